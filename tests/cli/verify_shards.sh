@@ -127,5 +127,5 @@ run compress --shard 1/2 --results compress.json --no-baselines --step 0 --worke
 exits 0
 refused 2 "field \`options\` has \"--all\"" merge 0.json other_all.json
 refused 2 "over.json: shard 1/2 stopped before its last check: run it again with a larger --budget" merge 0.json over.json
-refused 2 "compress.json is not a shard of the same run as 0.json: only one of them is of \`verify\`" merge 0.json compress.json
+refused 2 "compress.json: not a shard of the same run as 0.json: only one of them is of \`verify\`" merge 0.json compress.json
 finish

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,7 @@
 #include "src/tool/run/trial.h"
 
 /* The row of a message: where it is, and its place in the results of one run. */
-struct gcb_merge_item {
+struct item {
     uint32_t file; /* index into files */
     uint32_t run_case;
     uint32_t method;
@@ -24,7 +25,7 @@ struct gcb_merge_item {
 };
 
 /* The shard of a run that begins with an `environment` row. */
-struct gcb_merge_shard {
+struct shard {
     uint32_t file;
     uint32_t index, count;
     json_t *environment;
@@ -33,35 +34,34 @@ struct gcb_merge_shard {
 };
 
 /* What the shards have in common in a case, and the failures of its methods. */
-struct gcb_merge_failure {
+struct failure {
     bool failed;
     uint64_t at; /* number of the first message that failed in any shard */
     bool unsupported;
     const char *reason; /* kept in `texts`; NULL: unknown */
 };
-struct gcb_merge_common {
+struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
-    struct gcb_merge_failure *failures; /* one for each method */
-    uint64_t messages, skipped;         /* of all shards */
+    struct failure *failures;   /* one for each method */
+    uint64_t messages, skipped; /* of all shards */
 };
 
 /* A summary whose status is not "ok", until the case ends. */
-struct gcb_merge_trouble {
+struct trouble {
     const char *spec, *status, *reason;
 };
 
 struct gcb_merge {
     const char *const *files;
-    size_t file_count;
     struct gcb_strings texts;
-    struct gcb_merge_item *items;
+    struct item *items;
     size_t item_count, item_cap;
-    struct gcb_merge_shard *shards;
+    struct shard *shards;
     size_t shard_count, shard_cap;
-    struct gcb_merge_common *cases;
+    struct common *cases;
     size_t case_count, case_cap;
-    struct gcb_merge_trouble *troubles;
+    struct trouble *troubles;
     size_t trouble_count, trouble_cap;
     uint32_t file; /* the file that is read */
 };
@@ -71,6 +71,27 @@ struct gcb_merge {
 static const char *name_of(char out[NAME], const struct gcb_merge *m, uint32_t file)
 {
     return gcb_escape(out, NAME, m->files[file]);
+}
+
+/* Returns `err` with a message that begins with the name of the file. */
+__attribute__((format(printf, 5, 6))) static int refuse(const struct gcb_merge *m, uint32_t file,
+                                                        struct gcb_diag *diag, int err,
+                                                        const char *format, ...)
+{
+    char name[NAME], text[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return gcb_diag_set(diag, err, "%s: %s", name_of(name, m, file), text);
+}
+
+static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const char *what,
+                        struct gcb_diag *diag)
+{
+    return refuse(m, s->file, diag, GCB_E_INVALID, "shard %" PRIu32 "/%" PRIu32 " %s", s->index,
+                  s->count, what);
 }
 
 /* ---- what two shards must have in common ---- */
@@ -98,76 +119,54 @@ static void narrow(const json_t **a, const json_t **b)
     *b = json_array_get(*b, i);
 }
 
-/* Checks that a field of shard `s` equals that of the first shard. */
-static int check_field(const struct gcb_merge *m, const struct gcb_merge_shard *s,
-                       const json_t *first, const json_t *row, enum gcb_field field,
-                       struct gcb_diag *diag)
+/* Checks that these fields, which a field NONE ends, equal those of the first shard. */
+static int check_fields(const struct gcb_merge *m, const struct shard *s, const json_t *first,
+                        const json_t *row, const enum gcb_field *fields, struct gcb_diag *diag)
 {
-    const json_t *a = gcb_results_json(row, field), *b = gcb_results_json(first, field);
-    char here[NAME], there[NAME], words[2][120];
+    char there[NAME], words[2][120];
 
-    if (json_equal(a, b))
-        return 0;
-    narrow(&a, &b);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s is not a shard of the same run as %s: its field `%s` has %s, not %s",
-                        name_of(here, m, s->file), name_of(there, m, m->shards[0].file),
-                        gcb_field_name(field), value_text(words[0], a), value_text(words[1], b));
+    for (; *fields; fields++) {
+        const json_t *a = gcb_results_json(row, *fields), *b = gcb_results_json(first, *fields);
+
+        if (json_equal(a, b))
+            continue;
+        narrow(&a, &b);
+        return refuse(m, s->file, diag, GCB_E_INVALID,
+                      "not a shard of the same run as %s: its field `%s` has %s, not %s",
+                      name_of(there, m, m->shards[0].file), gcb_field_name(*fields),
+                      value_text(words[0], a), value_text(words[1], b));
+    }
+    return 0;
 }
 
-static int check_fields(const struct gcb_merge *m, const struct gcb_merge_shard *s,
-                        const json_t *first, const json_t *row, const enum gcb_field *fields,
-                        size_t count, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (size_t i = 0; !err && i < count; i++)
-        err = check_field(m, s, first, row, fields[i], diag);
-    return err;
-}
-
-static int check_environment(const struct gcb_merge *m, const struct gcb_merge_shard *s,
-                             struct gcb_diag *diag)
-{
-    static const enum gcb_field fields[] = {
-        GCB_FIELD_VERSION,    GCB_FIELD_GIT_REVISION, GCB_FIELD_GIT_DIRTY,     GCB_FIELD_BUILD_TYPE,
-        GCB_FIELD_BUILD_ID,   GCB_FIELD_COMPILER,     GCB_FIELD_COMPILE_FLAGS, GCB_FIELD_SANITIZE,
-        GCB_FIELD_INPUT_XXH3, GCB_FIELD_LIBRARIES,
-    };
-
-    return check_fields(m, s, m->shards[0].environment, s->environment, fields,
-                        sizeof(fields) / sizeof(fields[0]), diag);
-}
-
-/* Is this the `shard` row of `verify`? */
+/* True if this is a `shard` row of `verify`. */
 static bool is_verify(const json_t *row)
 {
     return json_is_array(gcb_results_json(row, GCB_FIELD_CHECKS));
 }
 
-static int check_case(const struct gcb_merge *m, const struct gcb_merge_shard *s, const json_t *row,
+static int check_case(const struct gcb_merge *m, const struct shard *s, const json_t *row,
                       struct gcb_diag *diag)
 {
-    const json_t *first = m->cases[s->cases].row;
-    char here[NAME], there[NAME];
     static const enum gcb_field fields[] = {
         GCB_FIELD_SHARDS, GCB_FIELD_FILE,  GCB_FIELD_METHODS, GCB_FIELD_OPTIONS,
         GCB_FIELD_SCOPE,  GCB_FIELD_ORDER, GCB_FIELD_DEVICE,  GCB_FIELD_THREADS,
         GCB_FIELD_ISA,    GCB_FIELD_CACHE, GCB_FIELD_SUITE,   GCB_FIELD_ALL_MESSAGES,
-        GCB_FIELD_PLAN,
+        GCB_FIELD_PLAN,   GCB_FIELD_NONE,
     };
+    const json_t *first = m->cases[s->cases].row;
+    char there[NAME];
 
     if (is_verify(row) != is_verify(first))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s is not a shard of the same run as %s: only one of them is of "
-                            "`verify`",
-                            name_of(here, m, s->file), name_of(there, m, m->shards[0].file));
-    return check_fields(m, s, first, row, fields, sizeof(fields) / sizeof(fields[0]), diag);
+        return refuse(m, s->file, diag, GCB_E_INVALID,
+                      "not a shard of the same run as %s: only one of them is of `verify`",
+                      name_of(there, m, m->shards[0].file));
+    return check_fields(m, s, first, row, fields, diag);
 }
 
 /* ---- the first reading ---- */
 
-static struct gcb_merge_shard *last_shard(struct gcb_merge *m)
+static struct shard *last_shard(struct gcb_merge *m)
 {
     return m->shard_count ? &m->shards[m->shard_count - 1] : NULL;
 }
@@ -175,25 +174,27 @@ static struct gcb_merge_shard *last_shard(struct gcb_merge *m)
 /* The rows of a shard have ended: its last row must be a `shard` row. */
 static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
 {
-    const struct gcb_merge_shard *s = last_shard(m);
-    char name[NAME];
+    const struct shard *s = last_shard(m);
 
     if (!s || (s->cases && s->first_item == m->item_count && !m->trouble_count))
         return 0;
     if (m->item_count == 0 && s->cases == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s has no shard: run compress, bench or verify with --shard I/N",
-                            name_of(name, m, s->file));
-    return gcb_diag_set(diag, GCB_E_CORRUPT,
-                        "%s: the results end without their `shard` row: the run had no --shard, "
-                        "or was cut short; run it again",
-                        name_of(name, m, s->file));
+        return refuse(m, s->file, diag, GCB_E_INVALID,
+                      "no shard: run compress, bench or verify with --shard I/N");
+    return refuse(m, s->file, diag, GCB_E_CORRUPT,
+                  "the results end without their `shard` row: the run had no --shard, or was cut "
+                  "short; run it again");
 }
 
 static int take_environment(struct gcb_merge *m, const struct gcb_results_row *row,
                             struct gcb_diag *diag)
 {
-    struct gcb_merge_shard *s;
+    static const enum gcb_field fields[] = {
+        GCB_FIELD_VERSION,    GCB_FIELD_GIT_REVISION, GCB_FIELD_GIT_DIRTY,     GCB_FIELD_BUILD_TYPE,
+        GCB_FIELD_BUILD_ID,   GCB_FIELD_COMPILER,     GCB_FIELD_COMPILE_FLAGS, GCB_FIELD_SANITIZE,
+        GCB_FIELD_INPUT_XXH3, GCB_FIELD_LIBRARIES,    GCB_FIELD_NONE,
+    };
+    struct shard *s;
     int err = end_shard(m, diag);
 
     if (err)
@@ -201,14 +202,14 @@ static int take_environment(struct gcb_merge *m, const struct gcb_results_row *r
     if (gcb_grow(&m->shards, &m->shard_cap, m->shard_count, sizeof(*m->shards)))
         return gcb_diag_nomem(diag, 0, "the shards");
     s = &m->shards[m->shard_count++];
-    *s = (struct gcb_merge_shard){
+    *s = (struct shard){
         .file = m->file,
         .environment = json_deep_copy(row->json),
         .first_item = m->item_count,
     };
     if (!s->environment)
         return gcb_diag_nomem(diag, 0, "a row");
-    return check_environment(m, s, diag);
+    return check_fields(m, s, m->shards[0].environment, s->environment, fields, diag);
 }
 
 static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
@@ -217,18 +218,17 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     const bool numbered = !isnan(gcb_results_real(row->json, GCB_FIELD_MESSAGE));
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
     const char *promise = gcb_results_text(row->json, GCB_FIELD_PROMISE);
-    struct gcb_merge_item *item;
-    char name[NAME];
+    struct item *item;
 
     if (!spec || !numbered || row->length > UINT32_MAX)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s: line %" PRIu64 ": the row has no number of its message: it comes "
-                            "from another version of gcbench",
-                            name_of(name, m, m->file), row->line);
+        return refuse(m, m->file, diag, GCB_E_INVALID,
+                      "line %" PRIu64 ": the row has no number of its message: it comes from "
+                      "another version of gcbench",
+                      row->line);
     if (gcb_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items)))
         return gcb_diag_nomem(diag, 0, "the rows");
     item = &m->items[m->item_count++];
-    *item = (struct gcb_merge_item){
+    *item = (struct item){
         .file = m->file,
         .length = (uint32_t)row->length,
         .message = gcb_results_u64(row->json, GCB_FIELD_MESSAGE),
@@ -246,16 +246,15 @@ static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
     const char *reason = gcb_results_text(row->json, GCB_FIELD_REASON);
-    struct gcb_merge_trouble *t;
+    struct trouble *t;
 
     if (!status || !spec || strcmp(status, "ok") == 0)
         return 0;
     if (gcb_grow(&m->troubles, &m->trouble_cap, m->trouble_count, sizeof(*m->troubles)))
         return gcb_diag_nomem(diag, 0, "the summaries");
     t = &m->troubles[m->trouble_count++];
-    *t = (struct gcb_merge_trouble){gcb_strings_keep(&m->texts, spec),
-                                    gcb_strings_keep(&m->texts, status),
-                                    reason ? gcb_strings_keep(&m->texts, reason) : NULL};
+    *t = (struct trouble){gcb_strings_keep(&m->texts, spec), gcb_strings_keep(&m->texts, status),
+                          reason ? gcb_strings_keep(&m->texts, reason) : NULL};
     return t->spec && t->status ? 0 : gcb_diag_nomem(diag, 0, "the summaries");
 }
 
@@ -263,12 +262,12 @@ static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
 static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *diag)
 {
     const size_t methods = json_array_size(gcb_results_json(row, GCB_FIELD_METHODS));
-    struct gcb_merge_common *c;
+    struct common *c;
 
     if (gcb_grow(&m->cases, &m->case_cap, m->case_count, sizeof(*m->cases)))
         return gcb_diag_nomem(diag, 0, "the cases");
     c = &m->cases[m->case_count++];
-    *c = (struct gcb_merge_common){
+    *c = (struct common){
         .row = json_deep_copy(row),
         .method_count = methods,
         .failures = gcb_alloc_zero(methods, sizeof(*c->failures)),
@@ -277,12 +276,11 @@ static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *dia
 }
 
 /* Notes that a method failed in this shard. The first message that failed in any shard counts. */
-static void note_failure(struct gcb_merge *m, struct gcb_merge_failure *f, const char *spec,
-                         uint64_t at)
+static void note_failure(struct gcb_merge *m, struct failure *f, const char *spec, uint64_t at)
 {
     if (f->failed && f->at <= at)
         return;
-    *f = (struct gcb_merge_failure){.failed = true, .at = at};
+    *f = (struct failure){.failed = true, .at = at};
     for (size_t i = 0; i < m->trouble_count; i++)
         if (strcmp(m->troubles[i].spec, spec) == 0) {
             f->unsupported = strcmp(m->troubles[i].status, "unsupported") == 0;
@@ -295,8 +293,8 @@ static void note_failure(struct gcb_merge *m, struct gcb_merge_failure *f, const
 static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
                         struct gcb_diag *diag)
 {
-    const struct gcb_merge_shard *s = last_shard(m);
-    struct gcb_merge_common *c = &m->cases[s->cases];
+    const struct shard *s = last_shard(m);
+    struct common *c = &m->cases[s->cases];
     const char *spec =
         json_string_value(json_array_get(gcb_results_json(row, GCB_FIELD_METHODS), method));
     const json_t *failed = json_array_get(gcb_results_json(row, GCB_FIELD_FAILED_AT), method);
@@ -305,7 +303,7 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
     uint64_t rows =
         gcb_results_u64(row, GCB_FIELD_MESSAGES) - gcb_results_u64(row, GCB_FIELD_SKIPPED_MESSAGES);
     uint64_t count = 0;
-    char name[NAME], shown[128];
+    char shown[128];
 
     spec = spec ? spec : "";
     if (strcmp(spec, gcb_copy_method.name) == 0 && device && strcmp(device, "cpu") != 0)
@@ -323,25 +321,16 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
         note_failure(m, &c->failures[method], spec, (uint64_t)json_integer_value(failed));
     if (count == rows || (json_is_integer(failed) && !checks))
         return 0;
-    return gcb_diag_set(diag, GCB_E_CORRUPT,
-                        "%s: %" PRIu64 " rows of %s, not %" PRIu64 ": rows were lost or repeated%s",
-                        name_of(name, m, s->file), count, gcb_escape(shown, sizeof(shown), spec),
-                        rows, checks ? "" : ", or left out by --per none");
-}
-
-static int refuse_shard(const struct gcb_merge *m, const struct gcb_merge_shard *s,
-                        const char *what, struct gcb_diag *diag)
-{
-    char name[NAME];
-
-    return gcb_diag_set(diag, GCB_E_INVALID, "%s: shard %" PRIu32 "/%" PRIu32 " %s",
-                        name_of(name, m, s->file), s->index, s->count, what);
+    return refuse(m, s->file, diag, GCB_E_CORRUPT,
+                  "%" PRIu64 " rows of %s, not %" PRIu64 ": rows were lost or repeated%s", count,
+                  gcb_escape(shown, sizeof(shown), spec), rows,
+                  checks ? "" : ", or left out by --per none");
 }
 
 /* Refuses a shard that an earlier file has too. */
 static int check_double(const struct gcb_merge *m, struct gcb_diag *diag)
 {
-    const struct gcb_merge_shard *s = &m->shards[m->shard_count - 1];
+    const struct shard *s = &m->shards[m->shard_count - 1];
     char text[NAME + 40] = "is there twice, first in ";
 
     for (size_t i = 0; i + 1 < m->shard_count; i++)
@@ -355,9 +344,9 @@ static int check_double(const struct gcb_merge *m, struct gcb_diag *diag)
 /* The `shard` row ends a case of a shard. */
 static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
-    struct gcb_merge_shard *s = last_shard(m);
+    struct shard *s = last_shard(m);
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
-    struct gcb_merge_common *c;
+    struct common *c;
     size_t known = 0;
     int err = 0;
 
@@ -396,16 +385,15 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
 static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_merge *m = ctx;
-    const struct gcb_merge_shard *s = last_shard(m);
-    char name[NAME];
+    const struct shard *s = last_shard(m);
 
     if (row->kind == GCB_RECORD_ENVIRONMENT)
         return take_environment(m, row, diag);
     if (!s || s->file != m->file)
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "%s: no `environment` row in front of line %" PRIu64
-                            ": the beginning of the results is missing",
-                            name_of(name, m, m->file), row->line);
+        return refuse(m, m->file, diag, GCB_E_CORRUPT,
+                      "no `environment` row in front of line %" PRIu64
+                      ": the beginning of the results is missing",
+                      row->line);
     switch (row->kind) {
     case GCB_RECORD_RESULT:
     case GCB_RECORD_PROMISE:
@@ -417,25 +405,22 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     case GCB_RECORD_ANSWER: /* of a run without --shard, which end_shard refuses */
         return 0;
     default:
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s: line %" PRIu64
-                            ": a row of record `%s`, which merge cannot join: it joins results of "
-                            "compress, bench and verify",
-                            name_of(name, m, m->file), row->line, row->record);
+        return refuse(m, m->file, diag, GCB_E_INVALID,
+                      "line %" PRIu64 ": a row of record `%s`, which merge cannot join: it joins "
+                      "results of compress, bench and verify",
+                      row->line, row->record);
     }
 }
 
 static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
 {
     struct stat s;
-    char name[NAME];
     int err;
 
     m->file = file;
     if (strcmp(m->files[file], "-") == 0 || (stat(m->files[file], &s) == 0 && !S_ISREG(s.st_mode)))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s is not a regular file: merge reads its files twice",
-                            name_of(name, m, file));
+        return refuse(m, file, diag, GCB_E_INVALID,
+                      "not a regular file: merge reads its files twice");
     err = gcb_results_read(NULL, m->files[file], GCB_RESULTS_ALL, take_row, m, diag);
     return err ? err : end_shard(m, diag);
 }
@@ -469,7 +454,7 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
                         missing > 1 ? "s" : "", list, missing > 8 ? ", ..." : "", count);
 }
 
-static int compare_places(const struct gcb_merge_item *x, const struct gcb_merge_item *y)
+static int compare_places(const struct item *x, const struct item *y)
 {
     if (x->run_case != y->run_case)
         return x->run_case < y->run_case ? -1 : 1;
@@ -481,7 +466,7 @@ static int compare_places(const struct gcb_merge_item *x, const struct gcb_merge
 /* The promises of a method on a message stay in the order of their shard. */
 static int by_place(const void *a, const void *b)
 {
-    const struct gcb_merge_item *x = a, *y = b;
+    const struct item *x = a, *y = b;
     const int order = compare_places(x, y);
 
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
@@ -490,7 +475,7 @@ static int by_place(const void *a, const void *b)
 /* Rows with the same promise become neighbours. A text is stored once, so its address tells promises apart. */
 static int by_promise(const void *a, const void *b)
 {
-    const struct gcb_merge_item *x = a, *y = b;
+    const struct item *x = a, *y = b;
     const int order = compare_places(x, y);
     const uintptr_t p = (uintptr_t)x->promise, q = (uintptr_t)y->promise;
 
@@ -505,7 +490,7 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
     if (m->item_count)
         qsort(m->items, m->item_count, sizeof(*m->items), by_promise);
     for (size_t i = 0; i < m->item_count; i++) {
-        const struct gcb_merge_item *x = &m->items[i], *twin = i > 0 ? x - 1 : NULL;
+        const struct item *x = &m->items[i], *twin = i > 0 ? x - 1 : NULL;
 
         if (twin && compare_places(twin, x) == 0 && twin->promise == x->promise)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
@@ -514,9 +499,8 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
                                 x->message, x->spec, name_of(there, m, twin->file), twin->line,
                                 name_of(here, m, x->file), x->line);
         if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
-            return gcb_diag_set(diag, GCB_E_CORRUPT,
-                                "%s: line %" PRIu64 ": the run has no message %" PRIu64,
-                                name_of(here, m, x->file), x->line, x->message);
+            return refuse(m, x->file, diag, GCB_E_CORRUPT,
+                          "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
     }
     if (m->item_count && gcb_merge_of_verify(m))
         qsort(m->items, m->item_count, sizeof(*m->items), by_place);
@@ -552,7 +536,6 @@ int gcb_merge_open(struct gcb_merge **out, const char *const *files, size_t coun
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "the shards");
     m->files = files;
-    m->file_count = count;
     for (uint32_t i = 0; !err && i < count; i++)
         err = read_file(m, i, diag);
     if (!err)
@@ -592,13 +575,9 @@ bool gcb_merge_of_verify(const struct gcb_merge *m)
     return is_verify(m->cases[0].row);
 }
 
-#define OPEN_FILES 200 /* files that stay open for further rows */
-
 struct joining {
     struct gcb_merge *m;
     const struct gcb_merge_observer *observer;
-    FILE **open; /* an open file or NULL for each of m->files */
-    size_t open_count;
     char *line;
     size_t line_cap;
     struct gcb_samples samples[GCB_TIMED]; /* only times, count and cap are used */
@@ -608,42 +587,10 @@ struct joining {
 
 /* ---- reading rows ---- */
 
-static int changed(const struct joining *j, const struct gcb_merge_item *item,
-                   struct gcb_diag *diag)
-{
-    char shown[160];
-
-    return gcb_diag_set(diag, GCB_E_IO,
-                        "%s: line %" PRIu64 " cannot be read again: the file changed",
-                        gcb_escape(shown, sizeof(shown), j->m->files[item->file]), item->line);
-}
-
-static void close_files(struct joining *j)
-{
-    for (size_t i = 0; j->open && i < j->m->file_count; i++)
-        if (j->open[i]) {
-            fclose(j->open[i]);
-            j->open[i] = NULL;
-        }
-    j->open_count = 0;
-}
-
-static FILE *open_file(struct joining *j, uint32_t file)
-{
-    if (j->open[file])
-        return j->open[file];
-    if (j->open_count == OPEN_FILES)
-        close_files(j);
-    j->open[file] = fopen(j->m->files[file], "re");
-    j->open_count += j->open[file] != NULL;
-    return j->open[file];
-}
-
 /* Reads the row of an item again. */
-static int load(json_t **out, struct joining *j, const struct gcb_merge_item *item,
-                struct gcb_diag *diag)
+static int load(json_t **out, struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
-    FILE *file = open_file(j, item->file);
+    FILE *file;
 
     if (item->length > j->line_cap) {
         gcb_free(j->line);
@@ -652,11 +599,15 @@ static int load(json_t **out, struct joining *j, const struct gcb_merge_item *it
         if (!j->line)
             return gcb_diag_nomem(diag, item->length, "a row");
     }
-    *out = NULL;
+    file = fopen(j->m->files[item->file], "re");
     if (file && !fseeko(file, (off_t)item->offset, SEEK_SET) &&
         fread(j->line, 1, item->length, file) == item->length)
         *out = json_loadb(j->line, item->length, 0, NULL);
-    return *out ? 0 : changed(j, item, diag);
+    if (file)
+        fclose(file);
+    return *out ? 0
+                : refuse(j->m, item->file, diag, GCB_E_IO,
+                         "line %" PRIu64 " cannot be read again: the file changed", item->line);
 }
 
 /* Reads the samples of a field; none if it is null. */
@@ -676,7 +627,7 @@ static int take_samples(struct gcb_samples *s, const json_t *row, enum gcb_field
 /* ---- a case ---- */
 
 /* Adds a row to the total of its method. */
-static int add_row(struct joining *j, const struct gcb_merge_item *item, const json_t *row,
+static int add_row(struct joining *j, const struct item *item, const json_t *row,
                    struct gcb_diag *diag)
 {
     const struct gcb_message_plan plan = {
@@ -693,9 +644,9 @@ static int add_row(struct joining *j, const struct gcb_merge_item *item, const j
     return err ? err : gcb_run_total_add(&j->at.result.totals[item->method], &trial, diag);
 }
 
-static int join_row(struct joining *j, const struct gcb_merge_item *item, struct gcb_diag *diag)
+static int join_row(struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
-    const struct gcb_merge_failure *f = &j->m->cases[item->run_case].failures[item->method];
+    const struct failure *f = &j->m->cases[item->run_case].failures[item->method];
     struct gcb_row row = {.json = NULL};
     int err;
 
@@ -726,10 +677,10 @@ static int read_method(struct gcb_method *out, const char *spec, struct gcb_diag
 }
 
 /* Notes why a method has no rows, or not all. */
-static void explain_failure(struct joining *j, const struct gcb_merge_common *c, size_t method,
+static void explain_failure(struct joining *j, const struct common *c, size_t method,
                             const char *spec)
 {
-    const struct gcb_merge_failure *f = &c->failures[method];
+    const struct failure *f = &c->failures[method];
     struct gcb_diag *why = &j->at.result.totals[method].failure;
     const char *device = gcb_results_text(c->row, GCB_FIELD_DEVICE);
     char shown[128];
@@ -744,7 +695,7 @@ static void explain_failure(struct joining *j, const struct gcb_merge_common *c,
 }
 
 /* Prepares the methods, totals and setting of a case. */
-static int begin_case(struct joining *j, const struct gcb_merge_common *c, struct gcb_diag *diag)
+static int begin_case(struct joining *j, const struct common *c, struct gcb_diag *diag)
 {
     const size_t count = c->method_count;
     struct gcb_run_result *result = &j->at.result;
@@ -781,17 +732,10 @@ static int begin_case(struct joining *j, const struct gcb_merge_common *c, struc
     return err;
 }
 
-static void end_case(struct joining *j)
-{
-    gcb_run_result_fini(&j->at.result);
-    gcb_free(j->methods);
-    j->methods = NULL;
-}
-
 static int join_case(struct joining *j, size_t number, size_t *next, struct gcb_diag *diag)
 {
     const struct gcb_merge *m = j->m;
-    const struct gcb_merge_common *c = &m->cases[number];
+    const struct common *c = &m->cases[number];
     int err = begin_case(j, c, diag);
 
     if (!err)
@@ -803,7 +747,8 @@ static int join_case(struct joining *j, size_t number, size_t *next, struct gcb_
                            gcb_merge_of_verify(m) ? "message" : "step");
     if (!err)
         err = j->observer->end(j->observer->ctx, &j->at, diag);
-    end_case(j);
+    gcb_run_result_fini(&j->at.result);
+    gcb_free(j->methods);
     return err;
 }
 
@@ -814,13 +759,8 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
     size_t next = 0;
     int err = 0;
 
-    j.open = gcb_alloc_zero(m->file_count, sizeof(FILE *));
-    if (!j.open)
-        err = gcb_diag_nomem(diag, 0, "the files");
     for (size_t i = 0; !err && i < m->case_count; i++)
         err = join_case(&j, i, &next, diag);
-    close_files(&j);
-    gcb_free(j.open);
     gcb_free(j.line);
     for (int i = 0; i < GCB_TIMED; i++)
         gcb_samples_fini(&j.samples[i]);
