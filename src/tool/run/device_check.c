@@ -8,6 +8,13 @@ double gcb_device_rounding(uint64_t n)
     return 4.0 * 0x1p-149 * (double)n; /* each of n elements may differ by 4 * 2^-149 * sqrt(n) */
 }
 
+double gcb_device_share(double distance, double norm, uint64_t n)
+{
+    const double beyond = distance - gcb_device_rounding(n);
+
+    return beyond <= 0.0 ? 0.0 : beyond / norm;
+}
+
 static bool is_tolerant(const struct gcb_device_check *c)
 {
     return gcb_method_caps(c->method) & GCB_CAP_LIBRARY_MATH;

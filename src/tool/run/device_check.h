@@ -15,6 +15,8 @@
  * multiplies the rounding of the smallest floats, 2^-149, by up to sqrt(n); the limit is 4 times that in each
  * element. */
 double gcb_device_rounding(uint64_t n);
+/* The L2 distance of two tensors of n elements as a share of their norm, after the distance that rounding allows. */
+double gcb_device_share(double distance, double norm, uint64_t n);
 
 /* Compares a message from a device with the CPU's, untimed (docs/method.md, "On a device"). The checks return
  * GCB_E_UNVERIFIED if they differ. */

@@ -111,9 +111,9 @@ static bool by_l2_norm(const struct gcb_rule_input *in)
     return strcmp(gcb_promise_choice(in->method, "norm"), "l2") == 0;
 }
 
-static bool visit_buckets(const struct gcb_rule_input *in, bool nearest, gcb_element_fn *each,
-                          void *ctx)
+static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
+    const bool drawn = gcb_error_rule_of(in->method)->drawn;
     const double s = level_count(in);
     struct bucket b = {0, 0, 0.0, 0.0};
 
@@ -123,26 +123,15 @@ static bool visit_buckets(const struct gcb_rule_input *in, bool nearest, gcb_ele
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
             const double t = norm > 0.0 ? fmin(fabs((double)in->x[i]) * s / norm, s) : 0.0;
-
             struct gcb_element_error e = {.most = norm / s, .step = norm / s, .up = t - floor(t)};
 
-            if (nearest)
+            if (!drawn)
                 e = (struct gcb_element_error){.most = norm / s / 2.0 +
                                                        gcb_element_slack(in->x[i], &e)};
             each(ctx, i, &e);
         }
     }
     return true;
-}
-
-static bool visit_levels(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    return visit_buckets(in, false, each, ctx);
-}
-
-static bool visit_nearest(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    return visit_buckets(in, true, each, ctx);
 }
 
 static double largest_mean_of_levels(const struct gcb_rule_input *in)
@@ -219,99 +208,6 @@ static double largest_mean_of_natural(const struct gcb_rule_input *in)
     return sum;
 }
 
-/* ---- the table ---- */
-
-static const struct gcb_error_rule rules[] = {
-    {
-        .name = "fp16",
-        .promise =
-            {.name = "fp16-error",
-             .claim =
-                 "error at most 2^-11 |x| for 2^-14 <= |x| <= 65504, at most 2^-25 for smaller |x|",
-             .source = "IEEE 754 binary16",
-             .check = gcb_promise_check_elements},
-        .visit = visit_fp16,
-    },
-    {
-        .name = "bf16",
-        .promise = {.name = "bf16-error",
-                    .claim = "error at most 2^-8 |x| for normal values",
-                    .source = "bfloat16",
-                    .check = gcb_promise_check_elements},
-        .visit = visit_bf16,
-    },
-    {
-        .name = "range",
-        .promise = {.name = "range-error",
-                    .claim = "error at most 2^-m |x| for eps <= |x| <= max, at most eps for "
-                             "smaller |x| (m: mantissa bits, eps: smallest value)",
-                    .source = "FFT paper, section 3.3",
-                    .check = gcb_promise_check_elements},
-        .visit = visit_range,
-    },
-    {
-        .name = "levels",
-        .promise =
-            {.name = "levels-error",
-             .claim =
-                 "mean of ||x - x'||^2: sum of (N/s)^2 p(1-p), at most min(d/s^2, sqrt(d)/s) N^2 "
-                 "for a bucket (d elements, norm N, s levels, p: chance to round up; "
-                 "false alarm below 1e-9)",
-             .source = "QSGD, lemma 3.1",
-             .check = gcb_promise_check_mean},
-        .drawn = true,
-        .visit = visit_levels,
-        .largest_mean = largest_mean_of_levels,
-    },
-    {
-        .name = "nearest-level",
-        .promise = {.name = "nearest-level",
-                    .claim =
-                        "error of each element at most N/(2s) (N: the bucket's norm, s levels)",
-                    .source = "rounding to the nearest level",
-                    .check = gcb_promise_check_elements},
-        .visit = visit_nearest,
-    },
-    {
-        .name = "ternary",
-        .promise = {.name = "ternary-error",
-                    .claim = "mean of ||x - x'||^2: s ||x||_1 - ||x||^2 plus the error of clipped "
-                             "elements (s: scale; false alarm below 1e-9)",
-                    .source = "TernGrad, section 3",
-                    .check = gcb_promise_check_mean},
-        .drawn = true,
-        .visit = visit_ternary,
-    },
-    {
-        .name = "natural",
-        .promise = {.name = "natural-error",
-                    .claim =
-                        "mean of ||x - x'||^2: sum of (|x| - a)(2a - |x|), at most ||x||^2 / 8 "
-                        "(a: largest power of two up to |x|; false alarm below 1e-9)",
-                    .source = "natural compression, theorem 1",
-                    .check = gcb_promise_check_mean},
-        .drawn = true,
-        .visit = visit_natural,
-        .largest_mean = largest_mean_of_natural,
-    },
-};
-
-const struct gcb_error_rule *gcb_error_rule_at(size_t i)
-{
-    return i < sizeof(rules) / sizeof(rules[0]) ? &rules[i] : NULL;
-}
-
-const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m)
-{
-    const char *name =
-        m->codec->error_rule_of ? m->codec->error_rule_of(m->value) : m->codec->error_rule;
-
-    for (size_t i = 0; name && i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (strcmp(rules[i].name, name) == 0)
-            return &rules[i];
-    return NULL;
-}
-
 /* ---- lossless ---- */
 
 static bool is_lossless(const struct gcb_method *m)
@@ -352,7 +248,7 @@ static void compare_error(void *ctx, uint64_t i, const struct gcb_element_error 
     w->at = i;
 }
 
-enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c)
+static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
 {
     const struct gcb_error_rule *rule = gcb_error_rule_of(c->job.method);
     struct gcb_rule_input in = {c->job.method, c->job.x, c->job.config.env.count, NULL, 0};
@@ -402,14 +298,14 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
 
 const struct gcb_promise gcb_promises_error[] = {
     {"lossless", "the decoded tensor equals the input bit for bit", "the capability LOSSLESS",
-     is_lossless, check_lossless},
+     is_lossless, check_lossless, GCB_PROMISE_ANYWHERE},
     {"contraction", "||x - x'||^2 <= ||x||^2 (x': the decoded tensor)", "needed for error feedback",
-     contracts, check_contraction},
+     contracts, check_contraction, GCB_PROMISE_ANYWHERE},
     {.name = NULL},
 };
 
 /*
- * Promises about random draws, checked over GCB_PROMISE_RUNS seeds. The values that an element may become follow from
+ * Promises about random draws, checked over RUNS seeds. The values that an element may become follow from
  * the tensor, so the means and the variances are exact. A method that draws independently and keeps its promise fails
  * the check less often than the claim says.
  */
@@ -419,13 +315,17 @@ static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
     return (struct gcb_rule_input){job->method, job->x, job->config.env.count, NULL, 0};
 }
 
-/* The first GCB_PROMISE_SAMPLE elements as a tensor of their own, with another seed in each run. */
+#define RUNS 32 /* seeds of a check */
+/* a check uses only this many elements, from the start */
+#define SAMPLE (UINT64_C(1) << 20)
+
+/* The first SAMPLE elements as a tensor of their own, with another seed in each run. */
 static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsigned run)
 {
     struct gcb_promise_job job = c->job;
 
-    if (job.config.env.count > GCB_PROMISE_SAMPLE) {
-        job.config.env.count = GCB_PROMISE_SAMPLE;
+    if (job.config.env.count > SAMPLE) {
+        job.config.env.count = SAMPLE;
         job.config.env.shape = NULL;
         job.config.env.rank = 0;
     }
@@ -566,7 +466,7 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     double worst = 0.0;
 
     gcb_error_rule_of(in.method)->visit(&in, add_direction, &s);
-    for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
+    for (unsigned run = 0; run < RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
         if (!gcb_promise_send_other(c, &job))
@@ -574,8 +474,7 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
         add_errors(&s, c->z, job.config.env.count);
     }
     for (size_t k = 0; k < DIRECTIONS; k++) {
-        const double limit = largest_deviation(GCB_PROMISE_RUNS * s.variance[k], s.most[k]) +
-                             GCB_PROMISE_RUNS * s.slack[k];
+        const double limit = largest_deviation(RUNS * s.variance[k], s.most[k]) + RUNS * s.slack[k];
 
         if (limit > 0.0)
             worst = fmax(worst, fabs(s.sum[k]) / limit);
@@ -605,7 +504,7 @@ static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e
 
 #define CODING 1e-5 /* what float32 norms and levels may add, as a share of the mean */
 
-enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
+static enum gcb_promise_status check_mean(struct gcb_promise_case *c)
 {
     const struct gcb_promise_job first = sample_of(c, 0);
     const struct gcb_rule_input in = input_of(&first);
@@ -616,7 +515,7 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
     rule->visit(&in, add_squared, &s);
     if (s.mean == 0.0)
         return gcb_promise_idle(c, "every element is exactly on a level, so nothing is drawn");
-    for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
+    for (unsigned run = 0; run < RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
         if (!gcb_promise_send_other(c, &job))
@@ -630,17 +529,110 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
         return gcb_promise_broken(c, s.mean, limit,
                                   "the expected squared error %g is above the paper's limit %g",
                                   s.mean, limit);
-    limit = largest_deviation(GCB_PROMISE_RUNS * s.variance, s.most) +
-            GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
-    return gcb_promise_at_most(c, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
+    limit = largest_deviation(RUNS * s.variance, s.most) +
+            RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
+    return gcb_promise_at_most(c, fabs(sum - RUNS * s.mean) / limit, 1.0,
                                "difference between the measured and the expected squared error, "
                                "over the largest difference that chance explains");
 }
 
 const struct gcb_promise gcb_promises_random[] = {
     {"draws-apart", "two seeds, workers or steps give different draws", "docs/method.md", draws,
-     check_draws_apart},
+     check_draws_apart, GCB_PROMISE_ANYWHERE},
     {"unbiased", "the mean of the decoded tensors over seeds is the input (false alarm below 4e-9)",
-     "QSGD, lemma 3.1; TernGrad", is_unbiased, check_unbiased},
+     "QSGD, lemma 3.1; TernGrad", is_unbiased, check_unbiased, GCB_PROMISE_ANYWHERE},
     {.name = NULL},
 };
+
+/* ---- the table ---- */
+
+static const struct gcb_error_rule rules[] = {
+    {
+        .name = "fp16",
+        .promise =
+            {.name = "fp16-error",
+             .claim =
+                 "error at most 2^-11 |x| for 2^-14 <= |x| <= 65504, at most 2^-25 for smaller |x|",
+             .source = "IEEE 754 binary16",
+             .check = check_elements},
+        .visit = visit_fp16,
+    },
+    {
+        .name = "bf16",
+        .promise = {.name = "bf16-error",
+                    .claim = "error at most 2^-8 |x| for normal values",
+                    .source = "bfloat16",
+                    .check = check_elements},
+        .visit = visit_bf16,
+    },
+    {
+        .name = "range",
+        .promise = {.name = "range-error",
+                    .claim = "error at most 2^-m |x| for eps <= |x| <= max, at most eps for "
+                             "smaller |x| (m: mantissa bits, eps: smallest value)",
+                    .source = "FFT paper, section 3.3",
+                    .check = check_elements},
+        .visit = visit_range,
+    },
+    {
+        .name = "levels",
+        .promise =
+            {.name = "levels-error",
+             .claim =
+                 "mean of ||x - x'||^2: sum of (N/s)^2 p(1-p), at most min(d/s^2, sqrt(d)/s) N^2 "
+                 "for a bucket (d elements, norm N, s levels, p: chance to round up; "
+                 "false alarm below 1e-9)",
+             .source = "QSGD, lemma 3.1",
+             .check = check_mean},
+        .drawn = true,
+        .visit = visit_buckets,
+        .largest_mean = largest_mean_of_levels,
+    },
+    {
+        .name = "nearest-level",
+        .promise = {.name = "nearest-level",
+                    .claim =
+                        "error of each element at most N/(2s) (N: the bucket's norm, s levels)",
+                    .source = "rounding to the nearest level",
+                    .check = check_elements},
+        .visit = visit_buckets,
+    },
+    {
+        .name = "ternary",
+        .promise = {.name = "ternary-error",
+                    .claim = "mean of ||x - x'||^2: s ||x||_1 - ||x||^2 plus the error of clipped "
+                             "elements (s: scale; false alarm below 1e-9)",
+                    .source = "TernGrad, section 3",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_ternary,
+    },
+    {
+        .name = "natural",
+        .promise = {.name = "natural-error",
+                    .claim =
+                        "mean of ||x - x'||^2: sum of (|x| - a)(2a - |x|), at most ||x||^2 / 8 "
+                        "(a: largest power of two up to |x|; false alarm below 1e-9)",
+                    .source = "natural compression, theorem 1",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_natural,
+        .largest_mean = largest_mean_of_natural,
+    },
+};
+
+const struct gcb_error_rule *gcb_error_rule_at(size_t i)
+{
+    return i < sizeof(rules) / sizeof(rules[0]) ? &rules[i] : NULL;
+}
+
+const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m)
+{
+    const char *name =
+        m->codec->error_rule_of ? m->codec->error_rule_of(m->value) : m->codec->error_rule;
+
+    for (size_t i = 0; name && i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}

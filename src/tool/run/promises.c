@@ -157,9 +157,8 @@ void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct 
     c->failure.status = err;
 }
 
-/* Stores the outcome that encoding or decoding failed. Returns false. */
-static bool report_failure(struct gcb_promise_case *c, int err, const char *words,
-                           const struct gcb_diag *why)
+bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
+                      const struct gcb_diag *why)
 {
     gcb_promise_broken(c, NAN, NAN, "%s: %.150s", words, why->text);
     gcb_promise_note_failure(c, err, why);
@@ -179,12 +178,12 @@ static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *jo
     message->failed = false;
     err = c->backend->encode(c->backend->ctx, job, message, &diag);
     if (err)
-        return report_failure(c, err, "encoding fails", &diag);
+        return gcb_promise_fail(c, err, "encoding fails", &diag);
     fill_unwritten(y, job->config.env.count);
     err = c->backend->decode(c->backend->ctx, job, message->data, message->len, &view, &c->parts,
                              &diag);
     if (err)
-        return report_failure(c, err, "decoding fails", &diag);
+        return gcb_promise_fail(c, err, "decoding fails", &diag);
     c->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
                 frame.flags & GCB_WIRE_STORED;
     return check_written(c, y, job->config.env.count);
@@ -206,7 +205,7 @@ bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise
     if (!err)
         err = take_room(&c->other, max, &diag);
     if (err)
-        return report_failure(c, err, "preparing fails", &diag);
+        return gcb_promise_fail(c, err, "preparing fails", &diag);
     return send_to(c, job, &c->other, c->z);
 }
 
@@ -322,16 +321,14 @@ bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m)
 
 const struct gcb_promise *gcb_promise_at(size_t i, bool on_device)
 {
-    const struct gcb_promise *const groups[] = {
-        gcb_promises_message, on_device ? gcb_promises_device : gcb_promises_cpu,
-        gcb_promises_sum,     gcb_promises_error,
-        gcb_promises_sparse,  gcb_promises_random,
-    };
+    const enum gcb_promise_place other = on_device ? GCB_PROMISE_ON_CPU : GCB_PROMISE_ON_DEVICE;
+    const struct gcb_promise *const tables[] = {gcb_promises_message, gcb_promises_error,
+                                                gcb_promises_sparse, gcb_promises_random};
     const struct gcb_error_rule *rule;
 
-    for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
-        for (const struct gcb_promise *p = groups[g]; p->name; p++)
-            if (i-- == 0)
+    for (size_t k = 0; k < sizeof(tables) / sizeof(tables[0]); k++)
+        for (const struct gcb_promise *p = tables[k]; p->name; p++)
+            if (p->place != other && i-- == 0)
                 return p;
     rule = gcb_error_rule_at(i);
     return rule ? &rule->promise : NULL;

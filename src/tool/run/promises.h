@@ -69,9 +69,6 @@ struct gcb_promise_case {
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
-#define GCB_PROMISE_RUNS 32 /* seeds of a statistical check */
-#define GCB_PROMISE_SAMPLE \
-    (UINT64_C(1) << 20) /* a statistical check uses only this many elements, from the start */
 
 /*
  * `config` has env, source type, place, kernels and one thread. `backend` NULL: gcb_promise_coders. x has env.count finite
@@ -83,11 +80,15 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
                           struct gcb_diag *diag);
 void gcb_promise_case_fini(struct gcb_promise_case *c); /* accepts a zeroed one */
 
+/* Where a promise can be checked. */
+enum gcb_promise_place { GCB_PROMISE_ANYWHERE, GCB_PROMISE_ON_CPU, GCB_PROMISE_ON_DEVICE };
+
 struct gcb_promise {
     const char *name, *claim, *source;
     bool (*binds)(const struct gcb_method *m); /* NULL: the promise of an error rule */
     /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means anything. */
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
+    enum gcb_promise_place place;
 };
 /* The promises that can be checked on the CPU or on a device; NULL past the end. */
 const struct gcb_promise *gcb_promise_at(size_t i, bool on_device);
@@ -96,12 +97,8 @@ bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 /* ---- for the files of rows ---- */
 
 /* Tables of promises. Each ends with a row without a name. */
-extern const struct gcb_promise gcb_promises_message[], gcb_promises_cpu[], gcb_promises_device[],
-    gcb_promises_sum[], gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
-
-/* The checks of error rules: each element's error, and the mean of the squared error over seeds. */
-enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c);
-enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c);
+extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gcb_promises_sparse[],
+    gcb_promises_random[];
 
 /*
  * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails: c->outcome is then a
@@ -141,12 +138,14 @@ double gcb_promise_energy(const float *y, uint64_t n);
 
 /* If err is about memory or the device and not about the message, c->failure becomes err with the message of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
+/* The promise is broken, because `words` ("encoding fails"). Notes the failure, and returns false. */
+bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
+                      const struct gcb_diag *why);
 
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that rounds every
  * element by itself names its rule in `.error_rule` or `.error_rule_of` (src/lib/codec/codec.h). Each row of the table in
- * error_rules.c
- * is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
+ * error_rules.c is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
  *
  * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
  */

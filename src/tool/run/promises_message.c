@@ -45,15 +45,6 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* Returns the distance of two tensors of n elements as a share of the norm. First subtracts what rounding near the
- * smallest float can cause, so that two tensors of zeros do not differ. */
-static double share_of_norm(double distance, double norm, uint64_t n)
-{
-    const double beyond = distance - gcb_device_rounding(n);
-
-    return beyond <= 0.0 ? 0.0 : beyond / norm;
-}
-
 /* Compares the two messages that were sent, and the tensors decoded from them. */
 static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tolerant,
                                             const char *words)
@@ -67,9 +58,9 @@ static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tol
     if (!tolerant || !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH))
         return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
                                   bytes);
-    apart = share_of_norm(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
-                               sqrt(gcb_promise_distance(c->job.x, c->z, n))),
-                          sqrt(c->energy), n);
+    apart = gcb_device_share(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
+                                  sqrt(gcb_promise_distance(c->job.x, c->z, n))),
+                             sqrt(c->energy), n);
     return gcb_promise_at_most(c, apart, GCB_MESSAGES_APART, words);
 }
 
@@ -134,8 +125,8 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     }
     if (memcmp(c->y, c->z, n * sizeof(float)) == 0)
         return true;
-    apart = share_of_norm(sqrt(gcb_promise_distance(c->z, c->y, n)),
-                          sqrt(gcb_promise_energy(c->z, n)), n);
+    apart = gcb_device_share(sqrt(gcb_promise_distance(c->z, c->y, n)),
+                             sqrt(gcb_promise_energy(c->z, n)), n);
     if (!exact && apart <= GCB_DECODERS_APART)
         return true;
     gcb_promise_broken(
@@ -215,32 +206,7 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
     return gcb_promise_kept(c, NAN, NAN);
 }
 
-const struct gcb_promise gcb_promises_message[] = {
-    {"round-trip",
-     "the message is decoded to the same tensor twice, without a gap or a write outside",
-     "docs/format.md", binds_all, check_round_trip},
-    {"same-bytes", "encoding twice gives the same bytes", "docs/format.md", binds_all,
-     check_same_bytes},
-    {"size", "the message is within the bound, and no longer than the tensor; its parts add up",
-     "docs/format.md", binds_all, check_size},
-    {"refuses-cut", "a message that is cut short or has an additional byte is refused",
-     "docs/format.md", binds_all, check_refuses_cut},
-    {.name = NULL},
-};
-
-const struct gcb_promise gcb_promises_cpu[] = {
-    {"same-threads", "one thread and two threads give the same bytes", "docs/method.md", binds_all,
-     check_same_threads},
-    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", binds_all,
-     check_same_isa},
-    {.name = NULL},
-};
-
-const struct gcb_promise gcb_promises_device[] = {
-    {"same-device", "a device and the CPU encode the same message and decode it to the same tensor",
-     "docs/method.md", binds_all, check_same_device},
-    {.name = NULL},
-};
+/* ---- sums ---- */
 
 /* The promise about sums of messages (struct gcb_sum in src/gcbench.h). */
 
@@ -271,21 +237,6 @@ static int add(const struct gcb_promise_case *c, const struct adding *a, size_t 
     return gcb_sum_add(a->sum, c->other.data, length, weight, why);
 }
 
-/* Each worker's tensor is the tensor of the case, rotated by a part of its length. */
-static void rotate(float *out, const float *x, uint64_t n, uint64_t by)
-{
-    memcpy(out, x + by, (n - by) * sizeof(*x));
-    memcpy(out + n - by, x, by * sizeof(*x));
-}
-
-static bool report_error(struct gcb_promise_case *c, int err, const char *words,
-                         const struct gcb_diag *why)
-{
-    gcb_promise_broken(c, NAN, NAN, "%s: %.150s", words, why->text);
-    gcb_promise_note_failure(c, err, why);
-    return false;
-}
-
 /* Adds the message and the decoded tensor of a worker. Returns false if that fails: the promise is broken. */
 static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t worker)
 {
@@ -295,7 +246,7 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     struct gcb_diag why = {.status = 0};
     int err;
 
-    rotate(a->x, c->job.x, n, worker * (n / WORKERS));
+    gcb_sums_turn(a->x, c->job.x, n, worker * (n / WORKERS)); /* as if from another worker */
     job.x = a->x;
     job.at.worker = (uint32_t)worker;
     job.config.checksum = true;
@@ -304,7 +255,7 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     gcb_message_seal(c->other.data, c->other.len, 0);
     err = add(c, a, c->other.len, weight, &why);
     if (err)
-        return report_error(c, err, "adding a message fails", &why);
+        return gcb_promise_fail(c, err, "adding a message fails", &why);
     for (uint64_t i = 0; i < n; i++)
         a->expected[i] += weight * c->z[i];
     a->norms += fabs((double)weight) * sqrt(gcb_promise_energy(c->z, n));
@@ -376,7 +327,7 @@ static enum gcb_promise_status run(struct gcb_promise_case *c, struct adding *a)
             return GCB_PROMISE_BROKEN;
     err = gcb_sum_finish(a->sum, c->y, &why);
     if (err) {
-        report_error(c, err, "finishing the sum fails", &why);
+        gcb_promise_fail(c, err, "finishing the sum fails", &why);
         return GCB_PROMISE_BROKEN;
     }
     return compare(c, a);
@@ -394,7 +345,7 @@ static enum gcb_promise_status check_sum(struct gcb_promise_case *c)
     if (!err)
         err = gcb_sum_create(&a.sum, c->job.method, NULL, &c->job.config, &why);
     if (err)
-        report_error(c, err, "opening a sum fails", &why);
+        gcb_promise_fail(c, err, "opening a sum fails", &why);
     else
         status = run(c, &a);
     gcb_sum_close(a.sum);
@@ -403,10 +354,27 @@ static enum gcb_promise_status check_sum(struct gcb_promise_case *c)
     return status;
 }
 
-const struct gcb_promise gcb_promises_sum[] = {
+/* ---- the table ---- */
+
+const struct gcb_promise gcb_promises_message[] = {
+    {"round-trip",
+     "the message is decoded to the same tensor twice, without a gap or a write outside",
+     "docs/format.md", binds_all, check_round_trip, GCB_PROMISE_ANYWHERE},
+    {"same-bytes", "encoding twice gives the same bytes", "docs/format.md", binds_all,
+     check_same_bytes, GCB_PROMISE_ANYWHERE},
+    {"size", "the message is within the bound, and no longer than the tensor; its parts add up",
+     "docs/format.md", binds_all, check_size, GCB_PROMISE_ANYWHERE},
+    {"refuses-cut", "a message that is cut short or has an additional byte is refused",
+     "docs/format.md", binds_all, check_refuses_cut, GCB_PROMISE_ANYWHERE},
+    {"same-threads", "one thread and two threads give the same bytes", "docs/method.md", binds_all,
+     check_same_threads, GCB_PROMISE_ON_CPU},
+    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", binds_all,
+     check_same_isa, GCB_PROMISE_ON_CPU},
+    {"same-device", "a device and the CPU encode the same message and decode it to the same tensor",
+     "docs/method.md", binds_all, check_same_device, GCB_PROMISE_ON_DEVICE},
     {"sum",
      "the sum of messages is the sum of the decoded tensors; a damaged message is refused and "
      "changes nothing",
-     "docs/method.md", binds_all, check_sum},
+     "docs/method.md", binds_all, check_sum, GCB_PROMISE_ANYWHERE},
     {.name = NULL},
 };

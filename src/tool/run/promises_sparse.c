@@ -196,20 +196,20 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 
 const struct gcb_promise gcb_promises_sparse[] = {
     {"verbatim", "an element is dropped or decoded without a change", "Aji and Heafield 2017",
-     keeps_verbatim, check_verbatim},
+     keeps_verbatim, check_verbatim, GCB_PROMISE_ANYWHERE},
     {"projection",
      "||x - x'||^2 = ||x||^2 - ||x'||^2 (pad=smooth: <=); ||x'||^2 = sum of k mu^2 if groups of k "
      "elements become their mean mu",
-     "SBC, STC, RedSync; Parseval", projects, check_projection},
+     "SBC, STC, RedSync; Parseval", projects, check_projection, GCB_PROMISE_ANYWHERE},
     {"kept-energy",
      "with kept values as fp32, the squared error is the energy of the dropped coefficients "
      "(pad=smooth: at most)",
-     "Parseval", quantises_coefficients, check_kept_energy},
+     "Parseval", quantises_coefficients, check_kept_energy, GCB_PROMISE_ANYWHERE},
     {"largest",
      "the k largest of n elements are kept, k as asked, and ||x - x'||^2 <= (1 - k/n) ||x||^2",
-     "Stich et al. 2018, for top-k", takes_largest, check_largest},
+     "Stich et al. 2018, for top-k", takes_largest, check_largest, GCB_PROMISE_ANYWHERE},
     {"largest-bins",
      "the k largest of P bins hold at least k/P of the energy (complex bins: half of that)",
-     "FFT paper, section 3", takes_largest_bins, check_largest_bins},
+     "FFT paper, section 3", takes_largest_bins, check_largest_bins, GCB_PROMISE_ANYWHERE},
     {.name = NULL},
 };

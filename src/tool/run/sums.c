@@ -7,17 +7,17 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/run/device_check.h"
+#include "src/tool/run/promises.h"
 
 /* The weight of a mean of 16 messages. */
 #define WEIGHT 0x1p-4f
 
 /* ---- messages ---- */
 
-/* Copies the tensor so that its element `from` comes first. */
-static void turn(float *to, const struct gcb_view *in, uint64_t from)
+void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from)
 {
-    memcpy(to, in->data + from, (in->count - from) * sizeof(*to));
-    memcpy(to + in->count - from, in->data, from * sizeof(*to));
+    memcpy(to, x + from, (n - from) * sizeof(*to));
+    memcpy(to + n - from, x, from * sizeof(*to));
 }
 
 /* Encodes message number i of as many workers, into `out`. */
@@ -30,7 +30,7 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     const struct gcb_operation op = gcb_encode_operation(&call);
 
     if (n) /* + i: rows of the tensor should not lie on each other */
-        turn(turned, &job->in, (n / GCB_SUMS_DIFFERENT * i + i) % n);
+        gcb_sums_turn(turned, job->in.data, n, (n / GCB_SUMS_DIFFERENT * i + i) % n);
     other.in.data = turned;
     other.at.worker += (uint32_t)i;
     return op.run(op.job, diag);
@@ -101,44 +101,28 @@ uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n)
     return count;
 }
 
-/* Returns the L2 distance as a share of the norm of `b`, without what rounding near the smallest float causes. */
-static double distance(const float *a, const float *b, uint64_t n)
+int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
 {
-    double apart = 0.0, norm = 0.0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        const double d = (double)a[i] - (double)b[i];
-
-        apart += d * d;
-        norm += (double)b[i] * (double)b[i];
-    }
-    apart = sqrt(apart) - gcb_device_rounding(n);
-    return apart <= 0.0 ? 0.0 : apart / sqrt(norm);
-}
-
-static int compare(const struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
-{
-    const uint64_t differing = gcb_sums_differing(job->into, job->decoded, job->count);
+    const uint64_t n = job->count;
+    uint64_t differing;
     double apart;
+    int err = add(job, 1.0f, diag);
 
+    if (!err)
+        err = gcb_sum_finish(job->sum, NULL, diag);
+    if (err)
+        return err;
+    differing = gcb_sums_differing(job->into, job->decoded, n);
     if (differing == 0)
         return 0;
-    apart = distance(job->into, job->decoded, job->count);
+    apart = gcb_device_share(sqrt(gcb_promise_distance(job->into, job->decoded, n)),
+                             sqrt(gcb_promise_energy(job->decoded, n)), n);
     if (tolerance > 0.0 && apart <= tolerance)
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                         "the sum of the message differs from its decoding in %" PRIu64
                         " elements, by %.3g of the norm",
                         differing, apart);
-}
-
-int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
-{
-    int err = add(job, 1.0f, diag);
-
-    if (!err)
-        err = gcb_sum_finish(job->sum, NULL, diag);
-    return err ? err : compare(job, tolerance, diag);
 }
 
 /* ---- timing ---- */

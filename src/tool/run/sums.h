@@ -26,6 +26,9 @@ struct gcb_sums_messages {
     size_t count;
 };
 
+/* Copies a tensor so that its element `from` comes first. */
+void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from);
+
 /*
  * Fills `m` with `first`, which job's coder has just encoded, and other messages: as many as fit if `seconds` is more
  * than 0, until the time is over, and otherwise GCB_SUMS_MESSAGES if they fit; fewer if timing->stop says so. `turned` has

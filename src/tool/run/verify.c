@@ -119,11 +119,6 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
     return 0;
 }
 
-static double weight_of(const struct gcb_message_plan *plan)
-{
-    return (double)plan->count + 32768.0;
-}
-
 static size_t count_promises(const struct gcb_method *m, bool on_device)
 {
     const struct gcb_promise *p;
@@ -145,7 +140,7 @@ static void show_progress(const struct verify *v, double more)
 static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
-    const double weight = weight_of(check->plan);
+    const double weight = gcb_run_weight(check->plan);
     const bool on_device = v->config->device;
     const size_t all = count_promises(c->job.method, on_device);
     size_t done = 0;
@@ -234,7 +229,7 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
             send_note(v, GCB_VERIFY_UNREACHED, plan, i);
         else
             err = note_missing(v, plan, i, check_method(v, plan, i, diag), diag);
-        v->done += weight_of(plan);
+        v->done += gcb_run_weight(plan);
         show_progress(v, 0.0);
     }
     return err;
@@ -249,7 +244,7 @@ static int prepare(struct verify *v, struct gcb_diag *diag)
         const struct gcb_message_plan *plan = &layout->messages[i];
 
         largest = plan->count > largest ? plan->count : largest;
-        v->work += (double)v->config->method_count * weight_of(plan);
+        v->work += (double)v->config->method_count * gcb_run_weight(plan);
     }
     v->x = gcb_alloc_array(largest, sizeof(*v->x));
     return v->x ? 0 : gcb_diag_nomem(diag, largest * sizeof(*v->x), "the largest message");
