@@ -439,7 +439,7 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
 {
     const size_t loads = c->size_count ? c->size_count : 1;
     const unsigned links = c->o->own.calibrate ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0;
-    const unsigned records = GCB_RECORD_BIT(GCB_RECORD_RACE) | links;
+    const unsigned records = GCB_RECORD_BIT(GCB_RECORD_EXCHANGE) | links;
     int err = check_options(c, diag);
 
     if (!err && c->o->own.coding)

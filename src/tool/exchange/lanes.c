@@ -559,7 +559,7 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, &lane->method);
-    gcb_row_init(row, GCB_RECORD_RACE);
+    gcb_row_init(row, GCB_RECORD_EXCHANGE);
     gcb_row_text(row, GCB_FIELD_FILE, file);
     gcb_rows_put_setting(row, setting, &lane->method);
     gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);

@@ -33,9 +33,9 @@ struct page {
 /* Rows of results are too many to keep: their errors are averaged over the messages of a tensor. Rows of payoff that predict
  * measured exchanges are kept apart, as the part `measured`. */
 static const enum gcb_record records_kept[] = {
-    GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,  GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
-    GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT, GCB_RECORD_PAYOFF,  GCB_RECORD_TRUTH,
-    GCB_RECORD_PROMISE,     GCB_RECORD_RACE,    GCB_RECORD_ANSWER,
+    GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,   GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
+    GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT,  GCB_RECORD_PAYOFF,  GCB_RECORD_MEASURED,
+    GCB_RECORD_PROMISE,     GCB_RECORD_EXCHANGE, GCB_RECORD_ANSWER,
 };
 #define RECORDS (sizeof(records_kept) / sizeof(records_kept[0]))
 
@@ -161,8 +161,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     struct page *page = ctx;
     const char *model = gcb_results_text(row->json, GCB_FIELD_MODEL);
     const bool measured = row->kind == GCB_RECORD_PAYOFF && model &&
-                          strcmp(model, gcb_record_name(GCB_RECORD_TRUTH)) == 0;
-    const enum gcb_record record = measured ? GCB_RECORD_TRUTH : row->kind;
+                          strcmp(model, gcb_record_name(GCB_RECORD_MEASURED)) == 0;
+    const enum gcb_record record = measured ? GCB_RECORD_MEASURED : row->kind;
     const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
 
     page->seen |= page->plots && record == GCB_RECORD_TRAINING; /* only plots show these */

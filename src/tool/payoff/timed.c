@@ -175,7 +175,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         read_environment(t, row->json);
         return 0;
     }
-    if (row->kind == GCB_RECORD_RACE)
+    if (row->kind == GCB_RECORD_EXCHANGE)
         return gcb_measured_add(t->measured, row, diag);
     if (row->kind != GCB_RECORD_RESULT && row->kind != GCB_RECORD_SUMMARY &&
         row->kind != GCB_RECORD_REPLAY) /* a record that this version does not know */
@@ -219,7 +219,7 @@ int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
     const unsigned records =
         GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_RESULT) |
         GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_REPLAY) |
-        (measured ? GCB_RECORD_BIT(GCB_RECORD_RACE) : 0);
+        (measured ? GCB_RECORD_BIT(GCB_RECORD_EXCHANGE) : 0);
     int err = 0;
 
     *t = (struct gcb_timed){.copy = (double)NAN, .measured = measured};

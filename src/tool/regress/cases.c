@@ -188,7 +188,7 @@ static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
 
 static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
 {
-    const bool kernel = row->kind == GCB_RECORD_KERNEL, exchange = row->kind == GCB_RECORD_RACE;
+    const bool kernel = row->kind == GCB_RECORD_KERNEL, exchange = row->kind == GCB_RECORD_EXCHANGE;
     struct gcb_case *c = gcb_cases_add(cases);
     enum gcb_field errors[GCB_FIELDS];
     size_t count;
@@ -233,7 +233,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
     }
     if (row->kind != GCB_RECORD_KERNEL && row->kind != GCB_RECORD_SUMMARY &&
-        row->kind != GCB_RECORD_RACE)
+        row->kind != GCB_RECORD_EXCHANGE)
         return 0;
     if (method && strcmp(method, "memcpy") == 0) /* memcpy measures the machine, not the build */
         return 0;
@@ -279,9 +279,9 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
 {
-    const unsigned records = GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) |
-                             GCB_RECORD_BIT(GCB_RECORD_SUMMARY) |
-                             GCB_RECORD_BIT(GCB_RECORD_KERNEL) | GCB_RECORD_BIT(GCB_RECORD_RACE);
+    const unsigned records =
+        GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_SUMMARY) |
+        GCB_RECORD_BIT(GCB_RECORD_KERNEL) | GCB_RECORD_BIT(GCB_RECORD_EXCHANGE);
     char shown[256];
     int err;
 

@@ -117,15 +117,6 @@ static void put_libraries(struct gcb_row *row)
     gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
-static void put_openblas(struct gcb_row *row)
-{
-    struct gcb_blas_facts f;
-
-    (void)gcb_blas_facts(&f);
-    gcb_row_text(row, GCB_FIELD_OPENBLAS, f.version[0] ? f.version : NULL);
-    gcb_row_text(row, GCB_FIELD_OPENBLAS_KERNEL, f.kernel[0] ? f.kernel : NULL);
-}
-
 static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
     gcb_row_real(row, GCB_FIELD_READ_GBPS, b ? b->read_gbps : NAN);
@@ -148,16 +139,6 @@ static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env
         append(row, list, &item);
     }
     gcb_row_json(row, GCB_FIELD_BANDWIDTHS, list);
-}
-
-static void put_command(struct gcb_row *row, const struct gcb_environment *env)
-{
-    json_t *words = env->argv ? json_array() : json_null();
-
-    for (int i = 0; env->argv && i < env->argc; i++)
-        if (json_array_append_new(words, gcb_row_make_text(env->argv[i])))
-            row->failed = true;
-    gcb_row_json(row, GCB_FIELD_COMMAND, words);
 }
 
 static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
@@ -191,6 +172,9 @@ static void put_date(struct gcb_row *row)
 
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
 {
+    struct gcb_blas_facts blas;
+
+    (void)gcb_blas_facts(&blas);
     gcb_row_init(row, GCB_RECORD_ENVIRONMENT);
     put_build(row);
     put_host(row);
@@ -198,7 +182,8 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     gcb_row_known_u64(row, GCB_FIELD_THREADS, env->threads > 0, (uint64_t)env->threads);
     gcb_row_text(row, GCB_FIELD_DEVICE, env->device);
     put_libraries(row);
-    put_openblas(row);
+    gcb_row_text(row, GCB_FIELD_OPENBLAS, blas.version[0] ? blas.version : NULL);
+    gcb_row_text(row, GCB_FIELD_OPENBLAS_KERNEL, blas.kernel[0] ? blas.kernel : NULL);
     gcb_row_text(row, GCB_FIELD_GPU, env->gpu);
     gcb_row_text(row, GCB_FIELD_GPU_DRIVER, env->gpu_driver);
     put_if_set(row, GCB_FIELD_GPU_CLOCK_MHZ, env->gpu_clock_mhz);
@@ -207,6 +192,6 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     put_if_set(row, GCB_FIELD_GPU_COPY_BYTES, env->gpu_copy_bytes);
     put_bandwidth(row, env);
     put_date(row);
-    put_command(row, env);
+    gcb_row_texts(row, GCB_FIELD_COMMAND, env->argv, env->argc);
     put_inputs(row, env);
 }

@@ -12,8 +12,8 @@ enum {
     ALL = GCB_RECORD_BIT(GCB_RECORDS) - 1,
     RESULTS = RESULT | SUMMARY,
     REPLAYS = REPLAY_STEP | REPLAY,
-    EXCHANGES = PAYOFF | EXCHANGE,
-    TRUTHS = PAYOFF | TRUTH,
+    PREDICTIONS = PAYOFF | PREDICTED,
+    MEASUREMENTS = PAYOFF | MEASURED,
 };
 
 /* The kinds of fields.def: type, unit, and how tables show the field. */

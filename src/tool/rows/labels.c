@@ -65,7 +65,7 @@ bool gcb_spec_is_named(const char *wanted, const char *spec, const char *label)
     return true;
 }
 
-/* Does the parameter tell the method from another one of its name and set? */
+/* True if the parameter tells the method from another one of its name and set. */
 static bool tells_apart(const struct gcb_label *items, size_t count, const struct gcb_label *one,
                         const char *piece, size_t length)
 {
@@ -84,12 +84,6 @@ static bool is_changed(const char *label, const char *piece, size_t length)
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(label, ":"), label);
     gcb_method_label(plain, sizeof(plain), name);
     return gcb_spec_has(label, piece, length) && !gcb_spec_has(plain, piece, length);
-}
-
-/* True if the parameter is the id of a policy, which nobody can read. */
-static bool is_id(const char *spec, const char *piece)
-{
-    return strncmp(spec, "policy:", strlen("policy:")) == 0 && strncmp(piece, "id=", 3) == 0;
 }
 
 /* True if there is another policy with as many rules. */
@@ -113,7 +107,9 @@ static void add_parameters(struct gcb_label *one, const char *from, const char *
 
     while (*at) {
         const size_t length = strcspn(++at, ",");
-        const bool id = is_id(one->spec, at);
+        /* the id of a policy, which nobody can read */
+        const bool id = strncmp(one->spec, "policy:", strlen("policy:")) == 0 &&
+                        strncmp(at, "id=", strlen("id=")) == 0;
         const bool must =
             id ? has_twin(items, count, one)
                : gcb_spec_has(label, at, length) &&

@@ -10,14 +10,10 @@ char *gcb_number(char *out, double value, int digits)
     const double size = fabs(value);
     int decimals;
 
-    if (!isfinite(value)) {
-        snprintf(out, 32, "-");
-    } else if (value != 0.0 && (size >= 1e7 || size < 1e-3)) {
-        snprintf(out, 32, "%.*e", digits - 1, value);
-    } else {
-        decimals = size >= 1.0 ? digits - 1 - (int)floor(log10(size)) : digits;
-        snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
-    }
+    if (!isfinite(value) || (value != 0.0 && (size >= 1e7 || size < 1e-3)))
+        return gcb_scientific(out, value, digits);
+    decimals = size >= 1.0 ? digits - 1 - (int)floor(log10(size)) : digits;
+    snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
     return out;
 }
 

@@ -69,6 +69,16 @@ void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *valu
     gcb_row_json(row, field, array);
 }
 
+void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count)
+{
+    json_t *array = texts ? json_array() : json_null();
+
+    for (int i = 0; texts && i < count; i++)
+        if (json_array_append_new(array, gcb_row_make_text(texts[i])))
+            row->failed = true;
+    gcb_row_json(row, field, array);
+}
+
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
     /* jansson's integers are signed: a larger value becomes the nearest double */

@@ -35,6 +35,8 @@ void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, ui
 void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, bool value);
 /* Stores an array of reals; NULL is stored as null. */
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
+/* Stores an array of texts; NULL is stored as null. */
+void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
 /* Stores any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 

@@ -46,21 +46,13 @@ static bool write_array(FILE *f, const json_t *array)
     return good;
 }
 
-/* jansson's iterators take a pointer that is not const, but do not change the value. */
-static json_t *unconst(const json_t *value)
-{
-    json_t *plain;
-
-    memcpy(&plain, &value, sizeof(plain));
-    return plain;
-}
-
 static bool write_object(FILE *f, const json_t *object)
 {
-    json_t *o = unconst(object);
     const char *separator = "";
     bool good = true;
+    json_t *o;
 
+    memcpy(&o, &object, sizeof(o)); /* jansson's iterators take a pointer that is not const */
     fputc('{', f);
     for (void *it = json_object_iter(o); it && good; it = json_object_iter_next(o, it)) {
         /* keys are the program's own names, so nothing in them needs quoting */

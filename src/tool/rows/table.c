@@ -64,7 +64,7 @@ void gcb_table_title(struct gcb_table *t, const char *text)
         gcb_table_cell(t, "");
 }
 
-/* Is the row only a text? */
+/* True if the row is only a text. */
 static bool is_title(const struct gcb_table *t, size_t row)
 {
     for (size_t i = 1; i < t->count; i++)

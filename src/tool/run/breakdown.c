@@ -12,8 +12,21 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
     *g = (struct gcb_groups){.per = per, .methods = methods};
 }
 
-static void release(struct gcb_group *group)
+/* The shape of a tensor's inputs, or of the tensors that a method decoded. */
+struct gcb_shape {
+    struct gcb_histogram *histogram; /* NULL: not wanted */
+    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
+    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
+};
+
+static void release(struct gcb_group *group, size_t methods)
 {
+    for (size_t i = 0; group->shapes && i <= methods; i++) {
+        gcb_free(group->shapes[i].histogram);
+        gcb_free(group->shapes[i].errors);
+        gcb_free(group->shapes[i].spectrum);
+    }
+    gcb_free(group->shapes);
     gcb_free(group->name);
     gcb_free(group->tallies);
 }
@@ -21,7 +34,7 @@ static void release(struct gcb_group *group)
 void gcb_groups_fini(struct gcb_groups *g)
 {
     for (size_t i = 0; i < g->count; i++)
-        release(&g->items[i]);
+        release(&g->items[i], g->methods);
     gcb_free(g->items);
     memset(g, 0, sizeof(*g));
 }
@@ -66,7 +79,7 @@ static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
     group.name = gcb_strdup(t->name);
     group.tallies = gcb_alloc_zero(g->methods, sizeof(*group.tallies));
     if (!group.name || !group.tallies) {
-        release(&group);
+        release(&group, 0);
         return GCB_E_NOMEM;
     }
     g->items[g->count++] = group;
@@ -84,7 +97,7 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
     return 0;
 }
 
-/* Does figure a come before figure b? Larger figures come first, NaNs last. */
+/* True if figure a comes before figure b. Larger figures come first, NaNs last. */
 static bool before(double a, double b)
 {
     return a > b || (isnan(b) && !isnan(a));
@@ -195,18 +208,9 @@ size_t gcb_losses_top(const struct gcb_groups *losses, size_t method, struct gcb
     return used;
 }
 
-/* The shape of a tensor's inputs, or of the tensors that a method decoded. */
-struct shape {
-    struct gcb_histogram *histogram; /* NULL: not wanted */
-    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
-    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
-};
-
 struct gcb_shapes {
     struct gcb_shapes_config config;
-    struct gcb_groups names; /* a group for each tensor or bucket */
-    struct shape **shapes;   /* for each of them: of the input, then of each method */
-    size_t cap;
+    struct gcb_groups groups;      /* a group for each tensor or bucket */
     struct gcb_spectrum_plan plan; /* plan for the last size */
     float *difference;             /* input minus decoded */
     uint64_t difference_cap;
@@ -220,7 +224,7 @@ int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *c
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "histograms");
     s->config = *config;
-    gcb_groups_init(&s->names, GCB_PER_TENSOR, config->methods);
+    gcb_groups_init(&s->groups, GCB_PER_TENSOR, config->methods);
     *out = s;
     return 0;
 }
@@ -229,35 +233,25 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
 {
     if (!s)
         return;
-    for (size_t e = 0; e < s->names.count; e++) {
-        for (size_t i = 0; s->shapes[e] && i <= s->config.methods; i++) {
-            gcb_free(s->shapes[e][i].histogram);
-            gcb_free(s->shapes[e][i].errors);
-            gcb_free(s->shapes[e][i].spectrum);
-        }
-        gcb_free(s->shapes[e]);
-    }
-    gcb_groups_fini(&s->names);
+    gcb_groups_fini(&s->groups);
     gcb_spectrum_plan_fini(&s->plan);
     gcb_free(s->difference);
-    gcb_free(s->shapes);
     gcb_free(s);
 }
 
 /* Sets *shapes to those of the trial's tensor or bucket. */
 static int find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial,
-                       struct shape **shapes, struct gcb_diag *diag)
+                       struct gcb_shape **shapes, struct gcb_diag *diag)
 {
-    const size_t before = s->names.count;
-    int err = gcb_grow(&s->shapes, &s->cap, before, sizeof(*s->shapes))
-                  ? gcb_diag_nomem(diag, 0, "histograms")
-                  : gcb_groups_add(&s->names, trial, diag);
+    const int err = gcb_groups_add(&s->groups, trial, diag);
+    struct gcb_group *group;
 
     if (err)
         return err;
-    if (s->names.count > before)
-        s->shapes[before] = gcb_alloc_zero(s->config.methods + 1, sizeof(**s->shapes));
-    *shapes = s->shapes[s->names.next];
+    group = &s->groups.items[s->groups.next];
+    if (!group->shapes)
+        group->shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*group->shapes));
+    *shapes = group->shapes;
     return *shapes ? 0 : gcb_diag_nomem(diag, 0, "histograms");
 }
 
@@ -292,7 +286,7 @@ static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
     return 0;
 }
 
-static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *x,
+static int add_shape(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *x,
                      bool finite, struct gcb_diag *diag)
 {
     const int err = s->config.histogram ? add_histogram(&shape->histogram, x, diag) : 0;
@@ -302,7 +296,7 @@ static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb
     return add_spectrum(s, &shape->spectrum, x, diag);
 }
 
-static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *input,
+static int add_errors(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *input,
                       const struct gcb_view *decoded, struct gcb_diag *diag)
 {
     const struct gcb_view difference = {s->difference, input->count};
@@ -328,7 +322,7 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     const struct gcb_view input = {trial->input, trial->plan->count};
     const struct gcb_view decoded = {trial->decoded, trial->plan->count};
     const bool finite = trial->tally.fidelity.nonfinite == 0;
-    struct shape *shapes;
+    struct gcb_shape *shapes;
     int err = find_shapes(s, trial, &shapes, diag);
 
     if (!err && trial->method == 0)
@@ -346,11 +340,11 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
 {
     int err = 0;
 
-    for (size_t e = 0; e < s->names.count; e++)
+    for (size_t e = 0; e < s->groups.count; e++)
         for (size_t i = 0; !err && i <= s->config.methods; i++) {
-            const struct shape *shape = &s->shapes[e][i];
+            const struct gcb_shape *shape = &s->groups.items[e].shapes[i];
             struct gcb_shape_rows to = {
-                .tensor = s->names.items[e].name,
+                .tensor = s->groups.items[e].name,
                 .of = i ? "decoded" : "input",
                 .method = i ? &methods[i - 1] : NULL,
                 .put = sink->put,

@@ -13,6 +13,7 @@ struct gcb_group {
     uint64_t step; /* step of the first message */
     uint32_t worker;
     struct gcb_tally *tallies; /* one for each method */
+    struct gcb_shape *shapes;  /* of gcb_shapes: of the input, then of each method; else NULL */
     double key;                /* for sorting */
     size_t place;              /* place before sorting */
 };

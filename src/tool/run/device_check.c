@@ -61,7 +61,7 @@ static double rel_l2(const struct gcb_fidelity *f)
     return figures.rel_l2;
 }
 
-/* Do the values that the CPU decoded, in c->scratch, agree with the device's? */
+/* True if the values that the CPU decoded, in c->scratch, agree with the device's. */
 static bool same_values(const struct gcb_device_check *c)
 {
     struct gcb_fidelity f = {0};

@@ -22,7 +22,7 @@ struct limits {
 };
 
 /* Visits the elements. Elements beyond l->to may be clamped to l->to. */
-static void visit_limits(const struct gcb_rule_input *in, const struct limits *l,
+static bool visit_limits(const struct gcb_rule_input *in, const struct limits *l,
                          gcb_element_fn *each, void *ctx)
 {
     for (uint64_t i = 0; i < in->count; i++) {
@@ -33,18 +33,17 @@ static void visit_limits(const struct gcb_rule_input *in, const struct limits *l
 
         each(ctx, i, &(struct gcb_element_error){.most = most});
     }
+    return true;
 }
 
 static bool visit_fp16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
-    visit_limits(in, &(struct limits){0x1p-11, 0x1p-14, 65504.0, 0x1p-25}, each, ctx);
-    return true;
+    return visit_limits(in, &(struct limits){0x1p-11, 0x1p-14, 65504.0, 0x1p-25}, each, ctx);
 }
 
 static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
-    visit_limits(in, &(struct limits){0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-134}, each, ctx);
-    return true;
+    return visit_limits(in, &(struct limits){0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-134}, each, ctx);
 }
 
 /* The error is relative between the values of the smallest and the largest code of the message's format. Steps do not
@@ -62,13 +61,12 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
         return false;
     smallest = (double)gcb_range_decode(1, &format);
     step = ldexp(1.0, -(int)format.mantissa);
-    visit_limits(in,
-                 &(struct limits){.relative = step,
-                                  .from = fmax(smallest, 0x1p-126),
-                                  .to = (double)gcb_range_decode(format.top, &format),
-                                  .below = fmax(smallest, 0x1p-126 * step)},
-                 each, ctx);
-    return true;
+    return visit_limits(in,
+                        &(struct limits){.relative = step,
+                                         .from = fmax(smallest, 0x1p-126),
+                                         .to = (double)gcb_range_decode(format.top, &format),
+                                         .below = fmax(smallest, 0x1p-126 * step)},
+                        each, ctx);
 }
 
 /* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the smallest float32. */
@@ -273,7 +271,7 @@ static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
 
 /* ---- contraction ---- */
 
-/* Is a decoded tensor always at least as near to the original as zeros are? Not if a method draws random numbers, or
+/* True if a decoded tensor is always at least as near to the original as zeros are. Not if a method draws random numbers, or
  * says that it is not. */
 static bool contracts(const struct gcb_method *m)
 {

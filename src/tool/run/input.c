@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
@@ -51,61 +52,49 @@ int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan 
                         cause.text);
 }
 
-static int by_path(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-    return strcmp((*(const struct gcb_tensor *const *)a)->path,
-                  (*(const struct gcb_tensor *const *)b)->path);
-}
-
-static int by_worker(const void *a, const void *b)
-{
-    const uint32_t x = (*(const struct gcb_tensor *const *)a)->worker;
-    const uint32_t y = (*(const struct gcb_tensor *const *)b)->worker;
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
     return (x > y) - (x < y);
 }
 
-static int by_step(const void *a, const void *b)
-{
-    const uint64_t x = (*(const struct gcb_tensor *const *)a)->step;
-    const uint64_t y = (*(const struct gcb_tensor *const *)b)->step;
-
-    return (x > y) - (x < y);
-}
-
-static uint64_t distinct(const struct gcb_tensor **list, size_t count,
-                         int (*compare)(const void *, const void *))
+static uint64_t count_different(uint64_t *keys, size_t count)
 {
     uint64_t n = count ? 1 : 0;
 
-    qsort(list, count, sizeof(*list), compare);
+    qsort(keys, count, sizeof(*keys), by_number);
     for (size_t i = 1; i < count; i++)
-        n += compare(&list[i - 1], &list[i]) != 0;
+        n += keys[i - 1] != keys[i];
     return n;
 }
 
 int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag)
 {
     const size_t count = gcb_source_count(source);
-    const struct gcb_tensor **list = gcb_alloc_array(count + 1, sizeof(*list));
+    uint64_t *const keys = gcb_alloc_array(3 * count + 1, sizeof(*keys));
+    uint64_t *const workers = keys + count, *const tensors = workers + count;
 
-    if (!list)
-        return gcb_diag_nomem(diag, count * sizeof(*list), "a list of tensors");
+    if (!keys)
+        return gcb_diag_nomem(diag, 3 * count * sizeof(*keys), "a list of tensors");
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < count; i++) {
-        const struct gcb_tensor *t = list[i] = gcb_source_tensor(source, i);
+        const struct gcb_tensor *t = gcb_source_tensor(source, i);
 
         if (i == 0)
             out->dtype = t->dtype;
         out->mixed_dtypes |= t->dtype != out->dtype;
         out->elements += t->count;
         out->bytes += t->count * gcb_dtype_size(t->dtype);
+        keys[i] = t->step;
+        workers[i] = t->worker;
+        tensors[i] = XXH3_64bits(t->path, strlen(t->path));
     }
-    out->steps = distinct(list, count, by_step);
-    out->workers = distinct(list, count, by_worker);
-    out->tensors = distinct(list, count, by_path);
+    out->steps = count_different(keys, count);
+    out->workers = count_different(workers, count);
+    out->tensors = count_different(tensors, count);
     out->full = out->steps * out->workers * out->tensors == count;
-    gcb_free(list);
+    gcb_free(keys);
     return 0;
 }
 

@@ -51,7 +51,7 @@ static bool matches(const char *glob, const struct gcb_kernel_case *c)
     return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->name);
 }
 
-/* Does one of the globs match the case? */
+/* True if one of the globs matches the case. */
 static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
 {
     for (size_t i = 0; i < config->glob_count; i++)
@@ -126,14 +126,6 @@ static void divide_by_calls(struct gcb_samples *s, size_t calls)
     gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
 }
 
-/* Overwrites the output, so that a variant that writes nothing cannot pass with the output of the previous variant. */
-static void spoil(struct gcb_kernel_job *job)
-{
-    job->number = 0;
-    if (job->out)
-        memset(job->out, 0xa5, job->out_bytes);
-}
-
 static uint64_t digest(const struct gcb_kernel_job *job)
 {
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
@@ -165,7 +157,10 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
     double seconds;
     int err;
 
-    spoil(job);
+    /* a variant that writes nothing must not pass with the output of the previous variant */
+    job->number = 0;
+    if (job->out)
+        memset(job->out, 0xa5, job->out_bytes);
     err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
     if (err)
         return err;
@@ -189,13 +184,7 @@ static bool stop_now(struct bench *b)
     return b->stopped;
 }
 
-static bool same_function(const struct gcb_kernels *a, const struct gcb_kernels *b, size_t offset)
-{
-    return memcmp((const char *)a + offset, (const char *)b + offset,
-                  sizeof(gcb_philox_bytes_fn *)) == 0;
-}
-
-/* Does this instruction set have a function that narrower ones do not have? */
+/* True if this instruction set has a function that narrower ones do not have. */
 static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned allowed)
 {
     struct gcb_kernels own, other;
@@ -207,7 +196,8 @@ static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned all
         if ((isas[i].flags & isas[isa].flags) != isas[i].flags)
             continue;
         gcb_kernels_init(&other, isas[i].flags);
-        if (same_function(&own, &other, c->offset))
+        if (memcmp((const char *)&own + c->offset, (const char *)&other + c->offset,
+                   sizeof(gcb_philox_bytes_fn *)) == 0)
             return false;
     }
     return true;

@@ -795,7 +795,7 @@ static const char *first_date(const struct gcb_merge *m)
 void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int argc,
                            char *const *argv)
 {
-    json_t *words = json_array(), *value;
+    json_t *value;
     const char *key;
 
     gcb_row_init(row, GCB_RECORD_ENVIRONMENT);
@@ -806,9 +806,6 @@ void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int a
         if (json_object_set_new(row->json, key, same ? json_incref(same) : json_null()))
             row->failed = true;
     }
-    for (int i = 0; i < argc; i++)
-        if (json_array_append_new(words, gcb_row_make_text(argv[i])))
-            row->failed = true;
-    gcb_row_json(row, GCB_FIELD_COMMAND, words);
+    gcb_row_texts(row, GCB_FIELD_COMMAND, argv, argc);
     gcb_row_text(row, GCB_FIELD_DATE, first_date(m));
 }

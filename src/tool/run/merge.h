@@ -29,7 +29,7 @@ void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int a
                            char *const *argv);
 
 uint32_t gcb_merge_shards(const struct gcb_merge *m); /* number of shards */
-/* Are the shards those of `verify`? Their rows are promises, not results, and have no totals. */
+/* True if the shards are those of `verify`. Their rows are promises, not results, and have no totals. */
 bool gcb_merge_of_verify(const struct gcb_merge *m);
 
 /* A case of the run: all methods on all messages with one setting. `bench` may have several, other commands have one. */

@@ -105,7 +105,7 @@ static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 
 /* ---- a device and the CPU ---- */
 
-/* Does the device decode the message to the same tensor as the CPU? The tensors are in c->y and c->z. */
+/* True if the device decodes the message to the same tensor as the CPU. The tensors are in c->y and c->z. */
 static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
                        const char *words)
 {

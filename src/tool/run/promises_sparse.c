@@ -11,7 +11,7 @@ static bool has_choice(const struct gcb_method *m, const char *key, const char *
     return strcmp(gcb_promise_choice(m, key), value) == 0;
 }
 
-/* Are kept values sent in this form? RedSync's quantisation (quant=asq) sends their mean, whatever `values` says. */
+/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends their mean, whatever `values` says. */
 static bool sends(const struct gcb_method *m, const char *values)
 {
     if (has_choice(m, "quant", "asq"))

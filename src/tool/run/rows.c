@@ -314,15 +314,6 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_sums(row, &trial->tally);
 }
 
-/* Starts a row for messages of several steps and workers. */
-static void begin_summary(struct gcb_row *row, const char *file)
-{
-    gcb_row_init(row, GCB_RECORD_SUMMARY);
-    gcb_row_text(row, GCB_FIELD_FILE, file);
-    gcb_row_null(row, GCB_FIELD_STEP);
-    gcb_row_null(row, GCB_FIELD_WORKER);
-}
-
 /* Sets all fields of a result that the row does not have yet to null: without messages there are no figures. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
@@ -343,7 +334,10 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
 {
     const bool failed = total->failure.status != 0;
 
-    begin_summary(row, file);
+    gcb_row_init(row, GCB_RECORD_SUMMARY);
+    gcb_row_text(row, GCB_FIELD_FILE, file);
+    gcb_row_null(row, GCB_FIELD_STEP); /* messages of several steps and workers */
+    gcb_row_null(row, GCB_FIELD_WORKER);
     put_case(row, setting, method,
              gcb_run_unsupported(total) ? "unsupported"
              : failed                   ? "failed"
@@ -363,9 +357,10 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const char *file, const char *reason)
 {
-    begin_summary(row, file);
-    put_case(row, setting, method, "unsupported", reason);
-    put_nothing(row, setting);
+    struct gcb_run_total total = {.tally = {.messages = 0}};
+
+    gcb_diag_set(&total.failure, GCB_E_UNSUPPORTED, "%s", reason);
+    gcb_rows_summary(row, setting, method, &total, file, false);
 }
 
 /* Reads the members of a table from a JSON object. A real that is null was not finite. */
@@ -417,19 +412,13 @@ static enum gcb_stop stop_of(const json_t *row, enum gcb_field field)
     return GCB_STOP_NONE;
 }
 
-static int take_dtype(struct gcb_tally *t, const json_t *row)
-{
-    const char *text = gcb_results_text(row, GCB_FIELD_INPUT_DTYPE);
-
-    return text ? gcb_dtype_parse(&t->dtype, text) : GCB_E_CORRUPT;
-}
-
 int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag)
 {
     const json_t *object = gcb_results_json(row, GCB_FIELD_SUMS);
+    const char *dtype = gcb_results_text(row, GCB_FIELD_INPUT_DTYPE);
 
     memset(t, 0, sizeof(*t));
-    if (!json_is_object(object) || take_dtype(t, row))
+    if (!json_is_object(object) || !dtype || gcb_dtype_parse(&t->dtype, dtype))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the row has no sums: it comes from another version of gcbench");
     take_members(t, row, bytes, LENGTH(bytes));

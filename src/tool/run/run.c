@@ -31,8 +31,8 @@ struct run {
     struct gcb_nonfinite_scan scan;
     bool *to_scan; /* of a shard: the tensors to scan; NULL: all */
     float *input;  /* elements of the current messages */
-    float *
-        reference; /* what methods[0] decoded from them, in the same places; NULL without config->compare */
+    /* what methods[0] decoded from them, in the same places; NULL without config->compare */
+    float *reference;
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so `input` is not its input any more */
     double work, done;     /* elements to scan and to try, and those done, for the progress bar */
@@ -64,7 +64,7 @@ static bool scanned(void *ctx, uint64_t elements)
     return !r->result->interrupted;
 }
 
-/* Must the run know all infinities and NaNs before the first trial? */
+/* True if the run must know all infinities and NaNs before the first trial. */
 static bool needs_scan(const struct run *r)
 {
     return r->config->nonfinite == GCB_POLICY_SKIP;
@@ -157,7 +157,7 @@ bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
     return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
 }
 
-/* Is this message decoded into the memory of its input? */
+/* True if this message is decoded into the memory of its input. */
 static bool in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
 {
     return c->in_place && plan->count >= c->in_place && !c->trial.device && !c->trial.copy &&
@@ -378,14 +378,6 @@ static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag
     return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
 }
 
-/* Returns the elements of the largest message, or of a span of small messages if that is more. */
-static uint64_t input_elements(const struct gcb_run_config *c)
-{
-    const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
-
-    return c->layout->largest > span ? c->layout->largest : span;
-}
-
 /* Prepares messages that are decoded in place. Returns the elements of the largest other message. */
 static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_diag *diag)
 {
@@ -421,7 +413,8 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    uint64_t largest = input_elements(c), largest_other;
+    const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
+    uint64_t largest = c->layout->largest > span ? c->layout->largest : span, largest_other;
     struct gcb_trial_config trial = c->trial;
     int err = take_totals(r->result, c->method_count, diag);
 

@@ -70,8 +70,8 @@ struct gcb_run_total {
 int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
                       struct gcb_diag *diag);
 
-/* Did the method end because it does not run here: because of its parameters, the message, the device or a missing
- * library? */
+/* True if the method ended because it does not run here: because of its parameters, the message, the device or a missing
+ * library. */
 bool gcb_run_unsupported(const struct gcb_run_total *total);
 
 struct gcb_run_result {

@@ -26,7 +26,7 @@ static int bad(const struct gcb_suite *s, const char *key, const char *what, str
 
 /* ---- the fields that are not options ---- */
 
-/* Is the value a short text that is safe in rows and on a terminal? */
+/* True if the value is a short text that is safe in rows and on a terminal. */
 static bool plain(const json_t *value)
 {
     const char *text = json_string_value(value);

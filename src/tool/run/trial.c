@@ -22,29 +22,24 @@ static const struct gcb_codec codec = {
 };
 const struct gcb_method gcb_copy_method = {.name = "memcpy", .codec = &codec};
 
-static int copy_there(void *job, struct gcb_diag *diag)
+static int copy(void *job, struct gcb_diag *diag)
 {
     const struct gcb_copy *c = job;
 
-    memcpy(c->there, c->in->data, c->in->count * sizeof(*c->there));
+    memcpy(c->to, c->from, c->count * sizeof(*c->to));
     return 0;
 }
 
-static int copy_back(void *job, struct gcb_diag *diag)
+/* The copy of a message that is timed as encoding, or back as decoding. */
+static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_view *in,
+                                           enum gcb_timed_work work)
 {
-    const struct gcb_copy *c = job;
-
-    memcpy(c->back, c->there, c->in->count * sizeof(*c->back));
-    return 0;
-}
-
-/* The copy to time as encoding or decoding. */
-static struct gcb_operation copy_operation(struct gcb_copy *c, enum gcb_timed_work work)
-{
+    c->from = work == GCB_TIMED_ENCODE ? in->data : c->there;
+    c->to = work == GCB_TIMED_ENCODE ? c->there : c->back;
+    c->count = in->count;
     if (work == GCB_TIMED_DECODE)
-        memset(c->back, 0xff, c->in->count * sizeof(*c->back)); /* fill with NaNs */
-    return (struct gcb_operation){.run = work == GCB_TIMED_ENCODE ? copy_there : copy_back,
-                                  .job = c};
+        memset(c->back, 0xff, c->count * sizeof(*c->back)); /* fill with NaNs */
+    return (struct gcb_operation){.run = copy, .job = c};
 }
 
 static void mark(void *ctx, enum gcb_stage stage)
@@ -374,9 +369,8 @@ static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, str
     int err;
 
     if (copies) {
-        b->copy.in = &job.in;
         b->copy.timed = item->in->plan;
-        ops[1] = copy_operation(&b->copy, work);
+        ops[1] = copy_operation(&b->copy, &job.in, work);
     }
     err = gcb_measure_in_turn(samples, &b->config.timing, ops, copies ? 2 : 1, diag);
     return err ? err : time_stages(b, &item->tally.times[work], &ops[0], samples[0]->count, diag);
@@ -662,7 +656,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
 
 /* ---- sums, on the host ---- */
 
-/* Are messages of this trial added, to check sums or to time them? */
+/* True if messages of this trial are added, to check sums or to time them. */
 static bool adds_up(const struct gcb_trial_bench *b, const struct gcb_trial_input *in)
 {
     return b->summed && !in->original && in->plan->count <= b->most_summed;
@@ -886,9 +880,8 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
     struct gcb_copy *c = &b->copy;
     int err = 0;
 
-    c->in = &in;
     for (int k = 0; !err && c->timed != item->in->plan && k < GCB_TIMED_SUM; k++) {
-        const struct gcb_operation op = copy_operation(c, k);
+        const struct gcb_operation op = copy_operation(c, &in, k);
 
         err = gcb_measure(&b->samples[COPY + k], &b->config.timing, &op, diag);
     }

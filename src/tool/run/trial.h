@@ -23,7 +23,10 @@ extern const struct gcb_method gcb_copy_method;
 /* Buffers of memcpy. */
 struct gcb_copy {
     float *there, *back;
-    const struct gcb_view *in; /* the current message */
+    /* the current copy */
+    const float *from;
+    float *to;
+    uint64_t count;
     const struct gcb_message_plan
         *timed; /* the last message that was copied in turn with identity */
 };
@@ -69,7 +72,7 @@ struct gcb_original {
     const struct gcb_queue *queue;
 };
 
-/* Can all tensors of the message be read in parts? */
+/* True if all tensors of the message can be read in parts. */
 bool gcb_original_possible(const struct gcb_source *source, const struct gcb_message_plan *plan);
 
 /* Reads the input into o->data. */
