@@ -419,7 +419,7 @@ static int show_groups(const struct compress *c, struct gcb_diag *diag)
 
 /* Prints "loses most: a 41 %, b 20 %", on several lines if needed. With several methods, each has only one line, unless
  * --top is given. */
-static void print_loss(const struct compress *c, size_t method, FILE *out)
+static void print_loss(struct compress *c, size_t method, FILE *out)
 {
     const size_t wanted = c->o->own.top ? (size_t)c->o->own.top : DEFAULT_TOP;
     const char *label = c->labels[method].text;

@@ -114,14 +114,20 @@ static int by_key(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)
+/* Sorts groups by their keys. */
+static void sort(struct gcb_groups *g)
 {
-    for (size_t i = 0; i < g->count; i++) {
-        g->items[i].key = gcb_tally_figure(&g->items[i].tallies[0], figure);
+    for (size_t i = 0; i < g->count; i++)
         g->items[i].place = i;
-    }
     if (g->count)
         qsort(g->items, g->count, sizeof(*g->items), by_key);
+}
+
+void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)
+{
+    for (size_t i = 0; i < g->count; i++)
+        g->items[i].key = gcb_tally_figure(&g->items[i].tallies[0], figure);
+    sort(g);
 }
 
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure)
@@ -173,37 +179,22 @@ int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
     return err;
 }
 
-/* Inserts a loss into the sorted list `out` of `used` entries, which keeps at most `count`. Returns the new length. */
-static size_t insert(struct gcb_loss *out, size_t used, size_t count, struct gcb_loss loss)
-{
-    size_t at = used;
-
-    while (at > 0 && out[at - 1].share < loss.share)
-        at--;
-    if (at == count)
-        return used;
-    if (used < count)
-        used++;
-    for (size_t i = used - 1; i > at; i--)
-        out[i] = out[i - 1];
-    out[at] = loss;
-    return used;
-}
-
-size_t gcb_losses_top(const struct gcb_groups *losses, size_t method, struct gcb_loss *out,
-                      size_t count)
+size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss *out, size_t count)
 {
     double total = 0.0;
     size_t used = 0;
 
-    for (size_t i = 0; i < losses->count; i++)
-        total += losses->items[i].tallies[method].fidelity.dd;
     for (size_t i = 0; i < losses->count; i++) {
-        const struct gcb_group *g = &losses->items[i];
-        const struct gcb_loss loss = {g->name, g->tallies[method].fidelity.dd / total};
+        losses->items[i].key = losses->items[i].tallies[method].fidelity.dd;
+        total += losses->items[i].key;
+    }
+    sort(losses);
+    for (; isfinite(total) && used < count && used < losses->count; used++) {
+        const struct gcb_group *g = &losses->items[used];
 
-        if (loss.share > 0.0)
-            used = insert(out, used, count, loss);
+        if (g->key <= 0.0)
+            break;
+        out[used] = (struct gcb_loss){g->name, g->key / total};
     }
     return used;
 }

@@ -48,10 +48,9 @@ int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag);
 
-/* Writes the tensors with the largest shares, at most `count`, largest first. Returns how many, 0 for a method without
- * error. */
-size_t gcb_losses_top(const struct gcb_groups *losses, size_t method, struct gcb_loss *out,
-                      size_t count);
+/* Writes the tensors with the largest shares, at most `count`, largest first, and sorts `losses` so. Returns how many, 0 for
+ * a method without error. */
+size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss *out, size_t count);
 
 /*
  * Histograms and spectra of inputs and decoded tensors, for each tensor (or bucket), summed over steps and workers. The

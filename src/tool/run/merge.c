@@ -36,20 +36,14 @@ struct shard {
 /* What the shards have in common in a case, and the failures of its methods. */
 struct failure {
     bool failed;
-    uint64_t at; /* number of the first message that failed in any shard */
-    bool unsupported;
-    const char *reason; /* kept in `texts`; NULL: unknown */
+    uint64_t at;     /* number of the first message that failed in any shard */
+    json_t *summary; /* of that shard; NULL: unknown */
 };
 struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
     struct failure *failures;   /* one for each method */
     uint64_t messages, skipped; /* of all shards */
-};
-
-/* A summary whose status is not "ok", until the case ends. */
-struct trouble {
-    const char *spec, *status, *reason;
 };
 
 struct gcb_merge {
@@ -61,9 +55,8 @@ struct gcb_merge {
     size_t shard_count, shard_cap;
     struct common *cases;
     size_t case_count, case_cap;
-    struct trouble *troubles;
-    size_t trouble_count, trouble_cap;
-    uint32_t file; /* the file that is read */
+    json_t *troubles; /* summaries whose status is not "ok", until the case ends */
+    uint32_t file;    /* the file that is read */
 };
 
 #define NAME 160 /* bytes of a file's name in a message */
@@ -176,7 +169,7 @@ static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
 {
     const struct shard *s = last_shard(m);
 
-    if (!s || (s->cases && s->first_item == m->item_count && !m->trouble_count))
+    if (!s || (s->cases && s->first_item == m->item_count && !json_array_size(m->troubles)))
         return 0;
     if (m->item_count == 0 && s->cases == 0)
         return refuse(m, s->file, diag, GCB_E_INVALID,
@@ -244,18 +237,12 @@ static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
                         struct gcb_diag *diag)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
-    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
-    const char *reason = gcb_results_text(row->json, GCB_FIELD_REASON);
-    struct trouble *t;
 
-    if (!status || !spec || strcmp(status, "ok") == 0)
+    if (!status || strcmp(status, "ok") == 0)
         return 0;
-    if (gcb_grow(&m->troubles, &m->trouble_cap, m->trouble_count, sizeof(*m->troubles)))
-        return gcb_diag_nomem(diag, 0, "the summaries");
-    t = &m->troubles[m->trouble_count++];
-    *t = (struct trouble){gcb_strings_keep(&m->texts, spec), gcb_strings_keep(&m->texts, status),
-                          reason ? gcb_strings_keep(&m->texts, reason) : NULL};
-    return t->spec && t->status ? 0 : gcb_diag_nomem(diag, 0, "the summaries");
+    return json_array_append_new(m->troubles, json_deep_copy(row->json))
+               ? gcb_diag_nomem(diag, 0, "the summaries")
+               : 0;
 }
 
 /* Adds the case of the first shard. */
@@ -278,14 +265,20 @@ static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *dia
 /* Notes that a method failed in this shard. The first message that failed in any shard counts. */
 static void note_failure(struct gcb_merge *m, struct failure *f, const char *spec, uint64_t at)
 {
+    json_t *summary;
+    size_t i;
+
     if (f->failed && f->at <= at)
         return;
+    json_decref(f->summary);
     *f = (struct failure){.failed = true, .at = at};
-    for (size_t i = 0; i < m->trouble_count; i++)
-        if (strcmp(m->troubles[i].spec, spec) == 0) {
-            f->unsupported = strcmp(m->troubles[i].status, "unsupported") == 0;
-            f->reason = m->troubles[i].reason;
-        }
+    json_array_foreach(m->troubles, i, summary)
+    {
+        const char *failed = gcb_results_text(summary, GCB_FIELD_SPEC);
+
+        if (failed && strcmp(failed, spec) == 0 && !f->summary)
+            f->summary = json_incref(summary);
+    }
 }
 
 /* Gives the items of a shard's case their method, adds their number to *known, and checks that no row is missing. A method
@@ -378,7 +371,7 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
     c->skipped += gcb_results_u64(row->json, GCB_FIELD_SKIPPED_MESSAGES);
     s->cases++;
     s->first_item = m->item_count;
-    m->trouble_count = 0;
+    json_array_clear(m->troubles);
     return err;
 }
 
@@ -472,38 +465,28 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Rows with the same promise become neighbours. A text is stored once, so its address tells promises apart. */
-static int by_promise(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    const int order = compare_places(x, y);
-    const uintptr_t p = (uintptr_t)x->promise, q = (uintptr_t)y->promise;
-
-    return order ? order : p != q ? (p > q) - (p < q) : by_place(a, b);
-}
-
 /* Sorts the rows, and refuses a message that is there twice or that the plan does not have. */
 static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
 {
     char here[NAME], there[NAME];
 
     if (m->item_count)
-        qsort(m->items, m->item_count, sizeof(*m->items), by_promise);
+        qsort(m->items, m->item_count, sizeof(*m->items), by_place);
     for (size_t i = 0; i < m->item_count; i++) {
-        const struct item *x = &m->items[i], *twin = i > 0 ? x - 1 : NULL;
+        const struct item *x = &m->items[i];
 
-        if (twin && compare_places(twin, x) == 0 && twin->promise == x->promise)
-            return gcb_diag_set(diag, GCB_E_CORRUPT,
-                                "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
-                                ", and in %s, line %" PRIu64,
-                                x->message, x->spec, name_of(there, m, twin->file), twin->line,
-                                name_of(here, m, x->file), x->line);
+        /* a text is stored once, so its address tells promises apart */
+        for (size_t k = i; k-- > 0 && compare_places(&m->items[k], x) == 0;)
+            if (m->items[k].promise == x->promise)
+                return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                    "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
+                                    ", and in %s, line %" PRIu64,
+                                    x->message, x->spec, name_of(there, m, m->items[k].file),
+                                    m->items[k].line, name_of(here, m, x->file), x->line);
         if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
             return refuse(m, x->file, diag, GCB_E_CORRUPT,
                           "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
     }
-    if (m->item_count && gcb_merge_of_verify(m))
-        qsort(m->items, m->item_count, sizeof(*m->items), by_place);
     return 0;
 }
 
@@ -536,6 +519,7 @@ int gcb_merge_open(struct gcb_merge **out, const char *const *files, size_t coun
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "the shards");
     m->files = files;
+    m->troubles = json_array();
     for (uint32_t i = 0; !err && i < count; i++)
         err = read_file(m, i, diag);
     if (!err)
@@ -555,11 +539,13 @@ void gcb_merge_close(struct gcb_merge *m)
         json_decref(m->shards[i].environment);
     for (size_t i = 0; i < m->case_count; i++) {
         json_decref(m->cases[i].row);
+        for (size_t k = 0; m->cases[i].failures && k < m->cases[i].method_count; k++)
+            json_decref(m->cases[i].failures[k].summary);
         gcb_free(m->cases[i].failures);
     }
     gcb_free(m->shards);
     gcb_free(m->cases);
-    gcb_free(m->troubles);
+    json_decref(m->troubles);
     gcb_free(m->items);
     gcb_strings_fini(&m->texts);
     gcb_free(m);
@@ -683,6 +669,8 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
     const struct failure *f = &c->failures[method];
     struct gcb_diag *why = &j->at.result.totals[method].failure;
     const char *device = gcb_results_text(c->row, GCB_FIELD_DEVICE);
+    const char *status = gcb_results_text(f->summary, GCB_FIELD_STATUS);
+    const char *reason = gcb_results_text(f->summary, GCB_FIELD_REASON);
     char shown[128];
 
     if (f->failed && gcb_merge_of_verify(j->m))
@@ -690,8 +678,10 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
                      "%s was not checked on all messages: it does not run on %s",
                      gcb_escape(shown, sizeof(shown), spec), device ? device : "the device");
     else if (f->failed)
-        gcb_diag_set(why, f->unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
-                     f->reason ? f->reason : "");
+        gcb_diag_set(why,
+                     status && strcmp(status, "unsupported") == 0 ? GCB_E_UNSUPPORTED
+                                                                  : GCB_E_UNVERIFIED,
+                     "%s", reason ? reason : "");
 }
 
 /* Prepares the methods, totals and setting of a case. */
