@@ -568,9 +568,9 @@ static int put_answer(struct compress *c, struct gcb_diag *diag)
 
 static int put_shapes(struct compress *c, struct gcb_diag *diag)
 {
-    const struct gcb_shapes_sink sink = {out_put_row, &c->s.report};
-
-    return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
+    if (!c->shapes)
+        return 0;
+    return gcb_shapes_rows(c->shapes, c->methods, out_put_row, &c->s.report, diag);
 }
 
 /* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. */

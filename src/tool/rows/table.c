@@ -132,14 +132,6 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
         print_spaces(p->out, width - own);
 }
 
-/* The smallest width of a column: enough for its title, and for ".." between two characters. */
-static size_t least_width(const struct gcb_table_column *column)
-{
-    const size_t title = gcb_text_columns(column->title);
-
-    return title > LEAST_CUT ? title : LEAST_CUT;
-}
-
 /* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no column can. */
 static size_t find_widest(const struct print *p)
 {
@@ -147,8 +139,9 @@ static size_t find_widest(const struct print *p)
 
     for (size_t i = 0; i < p->table->count; i++) {
         const struct gcb_table_column *c = &p->table->columns[i];
+        const size_t title = gcb_text_columns(c->title);
 
-        if (!c->elastic && p->widths[i] > least_width(c) &&
+        if (!c->elastic && p->widths[i] > (title > LEAST_CUT ? title : LEAST_CUT) &&
             (found == GCB_TABLE_COLUMNS || p->widths[i] > p->widths[found]))
             found = i;
     }

@@ -327,7 +327,8 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
 }
 
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
-                    const struct gcb_shapes_sink *sink, struct gcb_diag *diag)
+                    int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag), void *ctx,
+                    struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -338,8 +339,8 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
                 .tensor = s->groups.items[e].name,
                 .of = i ? "decoded" : "input",
                 .method = i ? &methods[i - 1] : NULL,
-                .put = sink->put,
-                .ctx = sink->ctx,
+                .put = put,
+                .ctx = ctx,
             };
 
             err = gcb_shape_rows_put(&to, shape->histogram, shape->spectrum, diag);

@@ -73,12 +73,9 @@ void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
 /* Adds the input and the decoded tensor of a trial. For each message the trial of method 0 must come first. */
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
-/* `put` receives each row and releases it. */
-struct gcb_shapes_sink {
-    int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
-    void *ctx;
-};
+/* Makes the rows. `put` receives each row and releases it. */
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
-                    const struct gcb_shapes_sink *sink, struct gcb_diag *diag);
+                    int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag), void *ctx,
+                    struct gcb_diag *diag);
 
 #endif

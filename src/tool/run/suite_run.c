@@ -217,11 +217,11 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
 
 static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
-    const struct gcb_shapes_sink sink = {.put = r->observer->shape, .ctx = r->observer->ctx};
     int err = 0;
 
     if (r->shapes)
-        err = gcb_shapes_rows(r->shapes, r->config.run.methods, &sink, diag);
+        err = gcb_shapes_rows(r->shapes, r->config.run.methods, r->observer->shape,
+                              r->observer->ctx, diag);
     gcb_shapes_destroy(r->shapes);
     r->shapes = NULL;
     return err;

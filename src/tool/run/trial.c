@@ -117,6 +117,9 @@ struct item {
 /* Samples of the bench after those of the last message: of the group, of memcpy, and of the current work by the device's
  * events. The first two are of encoding, and then of decoding. */
 enum { GROUP = GCB_TIMED, COPY = GROUP + 2, EVENTS = COPY + 2, SAMPLES };
+_Static_assert(SAMPLES ==
+                   sizeof(((struct gcb_trial_bench *)0)->samples) / sizeof(struct gcb_samples),
+               "the bench has all samples");
 
 /* What a device did in the last encoding or decoding of a group. */
 struct work {

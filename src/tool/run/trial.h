@@ -23,12 +23,11 @@ extern const struct gcb_method gcb_copy_method;
 /* Buffers of memcpy. */
 struct gcb_copy {
     float *there, *back;
-    /* the current copy */
-    const float *from;
+    const float *from; /* of the current copy, as the next two */
     float *to;
     uint64_t count;
-    const struct gcb_message_plan
-        *timed; /* the last message that was copied in turn with identity */
+    /* the last message that was copied in turn with identity */
+    const struct gcb_message_plan *timed;
 };
 
 /*
@@ -92,7 +91,8 @@ struct gcb_run_trial {
     const struct gcb_samples *samples; /* GCB_TIMED; without a count: not measured */
     const float *decoded;              /* plan->count elements */
     const float *input; /* plan->count elements; NULL if `decoded` took their memory */
-    const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
+    /* reads the input again if `input` is NULL; else NULL */
+    const struct gcb_original *original;
 };
 
 /* A trial of one message with one method: encode, decode the message, and compare with the input. */
