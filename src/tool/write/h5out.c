@@ -66,89 +66,36 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
     return 0;
 }
 
-/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage
- * before it uses the data. */
-static hid_t access_list(void)
-{
-    const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-
-    if (fapl >= 0 && H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0)
-        return fapl;
-    if (fapl >= 0)
-        H5Pclose(fapl);
-    return -1;
-}
-
 /*
- * Copies the bytes of a file in memory. H5Fget_file_image clears a flag in the first block without
- * correcting the block's checksum, so it cannot be used.
+ * HDF5 can only make a file by its name. So it makes the file on disk, where it writes nothing yet.
+ * Then dup2 makes HDF5's descriptor refer to the file in memory. Returns 0 or errno.
  */
-static size_t copy_image(hid_t file, void *image, size_t size)
+static int start_with(struct gcb_h5out *f, hid_t fcpl, hid_t fapl)
 {
-    hsize_t n = 0;
     void *handle;
 
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &n) < 0 || n > size ||
-        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0)
-        return 0;
-    memcpy(image, *(void **)handle, (size_t)n);
-    return (size_t)n;
-}
-
-/* Fills `image` with an empty HDF5 file. Returns its length, or 0 on failure. */
-static size_t empty_image(hid_t fapl, void *image, size_t size)
-{
-    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), core = H5Pcopy(fapl);
-    hid_t file = -1;
-    size_t n = 0;
-
-    if (fcpl >= 0 && core >= 0 && H5Pset_obj_track_times(fcpl, 0) >= 0 &&
-        H5Pset_fapl_core(core, size, 0) >= 0)
-        file = H5Fcreate("empty", H5F_ACC_TRUNC, fcpl, core);
-    if (file >= 0) {
-        n = copy_image(file, image, size);
-        H5Fclose(file);
-    }
-    if (fcpl >= 0)
-        H5Pclose(fcpl);
-    if (core >= 0)
-        H5Pclose(core);
-    return n;
-}
-
-/*
- * HDF5 can only open a file by its name. So it opens an empty file on disk, and writes there only a
- * mark that the file is open. Then dup2 makes HDF5's descriptor refer to the file in memory.
- * Returns 0 or errno.
- */
-static int start_with(struct gcb_h5out *f, hid_t fapl)
-{
-    uint8_t image[8192];
-    const size_t n = empty_image(fapl, image, sizeof(image));
-    void *handle;
-    int err = n ? write_all(f->disk, image, n, 0) : ENOMEM;
-
-    if (!err)
-        err = write_all(f->memory, image, n, 0);
-    if (err)
-        return err;
-    errno = 0;
-    f->file = H5Fopen(f->out.temp_path, H5F_ACC_RDWR, fapl);
-    if (f->file < 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
-        return errno ? errno : EIO;
-    return dup2(f->memory, *(int *)handle) < 0 ? errno : 0;
-}
-
-static int start(struct gcb_h5out *f)
-{
-    const hid_t fapl = access_list();
-    int err;
-
-    if (fapl < 0)
+    if (H5Pset_obj_track_times(fcpl, 0) < 0 ||
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
         return ENOMEM;
+    errno = 0;
     f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
     f->memory = memfd_create("gcbench", MFD_CLOEXEC);
-    err = f->disk < 0 || f->memory < 0 ? errno : start_with(f, fapl);
+    if (f->disk >= 0 && f->memory >= 0)
+        f->file = H5Fcreate(f->out.temp_path, H5F_ACC_TRUNC, fcpl, fapl);
+    if (f->file <= 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0 ||
+        dup2(f->memory, *(int *)handle) < 0)
+        return errno ? errno : EIO;
+    return 0;
+}
+
+/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage
+ * before it uses the data. */
+static int start(struct gcb_h5out *f)
+{
+    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
+    const int err = start_with(f, fcpl, fapl);
+
+    H5Pclose(fcpl);
     H5Pclose(fapl);
     return err;
 }
