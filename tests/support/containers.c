@@ -34,11 +34,11 @@ int containers_teardown(void **state)
     return rmdir(containers.folder);
 }
 
-const struct gcb_dump_tensor containers_rows[CONTAINERS_ROWS] = {
-    {"w/a", GCB_F32, 2, (const uint64_t[]){2, 30}, 1},
-    {"b", GCB_F16, 1, (const uint64_t[]){5}, 0},
-    {"w/s", GCB_BF16, 0, NULL, -1},
-    {"w/z", GCB_F64, 2, (const uint64_t[]){0, 4}, 3},
+const struct gcb_tensor containers_rows[CONTAINERS_ROWS] = {
+    {.dataset = "w/a", .dtype = GCB_F32, .rank = 2, .dims = {2, 30}, .index = 1},
+    {.dataset = "b", .dtype = GCB_F16, .rank = 1, .dims = {5}, .index = 0},
+    {.dataset = "w/s", .dtype = GCB_BF16, .index = -1},
+    {.dataset = "w/z", .dtype = GCB_F64, .rank = 2, .dims = {0, 4}, .index = 3},
 };
 void containers_dump(const char *file, unsigned steps)
 {
@@ -48,7 +48,7 @@ void containers_dump(const char *file, unsigned steps)
     assert_int_equal(gcb_h5out_create(&dump, file, true, NULL, 0, NULL), 0);
     for (unsigned s = 0; s < (steps ? steps : 1); s++)
         for (size_t i = 0; i < CONTAINERS_ROWS; i++) {
-            struct gcb_dump_tensor t = containers_rows[i];
+            struct gcb_tensor t = containers_rows[i];
             char name[64];
 
             if (steps)

@@ -18,7 +18,7 @@ int containers_teardown(void **state);
 
 /* The tensors of a dump, by their paths below a step and worker. */
 #define CONTAINERS_ROWS 4
-extern const struct gcb_dump_tensor containers_rows[CONTAINERS_ROWS];
+extern const struct gcb_tensor containers_rows[CONTAINERS_ROWS];
 
 /* Writes a dump of `steps` steps; with 0 its tensors are at the root. */
 void containers_dump(const char *file, unsigned steps);

@@ -29,14 +29,8 @@ static int put_tensors(struct gcb_restore *r, const struct gcb_container_message
     int err = 0;
 
     for (size_t i = 0; !err && i < m->tensor_count; i++) {
-        const struct gcb_container_tensor *t = &m->tensors[i];
-        const struct gcb_dump_tensor out = {.dataset = t->dataset,
-                                            .dtype = t->dtype,
-                                            .rank = t->rank,
-                                            .dims = t->dims,
-                                            .index = t->index};
-
-        err = gcb_dump_put(r->dump, &out, values + t->offset, diag);
+        err = gcb_dump_put(r->dump, &m->tensors[i], values, diag);
+        values += m->tensors[i].count;
         r->tensors += !err;
     }
     return err;

@@ -40,21 +40,12 @@ int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag);
 /* A file of messages that is open for reading. The file is untrusted (src/tool/read/infile.h). */
 struct gcb_container;
 
-struct gcb_container_tensor {
-    char *dataset; /* absolute path of the tensor in the restored tree */
-    enum gcb_dtype dtype;
-    unsigned rank;
-    uint64_t dims[GCB_MAX_RANK];
-    uint64_t count;
-    uint64_t offset; /* elements of the message before this tensor */
-    int64_t index;   /* attribute `index`; -1 if the tensor has none */
-};
-
 struct gcb_container_message {
-    char *dataset;  /* absolute path of the message */
-    size_t length;  /* length of the message in bytes */
-    uint64_t count; /* elements of all its tensors together */
-    struct gcb_container_tensor *tensors;
+    const char *dataset; /* absolute path of the message */
+    size_t length;       /* length of the message in bytes */
+    uint64_t count;      /* elements of all its tensors together */
+    /* of them: path in the restored tree (`dataset`), type, shape and index */
+    struct gcb_tensor *tensors;
     size_t tensor_count;
 };
 

@@ -5,6 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/wire/message.h"
+#include "src/tool/base/strings.h"
 #include "src/tool/read/child.h"
 #include "src/tool/read/hdf5.h"
 #include "src/tool/write/container.h"
@@ -30,6 +31,7 @@ struct gcb_container {
     struct gcb_file_child *child;
     struct message *messages;
     size_t count, cap;
+    struct gcb_strings strings; /* the paths */
     /* Layout rows that may still come. A file of this size has room for no more rows. */
     uint64_t rows_left;
     uint64_t sum;                            /* sum of gcb_container_share over the messages */
@@ -260,15 +262,6 @@ static int walk_file(void *ctx, void *state, struct gcb_port *port, struct gcb_d
 
 /* ---- in the parent: taking the child's records ---- */
 
-static void free_message(struct message *m)
-{
-    for (size_t i = 0; i < m->seen.tensor_count; i++)
-        gcb_free(m->seen.tensors[i].dataset);
-    gcb_free(m->seen.tensors);
-    gcb_free(m->seen.dataset);
-    *m = (struct message){0};
-}
-
 static int take_root(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     const char *hash;
@@ -316,7 +309,8 @@ static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct
         return fail_nomem(c, diag);
     m = &c->messages[c->count++];
     *m = (struct message){.seen.length = bytes.count, .bytes = bytes, .rows = rows};
-    m->bytes.dataset = m->seen.dataset = gcb_strdup(bytes.dataset);
+    m->bytes.dataset = m->seen.dataset =
+        gcb_strings_add(&c->strings, bytes.dataset, strlen(bytes.dataset));
     m->seen.tensors = gcb_alloc_zero(rows, sizeof(*m->seen.tensors));
     if (!m->seen.dataset || !m->seen.tensors)
         return fail_nomem(c, diag);
@@ -332,20 +326,21 @@ static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb
     const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
     const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE + 1);
     const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT + 1);
-    struct gcb_container_tensor *t;
+    struct gcb_tensor *t;
+    uint64_t offset;
 
     if (!m || m->seen.tensor_count >= m->rows)
         return fail_record(c, diag);
     t = &m->seen.tensors[m->seen.tensor_count];
-    t->offset = gcb_get_u64(record);
+    offset = gcb_get_u64(record);
     t->index = (int64_t)gcb_get_u64(record);
     if (!path || !dtype || !shape || !gcb_h5path_plain(path) || gcb_dtype_parse(&t->dtype, dtype) ||
-        gcb_shape_parse(shape, &t->rank, t->dims, &t->count) || t->offset != m->seen.count ||
+        gcb_shape_parse(shape, &t->rank, t->dims, &t->count) || offset != m->seen.count ||
         __builtin_add_overflow(m->seen.count, t->count, &m->seen.count))
         return fail_corrupt(c, m->seen.dataset, diag,
                             m->hash[0] ? "its layout is damaged" : not_a_message);
     m->salt = gcb_container_salt(m->salt, path, t->dtype, shape, t->index);
-    t->dataset = gcb_strdup(path);
+    t->dataset = gcb_strings_add(&c->strings, path, strlen(path));
     if (!t->dataset)
         return fail_nomem(c, diag);
     return ++m->seen.tensor_count == m->rows ? finish_message(c, diag) : 0;
@@ -460,8 +455,9 @@ void gcb_container_close(struct gcb_container *c)
     if (!c)
         return;
     for (size_t i = 0; i < c->count; i++)
-        free_message(&c->messages[i]);
+        gcb_free(c->messages[i].seen.tensors);
     gcb_free(c->messages);
+    gcb_strings_fini(&c->strings);
     gcb_file_child_close(c->child);
     gcb_free(c);
 }

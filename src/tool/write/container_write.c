@@ -115,17 +115,17 @@ static uint64_t add_salt(uint64_t salt, const struct entry *e)
     return gcb_container_salt(salt, e->path, e->tensor->dtype, e->shape, e->tensor->index);
 }
 
-/* Writes the dataset of a message. The caller closes *set. */
-static int put_message(struct gcb_h5out *w, struct gcb_h5set *set, const char *path,
-                       uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
+/* Writes the dataset of a message. */
+static int put_message(struct gcb_h5out *w, const char *path, uint8_t *message, size_t length,
+                       uint64_t salt, struct gcb_diag *diag)
 {
     const uint64_t dims[1] = {length};
     int err;
 
     gcb_message_seal(message, length, salt);
-    err = gcb_h5set_create(w, set, path, H5T_STD_U8LE, 1, dims, diag);
+    err = gcb_h5out_set(w, path, H5T_STD_U8LE, 1, dims, diag);
     if (!err)
-        err = gcb_h5set_append(w, set, message, length, diag);
+        err = gcb_h5out_append(w, message, length, diag);
     w->messages++;
     w->sum += gcb_container_share(salt, path);
     return err;
@@ -135,17 +135,15 @@ static int put_message(struct gcb_h5out *w, struct gcb_h5set *set, const char *p
 static int put_single(struct gcb_h5out *w, const struct entry *e, uint8_t *message, size_t length,
                       struct gcb_diag *diag)
 {
-    struct gcb_h5set set = {0};
-    int err = put_message(w, &set, e->path, message, length, add_salt(0, e), diag);
+    int err = put_message(w, e->path, message, length, add_salt(0, e), diag);
 
     if (!err)
-        err = gcb_h5out_text(w, set.id, "shape", e->shape, diag);
+        err = gcb_h5out_note(w, e->path, "shape", e->shape, diag);
     if (!err)
-        err = gcb_h5out_text(w, set.id, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
+        err = gcb_h5out_note(w, e->path, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
     if (!err && e->tensor->index >= 0)
-        err = gcb_h5out_value(w, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
+        err = gcb_h5out_value(w, e->path, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
                               &e->tensor->index, diag);
-    gcb_h5set_close(&set);
     return err;
 }
 
@@ -202,17 +200,13 @@ static int put_table(struct gcb_h5out *w, const struct table *t, const char *pat
 {
     const hid_t type = gcb_container_row_type(t->path_size, t->shape_size);
     const uint64_t dims[1] = {t->count};
-    struct gcb_h5set set = {0};
     int err;
 
     if (type < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot make a compound type");
-    err = gcb_h5set_create(w, &set, path, type, 1, dims, diag);
-    if (!err)
-        err = gcb_h5set_append(w, &set, t->rows, t->count * t->row_size, diag);
-    gcb_h5set_close(&set);
+    err = gcb_h5out_set(w, path, type, 1, dims, diag);
     H5Tclose(type);
-    return err;
+    return err ? err : gcb_h5out_append(w, t->rows, t->count * t->row_size, diag);
 }
 
 /* Writes a message of several tensors, and its layout. */
@@ -221,7 +215,6 @@ static int put_joint(struct gcb_h5out *w, const struct gcb_source *source,
                      size_t length, struct gcb_diag *diag)
 {
     char path[128], beside[160], hex[GCB_CONTAINER_HEX];
-    struct gcb_h5set set = {0};
     struct table t;
     int err = fill_table(w, &t, source, plan, e, diag);
 
@@ -231,13 +224,12 @@ static int put_joint(struct gcb_h5out *w, const struct gcb_source *source,
              plan->worker, plan->name);
     snprintf(beside, sizeof(beside), "%s_layout", path);
     gcb_container_hex(hex, t.salt);
-    err = put_message(w, &set, path, message, length, t.salt, diag);
+    err = put_message(w, path, message, length, t.salt, diag);
     if (!err)
-        err = gcb_h5out_text(w, set.id, "layout_xxh3", hex, diag);
+        err = gcb_h5out_note(w, path, "layout_xxh3", hex, diag);
     if (!err)
         err = put_table(w, &t, beside, diag);
 out:
-    gcb_h5set_close(&set);
     gcb_free(t.rows);
     return err;
 }
@@ -285,17 +277,16 @@ int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
 
 int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)
 {
-    const hid_t root = w->file;
     char hex[GCB_CONTAINER_HEX];
     int err;
 
     gcb_container_hex(hex, w->sum);
-    err = gcb_h5out_text(w, root, "gcbench_container", GCB_CONTAINER_VERSION, diag);
+    err = gcb_h5out_note(w, "/", "gcbench_container", GCB_CONTAINER_VERSION, diag);
     if (!err)
-        err = gcb_h5out_value(w, root, "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+        err = gcb_h5out_value(w, "/", "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
                               &w->messages, diag);
     if (!err)
-        err = gcb_h5out_text(w, root, "gcbench_xxh3", hex, diag);
+        err = gcb_h5out_note(w, "/", "gcbench_xxh3", hex, diag);
     if (!err)
         err = gcb_h5out_commit(w, diag);
     return err;

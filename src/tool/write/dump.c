@@ -22,21 +22,21 @@ static void convert_block(double out[BLOCK], enum gcb_dtype dtype, const float *
     }
 }
 
-static int put_values(struct gcb_h5out *f, struct gcb_h5set *set, enum gcb_dtype dtype,
-                      const float *data, struct gcb_diag *diag)
+static int put_values(struct gcb_h5out *f, enum gcb_dtype dtype, const float *data,
+                      struct gcb_diag *diag)
 {
     const size_t size = dtype == GCB_BF16 ? sizeof(float) : gcb_dtype_size(dtype);
-    const uint64_t count = set->left / size;
+    const uint64_t count = f->left / size;
     double block[BLOCK];
     int err = 0;
 
     if (dtype == GCB_F32)
-        return gcb_h5set_append(f, set, data, count * size, diag);
+        return gcb_h5out_append(f, data, count * size, diag);
     for (uint64_t i = 0; i < count && !err; i += BLOCK) {
         const size_t n = count - i < BLOCK ? (size_t)(count - i) : BLOCK;
 
         convert_block(block, dtype, data + i, n);
-        err = gcb_h5set_append(f, set, block, n * size, diag);
+        err = gcb_h5out_append(f, block, n * size, diag);
     }
     return err;
 }
@@ -65,26 +65,22 @@ static hid_t create_type(enum gcb_dtype dtype)
     return H5Tcopy(dtype == GCB_F64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE);
 }
 
-int gcb_dump_put(struct gcb_h5out *f, const struct gcb_dump_tensor *tensor, const float *data,
+int gcb_dump_put(struct gcb_h5out *f, const struct gcb_tensor *t, const float *data,
                  struct gcb_diag *diag)
 {
-    const hid_t type = create_type(tensor->dtype);
-    struct gcb_h5set set = {0};
+    const hid_t type = create_type(t->dtype);
     int err;
 
     if (type < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot make a float type");
-    err = gcb_h5set_create(f, &set, tensor->dataset, type, tensor->rank, tensor->dims, diag);
-    if (err)
-        goto out;
-    err = put_values(f, &set, tensor->dtype, data, diag);
-    if (!err && tensor->index >= 0)
-        err = gcb_h5out_value(f, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64, &tensor->index,
-                              diag);
-    if (!err && tensor->dtype == GCB_BF16)
-        err = gcb_h5out_text(f, set.id, "source_dtype", "bfloat16", diag);
-out:
-    gcb_h5set_close(&set);
+    err = gcb_h5out_set(f, t->dataset, type, t->rank, t->dims, diag);
     H5Tclose(type);
+    if (!err)
+        err = put_values(f, t->dtype, data, diag);
+    if (!err && t->index >= 0)
+        err = gcb_h5out_value(f, t->dataset, "index", H5T_STD_I64LE, H5T_NATIVE_INT64, &t->index,
+                              diag);
+    if (!err && t->dtype == GCB_BF16)
+        err = gcb_h5out_note(f, t->dataset, "source_dtype", "bfloat16", diag);
     return err;
 }

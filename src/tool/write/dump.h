@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_WRITE_DUMP_H
 #define SRC_TOOL_WRITE_DUMP_H
 
-#include "src/lib/tensor/tensor.h"
+#include "src/tool/read/reader.h"
 #include "src/tool/read/synthetic.h"
 #include "src/tool/write/outfile.h"
 
@@ -15,10 +15,11 @@ struct gcb_h5out;
 int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
-/* Adds a text or a number as an attribute of an existing group; "/" is the root. */
-int gcb_h5out_note(struct gcb_h5out *f, const char *group, const char *name, const char *text,
+/* Adds a text or a number as an attribute of the group or dataset `object`. Returns GCB_E_INVALID if
+ * the object does not exist, or has this attribute, or the text is longer than 65000 bytes. */
+int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, const char *text,
                    struct gcb_diag *diag);
-int gcb_h5out_number(struct gcb_h5out *f, const char *group, const char *name, double value,
+int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
                      struct gcb_diag *diag);
 
 /* Closes the file, syncs it and renames it to its final name. Frees nothing. Call it at most once. */
@@ -30,18 +31,12 @@ void gcb_h5out_destroy(struct gcb_h5out *f);
 /* ---- tensors (dump.c) ---- */
 
 /*
- * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product
- * of dims; gcb_dump_put converts them to `dtype`. GCB_BF16 is stored as float32 with the attribute
- * source_dtype. Returns GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
+ * Adds the dataset of a tensor, and the groups above it. Only the tensor's dataset, dtype, shape
+ * and, unless it is below 0, index matter. `data` has as many floats as the product of dims, which
+ * are converted to `dtype`. GCB_BF16 is stored as float32 with the attribute source_dtype. Returns
+ * GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
  */
-struct gcb_dump_tensor {
-    const char *dataset; /* absolute path of the dataset */
-    enum gcb_dtype dtype;
-    unsigned rank;
-    const uint64_t *dims;
-    int64_t index; /* value of the attribute `index`; below 0: no attribute */
-};
-int gcb_dump_put(struct gcb_h5out *dump, const struct gcb_dump_tensor *tensor, const float *data,
+int gcb_dump_put(struct gcb_h5out *dump, const struct gcb_tensor *tensor, const float *data,
                  struct gcb_diag *diag);
 
 /* ---- generated tensors (generate.c) ---- */

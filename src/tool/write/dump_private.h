@@ -29,7 +29,8 @@ struct gcb_h5out {
     bool failed;                 /* something is missing: the file is never committed */
     struct gcb_h5extent *direct; /* bytes of datasets, which are on disk already */
     size_t direct_count, direct_cap;
-    char shown[256]; /* the final name, escaped, for messages */
+    uint64_t at, left; /* of the last dataset: offset of its next byte, and bytes still to write */
+    char shown[256];   /* the final name, escaped, for messages */
     /* of a file of messages (container_write.c): */
     uint64_t messages, sum;
     const struct gcb_source *source; /* source of the last message */
@@ -40,32 +41,19 @@ struct gcb_h5out {
  */
 bool gcb_h5path_plain(const char *path);
 
-/* A dataset that is being written, from its first byte to its last. */
-struct gcb_h5set {
-    hid_t id;
-    uint64_t at;   /* offset of the next byte in the file */
-    uint64_t left; /* bytes still to write */
-};
-
 /*
- * Makes a contiguous dataset and the groups above it. `type` is the element type in the file.
- * Returns GCB_E_INVALID if the path exists or gcb_h5path_plain rejects it. Close the dataset with
- * gcb_h5set_close, also after a later failure.
+ * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Its
+ * bytes follow with gcb_h5out_append. Returns GCB_E_INVALID if the path exists or gcb_h5path_plain
+ * rejects it.
  */
-int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
-                     unsigned rank, const uint64_t *dims, struct gcb_diag *diag);
-/* Writes the next n bytes of the dataset. They must already have the element type of the file. */
-int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
-                     struct gcb_diag *diag);
-void gcb_h5set_close(struct gcb_h5set *set);
+int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
+                  const uint64_t *dims, struct gcb_diag *diag);
+/* Writes the next n bytes of the last dataset, as they are in the file. */
+int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gcb_diag *diag);
 
-/* Adds a text attribute to an open object. Returns GCB_E_INVALID if the attribute exists or the
- * text is longer than 65000 bytes. */
-int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
-                   struct gcb_diag *diag);
 /* Adds an attribute with one value. `value` points to the value, which has the type `memory_type`.
  */
-int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 
 #endif

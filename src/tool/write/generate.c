@@ -74,12 +74,12 @@ static int write_worker(struct job *j, uint64_t step, uint64_t worker)
     int err = 0;
 
     for (size_t i = 0; !err && i < j->count; i++) {
-        const struct gcb_dump_tensor tensor = {.dataset = path,
-                                               .dtype = j->config->dtype,
-                                               .rank = j->rows[i].rank,
-                                               .dims = j->rows[i].dims,
-                                               .index = (int64_t)i};
+        struct gcb_tensor tensor = {.dataset = path,
+                                    .dtype = j->config->dtype,
+                                    .rank = j->rows[i].rank,
+                                    .index = (int64_t)i};
 
+        memcpy(tensor.dims, j->rows[i].dims, sizeof(j->rows[i].dims));
         snprintf(path, sizeof(path), "/step_%06" PRIu64 "/worker_%" PRIu64 "/%s", step, worker,
                  j->rows[i].name);
         fill_tensor(j, step, worker, i);

@@ -143,7 +143,7 @@ static int create_groups(hid_t file, const char *path)
 {
     const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
     char *part = gcb_strdup(path);
-    int err = gcpl >= 0 && part && H5Pset_obj_track_times(gcpl, 0) >= 0 ? 0 : GCB_E_NOMEM;
+    int err = part && H5Pset_obj_track_times(gcpl, 0) >= 0 ? 0 : GCB_E_NOMEM;
 
     for (char *end = part; !err && (end = strchr(end + 1, '/')) != NULL; *end = '/') {
         hid_t group;
@@ -152,14 +152,11 @@ static int create_groups(hid_t file, const char *path)
         if (H5Lexists(file, part, H5P_DEFAULT) > 0)
             continue;
         group = H5Gcreate2(file, part, H5P_DEFAULT, gcpl, H5P_DEFAULT);
-        if (group < 0)
-            err = GCB_E_INVALID;
-        else
-            H5Gclose(group);
+        err = group < 0 ? GCB_E_INVALID : 0;
+        H5Gclose(group);
     }
     gcb_free(part);
-    if (gcpl >= 0)
-        H5Pclose(gcpl);
+    H5Pclose(gcpl);
     return err;
 }
 
@@ -168,12 +165,11 @@ static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
     const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     hid_t id = -1;
 
-    if (dcpl >= 0 && create_groups(file, path) == 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
+    if (create_groups(file, path) == 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
         H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
         H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
         id = H5Dcreate2(file, path, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    if (dcpl >= 0)
-        H5Pclose(dcpl);
+    H5Pclose(dcpl);
     return id;
 }
 
@@ -199,70 +195,52 @@ static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *d
     return bytes <= INT64_MAX ? 0 : GCB_E_INVALID;
 }
 
-static int note_extent(struct gcb_h5out *f, uint64_t from, uint64_t to, struct gcb_diag *diag)
-{
-    const int err = gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
-
-    if (err)
-        return fail(f, err, gcb_status_text(err), diag);
-    f->direct[f->direct_count++] = (struct gcb_h5extent){from, to};
-    return 0;
-}
-
-int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
-                     unsigned rank, const uint64_t *dims, struct gcb_diag *diag)
+int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
+                  const uint64_t *dims, struct gcb_diag *diag)
 {
     hsize_t extent[GCB_MAX_RANK];
-    hid_t space;
+    hid_t space, set;
     haddr_t at;
     int err;
 
-    *set = (struct gcb_h5set){.id = -1};
-    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&set->left, type, rank, dims))
+    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&f->left, type, rank, dims))
         return no_set(f, path, diag);
-    err = check_limit(f, set->left, diag);
-    if (!err && gcb_h5file_room(diag))
+    err = check_limit(f, f->left, diag);
+    if (!err && (gcb_h5file_room(diag) ||
+                 gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct))))
         err = fail(f, GCB_E_NOMEM, "out of memory", diag);
     if (err)
         return err;
     for (unsigned i = 0; i < rank; i++)
         extent[i] = dims[i];
     space = rank ? H5Screate_simple((int)rank, extent, NULL) : H5Screate(H5S_SCALAR);
-    if (space >= 0) {
-        set->id = create_set(f->file, path, type, space);
-        H5Sclose(space);
-    }
-    if (set->id < 0)
+    set = create_set(f->file, path, type, space);
+    H5Sclose(space);
+    if (set < 0)
         return no_set(f, path, diag);
-    if (set->left == 0)
+    at = H5Dget_offset(set);
+    H5Dclose(set);
+    if (f->left == 0)
         return 0; /* HDF5 stores nothing for an empty dataset */
-    at = H5Dget_offset(set->id);
     if (at == HADDR_UNDEF)
         return fail(f, GCB_E_INTERNAL, "HDF5 assigned no place in the file", diag);
-    set->at = at;
-    return note_extent(f, at, at + set->left, diag);
-}
-
-int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
-                     struct gcb_diag *diag)
-{
-    int err;
-
-    if (n > set->left)
-        return fail(f, GCB_E_INTERNAL, "a dataset got more bytes than it has room for", diag);
-    err = write_all(f->disk, bytes, n, set->at);
-    if (err)
-        return fail(f, GCB_E_IO, strerror(err), diag);
-    set->at += n;
-    set->left -= n;
+    f->at = at;
+    f->direct[f->direct_count++] = (struct gcb_h5extent){at, at + f->left};
     return 0;
 }
 
-void gcb_h5set_close(struct gcb_h5set *set)
+int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gcb_diag *diag)
 {
-    if (set->id > 0)
-        H5Dclose(set->id);
-    set->id = 0;
+    int err;
+
+    if (n > f->left)
+        return fail(f, GCB_E_INTERNAL, "a dataset got more bytes than it has room for", diag);
+    err = write_all(f->disk, bytes, n, f->at);
+    if (err)
+        return fail(f, GCB_E_IO, strerror(err), diag);
+    f->at += n;
+    f->left -= n;
+    return 0;
 }
 
 static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *diag)
@@ -271,84 +249,45 @@ static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *
 
     f->failed = true;
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s: attribute %s exists already, or is longer than 65000 bytes", f->shown,
-                        gcb_escape(shown, sizeof(shown), name));
+                        "%s: attribute %s exists already, is longer than 65000 bytes, or is of "
+                        "nothing",
+                        f->shown, gcb_escape(shown, sizeof(shown), name));
 }
 
-int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag)
 {
     const hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = -1;
-    bool good = false;
+    const hid_t attribute = H5Acreate_by_name(f->file, object, name, file_type, space, H5P_DEFAULT,
+                                              H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute > 0 && H5Awrite(attribute, memory_type, value) >= 0;
 
-    if (space >= 0)
-        attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
-    if (attribute >= 0) {
-        good = H5Awrite(attribute, memory_type, value) >= 0;
-        good = H5Aclose(attribute) >= 0 && good;
-    }
-    if (space >= 0)
-        H5Sclose(space);
-    if (good)
-        return 0;
-    return no_attribute(f, name, diag);
+    good = H5Aclose(attribute) >= 0 && good;
+    H5Sclose(space);
+    return good ? 0 : no_attribute(f, name, diag);
 }
 
-int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
+int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, const char *text,
                    struct gcb_diag *diag)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
-    int err = GCB_E_INTERNAL;
+    int err;
 
     if (strlen(text) > MAX_TEXT)
         err = no_attribute(f, name, diag);
-    else if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
-             H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+    else if (H5Tset_size(type, strlen(text) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
         err = gcb_h5out_value(f, object, name, type, type, text, diag);
     else
-        fail(f, GCB_E_INTERNAL, "HDF5 cannot make a text type", diag);
-    if (type >= 0)
-        H5Tclose(type);
+        err = fail(f, GCB_E_INTERNAL, "HDF5 cannot make a text type", diag);
+    H5Tclose(type);
     return err;
 }
 
-static int open_group(struct gcb_h5out *f, hid_t *out, const char *group, struct gcb_diag *diag)
-{
-    *out = H5Gopen2(f->file, group, H5P_DEFAULT);
-    if (*out < 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: the group for an attribute does not exist",
-                            f->shown);
-    return 0;
-}
-
-int gcb_h5out_note(struct gcb_h5out *f, const char *group, const char *name, const char *text,
-                   struct gcb_diag *diag)
-{
-    hid_t id;
-    int err = open_group(f, &id, group, diag);
-
-    if (err)
-        return err;
-    err = gcb_h5out_text(f, id, name, text, diag);
-    H5Gclose(id);
-    return err;
-}
-
-int gcb_h5out_number(struct gcb_h5out *f, const char *group, const char *name, double value,
+int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
                      struct gcb_diag *diag)
 {
-    hid_t id;
-    int err = open_group(f, &id, group, diag);
-
-    if (err)
-        return err;
-    err = gcb_h5out_value(f, id, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
-    H5Gclose(id);
-    return err;
+    return gcb_h5out_value(f, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
 }
-
-/* ---- committing ---- */
 
 /* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno.
  */

@@ -48,15 +48,13 @@ static int add_set(struct gcb_h5out *f, unsigned i, struct gcb_diag *diag)
 {
     static const float x[N];
     const uint64_t dims[] = {N};
-    struct gcb_h5set set;
     char name[64];
     int err;
 
     snprintf(name, sizeof(name), "/step_000000/worker_0/w%u", i);
-    err = gcb_h5set_create(f, &set, name, H5T_IEEE_F32LE, 1, dims, diag);
+    err = gcb_h5out_set(f, name, H5T_IEEE_F32LE, 1, dims, diag);
     if (!err)
-        err = gcb_h5set_append(f, &set, x, sizeof(x), diag);
-    gcb_h5set_close(&set);
+        err = gcb_h5out_append(f, x, sizeof(x), diag);
     return err;
 }
 

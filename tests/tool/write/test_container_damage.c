@@ -69,10 +69,10 @@ static char *digest(void)
         for (size_t j = 0; j < m->length && !err; j++)
             used += (size_t)sprintf(text + used, "%02x", bytes[j]);
         for (size_t j = 0; j < m->tensor_count && !err; j++) {
-            const struct gcb_container_tensor *t = &m->tensors[j];
+            const struct gcb_tensor *t = &m->tensors[j];
 
-            used += (size_t)sprintf(text + used, "|%s %d %d %d", t->dataset, (int)t->dtype,
-                                    (int)t->index, (int)t->offset);
+            used += (size_t)sprintf(text + used, "|%s %d %d", t->dataset, (int)t->dtype,
+                                    (int)t->index);
             for (unsigned k = 0; k < t->rank; k++)
                 used += (size_t)sprintf(text + used, "x%d", (int)t->dims[k]);
         }

@@ -90,7 +90,10 @@ static struct gcb_h5out *create(bool force)
 static int put(struct gcb_h5out *dump, const char *dataset, enum gcb_dtype dtype, unsigned rank,
                const uint64_t *dims, const float *data, struct gcb_diag *diag)
 {
-    const struct gcb_dump_tensor t = {dataset, dtype, rank, dims, 7};
+    struct gcb_tensor t = {.dataset = dataset, .dtype = dtype, .rank = rank, .index = 7};
+
+    if (rank)
+        memcpy(t.dims, dims, rank * sizeof(*dims));
 
     return gcb_dump_put(dump, &t, data, diag);
 }
