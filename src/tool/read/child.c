@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,47 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/wire/buf.h"
 #include "src/tool/base/tidy.h"
 
+/*
+ * The protocol between the child and its parent. Each packet on the socket is one datagram:
+ *
+ *   u8 RECORDS, then records: from the child those of its list; then, alone, RECORD_DONE
+ *   u8 ELEMENTS, 7 bytes without meaning, elements as they are stored
+ *
+ * The child opens the file, sends the list, and RECORD_DONE. Then it answers requests, each a
+ * RECORD_REQUEST, in their order, until the socket closes: with all elements of the tensor or,
+ * where it cannot read on, with RECORD_DONE. The parent may ask for more tensors before it has
+ * received one.
+ */
 enum {
-    AHEAD = 8,    /* most tensors that the child is asked for before they are wanted */
-    PATIENCE = 3, /* the child may wait this many times as long as it may work */
+    RECORDS = 1,
+    ELEMENTS,
+    HEAD = 8,          /* bytes before the elements */
+    PACKET = 32 << 10, /* most bytes of a packet */
+    RECORD = 16 << 10, /* most bytes of a record */
+    PIECE = 4 << 20,   /* bytes that the child reads at a time, unless a row of chunks has more */
+    AHEAD = 8,         /* most tensors that the child is asked for before they are wanted */
+    PATIENCE = 3,      /* the child may wait this many times as long as it may work */
+};
+
+/* The kinds of records that no lister uses. */
+enum {
+    /* numbers[0]: bytes of a piece; the tensor */
+    RECORD_REQUEST = 254,
+    /* numbers[0]: the status; texts[0]: the cause if that is not 0. If it is 0 after a request,
+     * numbers[1] is the bytes of the tensor's smallest piece. */
+    RECORD_DONE,
+};
+
+/* Takes the records that the child writes while it lists the file. */
+struct gcb_port {
+    const struct gcb_infile *file;
+    const struct gcb_lister *lister;
+    int socket; /* -1: no child; the lister takes the records at once */
+    struct gcb_wbuf packet;
+    uint64_t bytes; /* of all records so far */
 };
 
 struct gcb_file_child {
@@ -29,12 +67,281 @@ struct gcb_file_child {
     int socket;
     int descriptor; /* the open file, to read tensors that lie in one piece */
     struct gcb_trace *trace;
+    const struct gcb_tensor *tensors; /* those of gcb_file_child_read, and their number */
+    size_t count;
     size_t first,
         asked; /* the tensors that the child was asked for: the number of the first, and how many */
     size_t expected;     /* number of the tensor that is read next if all are read in order */
     struct timespec cpu; /* the child's processor time when it last made progress */
     uint64_t steps;      /* value of trace->steps when `cpu` was taken */
 };
+
+/* ---- records ---- */
+
+static bool put_record(struct gcb_wbuf *w, const struct gcb_port_record *r)
+{
+    const size_t begin = offsetof(struct gcb_port_record, kind);
+    const size_t n =
+        offsetof(struct gcb_port_record, tensor.dims) + r->tensor.rank * sizeof(uint64_t);
+    uint8_t *to = gcb_wbuf_take(w, n - begin);
+
+    if (to)
+        memcpy(to, (const uint8_t *)r + begin, n - begin);
+    for (int i = 0; i < GCB_RECORD_TEXTS; i++) {
+        const char *text = r->texts[i] ? r->texts[i] : "";
+        const size_t size = strlen(text) + 1;
+
+        to = gcb_wbuf_take(w, size);
+        if (to)
+            memcpy(to, text, size);
+    }
+    return !w->failed;
+}
+
+/* Takes n bytes. Returns false if there are fewer. */
+static bool take_bytes(void *out, struct gcb_rbuf *in, size_t n)
+{
+    const uint8_t *from = gcb_rbuf_take(in, n);
+
+    if (from)
+        memcpy(out, from, n);
+    return from;
+}
+
+/* Takes a record, whose texts live as long as `in`. Returns false if the record is damaged. */
+static bool take_record(struct gcb_port_record *r, struct gcb_rbuf *in)
+{
+    const size_t begin = offsetof(struct gcb_port_record, kind);
+
+    *r = (struct gcb_port_record){.kind = 0};
+    if (!take_bytes(&r->kind, in, offsetof(struct gcb_port_record, tensor.dims) - begin) ||
+        r->tensor.rank > GCB_MAX_RANK ||
+        !take_bytes(r->tensor.dims, in, r->tensor.rank * sizeof(*r->tensor.dims)))
+        return false;
+    for (int i = 0; i < GCB_RECORD_TEXTS; i++) {
+        const size_t n = strnlen((const char *)in->data + in->pos, gcb_rbuf_left(in));
+
+        r->texts[i] = (const char *)gcb_rbuf_take(in, n + 1);
+        if (!r->texts[i] || n >= GCB_RECORD_TEXT)
+            return false;
+    }
+    r->tensor.dataset = r->texts[0];
+    r->tensor.path = r->tensor.file = NULL;
+    return true;
+}
+
+bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file)
+{
+    const size_t size = t->element < GCB_ELEMENTS ? gcb_element_size(t->element) : 0;
+    bool empty = t->rank == 0 && t->count == 0; /* a null dataspace */
+    uint64_t count = 1;                         /* product of the dimensions */
+
+    if (size == 0 || t->dtype > GCB_F64 || t->index < -1)
+        return false;
+    /* a float32 may count as a smaller type, which its attribute source_dtype names */
+    if (t->dtype != gcb_element_dtype(t->element) &&
+        (t->element != GCB_ELEMENT_FP32 || t->dtype == GCB_F64))
+        return false;
+    for (unsigned i = 0; i < t->rank; i++)
+        empty |= t->dims[i] == 0;
+    for (unsigned i = 0; i < t->rank && !empty; i++)
+        if (__builtin_mul_overflow(count, t->dims[i], &count))
+            return false;
+    if (t->count != (empty ? 0 : count))
+        return false;
+    /* with --allow-external the bytes may be in another file, so the child sends no offset */
+    return t->offset == 0 || (!file->limits.allow_external && t->offset <= file->size &&
+                              t->count <= (file->size - t->offset) / size);
+}
+
+/* Sends a packet. Returns false with errno. */
+static bool send_packet(int socket, const struct gcb_wbuf *packet, int flags)
+{
+    ssize_t n;
+
+    do
+        n = send(socket, packet->data, packet->len, MSG_NOSIGNAL | flags);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)packet->len;
+}
+
+/* Sends a record alone. Returns false with errno. */
+static bool send_record(int socket, const struct gcb_port_record *r, int flags)
+{
+    uint8_t bytes[RECORD];
+    struct gcb_wbuf packet = {.data = bytes, .cap = sizeof(bytes)};
+
+    gcb_put_u8(&packet, RECORDS);
+    return put_record(&packet, r) && send_packet(socket, &packet, flags);
+}
+
+/* ---- the child: listing ---- */
+
+/* Sends the records that are waiting. If the parent has ended, the child ends too. */
+static void flush_records(struct gcb_port *port)
+{
+    if (port->packet.len > 1 && !send_packet(port->socket, &port->packet, 0))
+        _exit(1);
+    port->packet.len = 0;
+    gcb_put_u8(&port->packet, RECORDS);
+}
+
+/* The most bytes of all records together: much more than the names in a file of this size take. */
+static uint64_t most_bytes(const struct gcb_infile *file)
+{
+    const uint64_t most = file->limits.max_bytes;
+
+    return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
+}
+
+int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record, struct gcb_diag *diag)
+{
+    struct gcb_wbuf *packet = &port->packet;
+    struct gcb_rbuf in = {.data = packet->data};
+    struct gcb_port_record taken;
+
+    if (port->socket < 0)
+        packet->len = 0;
+    else if (packet->cap - packet->len < RECORD)
+        flush_records(port);
+    in.pos = packet->len;
+    if (!put_record(packet, record))
+        return gcb_infile_fail(port->file, NULL, GCB_E_CORRUPT, diag,
+                               "an object's description is longer than 16384 bytes");
+    in.len = packet->len;
+    port->bytes += in.len - in.pos;
+    if (port->bytes > most_bytes(port->file))
+        return gcb_infile_fail(port->file, NULL, GCB_E_CORRUPT, diag,
+                               "the names of its objects take more than %" PRIu64 " bytes",
+                               most_bytes(port->file));
+    return port->socket < 0 && take_record(&taken, &in)
+               ? port->lister->take(port->lister->ctx, &taken, diag)
+               : 0;
+}
+
+/* Lists an open file. */
+static int list_file(const struct gcb_infile *file, void *state, const struct gcb_lister *lister,
+                     int socket, struct gcb_diag *diag)
+{
+    uint8_t bytes[PACKET];
+    struct gcb_port port = {.file = file,
+                            .lister = lister,
+                            .socket = socket,
+                            .packet = {.data = bytes, .cap = sizeof(bytes)}};
+    int err;
+
+    gcb_put_u8(&port.packet, RECORDS);
+    err = lister->list(lister->ctx, state, &port, diag);
+    if (socket >= 0)
+        flush_records(&port);
+    return err;
+}
+
+/* ---- the child: answering requests ---- */
+
+/* Tells the parent how the listing ended, or that a tensor cannot be read. `needed`: bytes of its
+ * smallest piece. */
+static void send_done(int socket, int status, const struct gcb_diag *diag, uint64_t needed)
+{
+    const struct gcb_port_record done = {.kind = RECORD_DONE,
+                                         .numbers = {(uint64_t)status, needed},
+                                         .texts = {status ? diag->text : ""}};
+
+    if (!send_record(socket, &done, 0))
+        _exit(1);
+}
+
+/* The state of the child while it answers requests. */
+struct server {
+    struct gcb_infile file;
+    void *state;
+    int socket;
+    uint8_t *piece; /* room for the head of a packet, then for `room` bytes of elements */
+    uint64_t room;
+};
+
+/* Sends the first n bytes of the piece. The head of a packet overwrites what was sent before. */
+static void send_piece(const struct server *s, uint64_t n)
+{
+    const uint64_t most = PACKET - HEAD;
+
+    for (uint64_t sent = 0; sent < n; sent += most) {
+        const uint64_t part = n - sent < most ? n - sent : most;
+        const struct gcb_wbuf packet = {.data = s->piece + sent, .len = HEAD + part};
+
+        packet.data[0] = ELEMENTS;
+        if (!send_packet(s->socket, &packet, 0))
+            _exit(1);
+    }
+}
+
+static int make_room(struct server *s, uint64_t room, struct gcb_diag *diag)
+{
+    if (room <= s->room)
+        return 0;
+    gcb_free(s->piece);
+    s->room = 0;
+    s->piece = gcb_alloc(HEAD + room);
+    if (!s->piece)
+        return gcb_diag_nomem(diag, room, "a row of chunks");
+    s->room = room;
+    return 0;
+}
+
+/* Answers a request: sends a tensor piece by piece. */
+static void answer(struct server *s, const struct gcb_port_record *request)
+{
+    const struct gcb_tensor *t = &request->tensor;
+    const size_t size = gcb_element_size(t->element);
+    struct gcb_diag diag = {0};
+    int err = make_room(s, request->numbers[0], &diag);
+
+    for (uint64_t from = 0, count; from < t->count && !err; from += count) {
+        count = s->room / size;
+        err = s->file.reader->read(s->state, t, from, &count, s->piece + HEAD, &diag);
+        if (!err && count > s->room / size) {
+            send_done(s->socket, 0, NULL, count * size);
+            return;
+        }
+        if (!err && (count == 0 || count > t->count - from))
+            _exit(1);
+        if (!err)
+            send_piece(s, count * size);
+    }
+    if (err)
+        send_done(s->socket, err, &diag, 0);
+}
+
+/* Runs the child, after the sandbox has taken its rights away. file->trace is shared with the
+ * parent. */
+_Noreturn static void serve(const struct gcb_infile *file, const char *path,
+                            const struct gcb_lister *lister, int socket)
+{
+    struct server s = {.file = *file, .socket = socket};
+    uint8_t bytes[RECORD];
+    struct gcb_diag diag = {0};
+    int err;
+
+    gcb_infile_trace(&s.file, "/");
+    err = file->reader->open(&s.state, &s.file, path, &diag);
+    if (!file->limits.allow_external || !file->reader->opens_files)
+        gcb_sandbox_close_files();
+    if (!err && lister)
+        err = list_file(&s.file, s.state, lister, socket, &diag);
+    send_done(socket, err, &diag, 0);
+    while (!err) {
+        const ssize_t n = recv(socket, bytes, sizeof(bytes), 0);
+        struct gcb_rbuf in = {.data = bytes, .len = n > 0 ? (size_t)n : 0, .pos = 1};
+        struct gcb_port_record request;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0 || !take_record(&request, &in))
+            break;
+        answer(&s, &request);
+    }
+    _exit(0);
+}
 
 /* ---- the parent: starting and ending the child ---- */
 
@@ -67,7 +374,7 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
         const int socket = gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space);
 
         c->file.trace = c->trace;
-        gcb_port_serve(&c->file, path, lister, socket);
+        serve(&c->file, path, lister, socket);
     }
     gcb_tidy_let_go(&before);
     close(ends[1]);
@@ -161,7 +468,7 @@ static double stuck_for(struct gcb_file_child *c, double *all)
     return (double)(now.tv_sec - c->cpu.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->cpu.tv_nsec);
 }
 
-/* Receives one packet of at most GCB_PORT_PACKET bytes into `bytes`. */
+/* Receives one packet of at most PACKET bytes into `bytes`. */
 static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *out,
                    struct gcb_diag *diag)
 {
@@ -170,7 +477,7 @@ static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *ou
 
     for (;;) {
         const double before = worked;
-        const ssize_t n = recv(c->socket, bytes, GCB_PORT_PACKET, 0);
+        const ssize_t n = recv(c->socket, bytes, PACKET, 0);
 
         if (n > 0) {
             *out = (struct gcb_rbuf){.data = bytes, .len = (size_t)n};
@@ -199,14 +506,6 @@ static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *ou
                                   : "");
     }
 }
-
-/* The result of a request. */
-struct done {
-    int status;
-    /* bytes that the child needs for the tensor's smallest piece, if that is why it stopped */
-    uint64_t needed;
-    struct gcb_diag diag;
-};
 
 /* True if reading a file can give this status. The child is not trusted, and other statuses would
  * change the exit status of the command. */
@@ -237,71 +536,46 @@ static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
     out[used] = '\0';
 }
 
-static int parse_done(struct gcb_file_child *c, struct gcb_rbuf *in, struct done *out,
-                      struct gcb_diag *diag)
+/* Takes how a request or the listing ended. Returns the status, or that of a failure here. */
+static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, uint64_t *needed,
+                     struct gcb_diag *diag)
 {
+    const int status = (int)r->numbers[0];
     char text[GCB_DIAG_TEXT];
-    const char *sent;
 
-    out->status = (int)gcb_get_u32(in);
-    out->needed = gcb_get_u64(in);
-    sent = gcb_text_take(in, sizeof(text));
-    if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
+    if (r->kind != RECORD_DONE || !is_status(status) || (status && !*r->texts[0]))
         return fail_protocol(c, diag);
-    escape_text(text, sent);
-    if (out->status)
-        gcb_diag_set(&out->diag, out->status, "%s", text);
-    return 0;
-}
-
-/* What the child may still send of a list. */
-struct room {
-    uint64_t records, bytes;
-};
-
-static int take_records(struct gcb_file_child *c, const struct gcb_lister *lister,
-                        struct gcb_rbuf *in, struct room *left, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    while (gcb_rbuf_left(in) && !err) {
-        const uint32_t n = gcb_get_u32(in);
-        struct gcb_rbuf record = {.data = gcb_rbuf_take(in, n), .len = n};
-
-        if (!record.data || !lister || left->records == 0 || left->bytes < n)
-            return fail_protocol(c, diag);
-        left->records--;
-        left->bytes -= n;
-        err = lister->take(lister->ctx, &record, diag);
-        if (!err && (record.failed || gcb_rbuf_left(&record)))
-            return fail_protocol(c, diag);
-    }
-    return err;
+    *needed = r->numbers[1];
+    escape_text(text, r->texts[0]);
+    return status ? gcb_diag_set(diag, status, "%s", text) : 0;
 }
 
 /* Waits until the child has opened and listed the file. */
 static int await_list(struct gcb_file_child *c, const struct gcb_lister *lister,
                       struct gcb_diag *diag)
 {
-    struct room left = {2 * (uint64_t)GCB_READ_OBJECTS, gcb_port_most(&c->file)};
-    uint8_t bytes[GCB_PORT_PACKET];
-    struct done done;
+    uint64_t records = 2 * (uint64_t)GCB_READ_OBJECTS, room = 2 * most_bytes(&c->file), needed;
+    uint8_t bytes[PACKET];
 
     for (;;) {
+        struct gcb_port_record r;
         struct gcb_rbuf in;
         int err = receive(c, bytes, &in, diag);
 
         if (err)
             return err;
-        if (gcb_get_u8(&in) == GCB_PORT_DONE) {
-            err = parse_done(c, &in, &done, diag);
-            if (!err && done.status)
-                err = gcb_diag_set(diag, done.status, "%s", done.diag.text);
-            return err;
+        if (gcb_get_u8(&in) != RECORDS || in.len > room)
+            return fail_protocol(c, diag);
+        room -= in.len;
+        while (gcb_rbuf_left(&in)) {
+            if (!take_record(&r, &in) || records-- == 0)
+                return fail_protocol(c, diag);
+            if (!lister || r.kind == RECORD_DONE)
+                return take_done(c, &r, &needed, diag);
+            err = lister->take(lister->ctx, &r, diag);
+            if (err)
+                return err;
         }
-        err = take_records(c, lister, &in, &left, diag);
-        if (err)
-            return err;
     }
 }
 
@@ -346,7 +620,7 @@ int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *fi
     if (!reader->probe || file->limits.in_process || under_valgrind()) {
         err = reader->open(&c->state, &c->file, real, diag);
         if (!err && lister)
-            err = gcb_port_list(&c->file, c->state, lister, -1, diag);
+            err = list_file(&c->file, c->state, lister, -1, diag);
     } else {
         err = start_child(c, real, lister, diag);
         if (!err)
@@ -383,39 +657,40 @@ void gcb_file_child_close(struct gcb_file_child *child)
 /* Asks the child for a tensor, in pieces of at most `room` bytes. Returns false with errno. */
 static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
 {
-    uint8_t bytes[GCB_PORT_PACKET];
-    struct gcb_wbuf request = {.data = bytes, .cap = sizeof(bytes)};
+    const struct gcb_port_record request = {
+        .kind = RECORD_REQUEST, .numbers = {room}, .texts = {t->dataset}, .tensor = *t};
 
-    gcb_put_u64(&request, room);
-    gcb_tensor_put(&request, t);
-    if (!gcb_packet_send(c->socket, &request, flags))
+    if (!send_record(c->socket, &request, flags))
         return false;
     c->asked++;
     return true;
 }
 
-/* Asks for the tensors that follow those that the child was asked for, so that it reads them while
- * the caller works. */
-static void ask_ahead(struct gcb_file_child *c, const struct gcb_tensors *tensors)
+/* Asks for the tensors of the same file that follow those that the child was asked for, so that it
+ * reads them while the caller works. */
+static void ask_ahead(struct gcb_file_child *c)
 {
-    while (c->asked < AHEAD) {
-        const struct gcb_tensor *t = tensors->get(tensors->ctx, c->first + c->asked);
+    while (c->asked < AHEAD && c->first + c->asked < c->count) {
+        const struct gcb_tensor *t = &c->tensors[c->first + c->asked];
 
-        if (!t || t->offset || t->count == 0 || !ask(c, t, GCB_PORT_PIECE, MSG_DONTWAIT))
+        if (t->file != c->tensors[c->first].file || t->offset || t->count == 0 ||
+            !ask(c, t, PIECE, MSG_DONTWAIT))
             return;
     }
 }
 
-/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child could not
- * read it, done->status or done->needed says why. */
-static int receive_tensor(struct gcb_file_child *c, const struct gcb_tensor *t, uint8_t *out,
-                          struct done *done, struct gcb_diag *diag)
+/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child needs
+ * larger pieces, sets *needed to their bytes. */
+static int receive_tensor(struct gcb_file_child *c, uint8_t *out, uint64_t *needed,
+                          struct gcb_diag *diag)
 {
+    const struct gcb_tensor *t = &c->tensors[c->first];
     const size_t size = gcb_element_size(t->element);
-    uint8_t bytes[GCB_PORT_PACKET];
+    uint8_t bytes[PACKET];
+    struct gcb_port_record r;
     int err = 0;
 
-    *done = (struct done){.status = 0};
+    *needed = 0;
     for (uint64_t got = 0, n; got < t->count; got += n) {
         struct gcb_rbuf in;
         const int failed = receive(c, bytes, &in, diag);
@@ -423,17 +698,17 @@ static int receive_tensor(struct gcb_file_child *c, const struct gcb_tensor *t, 
 
         if (failed)
             return failed;
-        if (kind == GCB_PORT_DONE) {
-            err = parse_done(c, &in, done, diag);
-            if (!err && !done->status && (!done->needed || done->needed > t->count * size))
+        if (kind == RECORDS && take_record(&r, &in)) {
+            err = take_done(c, &r, needed, diag);
+            if (!err && (!*needed || *needed > t->count * size))
                 err = fail_protocol(c, diag);
             break;
         }
-        n = in.len < GCB_PORT_HEAD ? 0 : (in.len - GCB_PORT_HEAD) / size;
-        if (kind != GCB_PORT_ELEMENTS || n == 0 || n > t->count - got)
+        n = in.len < HEAD ? 0 : (in.len - HEAD) / size;
+        if (kind != ELEMENTS || n == 0 || n > t->count - got)
             return fail_protocol(c, diag);
         if (!err && out)
-            err = gcb_tensor_convert(&c->file, t, got, bytes + GCB_PORT_HEAD, n,
+            err = gcb_tensor_convert(&c->file, t, got, bytes + HEAD, n,
                                      out + got * gcb_tensor_wide(t), diag);
     }
     if (c->asked) {
@@ -443,26 +718,20 @@ static int receive_tensor(struct gcb_file_child *c, const struct gcb_tensor *t, 
     return err;
 }
 
-/* Receives and drops what the child was asked for. */
-static int drain(struct gcb_file_child *c, const struct gcb_tensors *tensors, struct gcb_diag *diag)
+/* Asks for a tensor that the child was not asked for, after it has received and dropped what the
+ * child was asked for. */
+static int ask_now(struct gcb_file_child *c, size_t number, uint64_t room, struct gcb_diag *diag)
 {
-    struct done done;
+    uint64_t needed;
     int err = 0;
 
-    while (c->asked && !err)
-        err = receive_tensor(c, tensors->get(tensors->ctx, c->first), NULL, &done, diag);
-    return err;
-}
-
-/* Asks for a tensor that the child was not asked for. */
-static int ask_now(struct gcb_file_child *c, const struct gcb_tensors *tensors, size_t number,
-                   uint64_t room, struct gcb_diag *diag)
-{
-    const int err = drain(c, tensors, diag);
-
-    c->first = number;
-    if (err || ask(c, tensors->get(tensors->ctx, number), room, 0))
+    while (c->asked)
+        err = receive_tensor(c, NULL, &needed, diag);
+    if (c->pid < 0)
         return err;
+    c->first = number;
+    if (ask(c, &c->tensors[number], room, 0))
+        return 0;
     return errno == EPIPE || errno == ECONNRESET
                ? fail_crashed(c, diag)
                : gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
@@ -480,29 +749,26 @@ static void raise_limit(const struct gcb_file_child *c, uint64_t more)
     prlimit(c->pid, RLIMIT_AS, &limit, NULL);
 }
 
-static int read_by_child(struct gcb_file_child *c, const struct gcb_tensors *tensors, size_t number,
-                         uint8_t *out, struct gcb_diag *diag)
+static int read_by_child(struct gcb_file_child *c, size_t number, uint8_t *out,
+                         struct gcb_diag *diag)
 {
-    const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
-    struct done done = {.status = 0};
+    uint64_t needed = 0, more;
     int err = 0;
 
     if (c->asked == 0 || c->first != number)
-        err = ask_now(c, tensors, number, GCB_PORT_PIECE, diag);
+        err = ask_now(c, number, PIECE, diag);
     if (!err && number == c->expected)
-        ask_ahead(c, tensors);
+        ask_ahead(c);
     c->expected = number + 1;
     if (!err)
-        err = receive_tensor(c, t, out, &done, diag);
-    if (!err && done.needed) { /* a row of chunks is larger than a piece */
-        raise_limit(c, done.needed);
-        err = ask_now(c, tensors, number, done.needed, diag);
-        if (!err)
-            err = receive_tensor(c, t, out, &done, diag);
-        if (!err && done.needed)
-            err = fail_protocol(c, diag);
-    }
-    return err || !done.status ? err : gcb_diag_set(diag, done.status, "%s", done.diag.text);
+        err = receive_tensor(c, out, &needed, diag);
+    if (err || !needed)
+        return err;
+    raise_limit(c, needed); /* a row of chunks is larger than a piece */
+    err = ask_now(c, number, needed, diag);
+    if (!err)
+        err = receive_tensor(c, out, &more, diag);
+    return !err && more ? fail_protocol(c, diag) : err;
 }
 
 /* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are
@@ -523,11 +789,13 @@ static int read_here(struct gcb_file_child *c, const struct gcb_tensor *t, uint8
     return err;
 }
 
-int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensors *tensors,
-                        size_t number, void *out, struct gcb_diag *diag)
+int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensor *tensors,
+                        size_t count, size_t number, void *out, struct gcb_diag *diag)
 {
-    const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
+    const struct gcb_tensor *t = &tensors[number];
 
+    child->tensors = tensors;
+    child->count = count;
     if (t->offset)
         return gcb_tensor_read_stored(&child->file, child->descriptor, t, 0, t->count, out, diag);
     if (child->pid == 0)
@@ -535,7 +803,7 @@ int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensors *
     if (child->pid < 0)
         return fail_ended(child, GCB_E_CORRUPT, diag,
                           "damaged: the process that read it has ended");
-    return t->count ? read_by_child(child, tensors, number, out, diag) : 0;
+    return t->count ? read_by_child(child, number, out, diag) : 0;
 }
 
 int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gcb_tensor *t,

@@ -115,6 +115,19 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch)
            *step == p.step;
 }
 
+int gcb_path_compare(const char *a, const char *b)
+{
+    unsigned x, y;
+
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1u : 0;
+    y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1u : 0;
+    return (x > y) - (x < y);
+}
+
 uint32_t gcb_place_rank(const char *file)
 {
     const char *name = strrchr(file, '/');

@@ -71,6 +71,9 @@ enum gcb_dtype gcb_element_dtype(enum gcb_element element);
 /* Sets the format for datasets of its size. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
+/* Compares paths component by component: "/a/b" comes directly after "/a". */
+int gcb_path_compare(const char *a, const char *b);
+
 /* ---- what a reader says while it lists its file ---- */
 
 /* What the user should know about the files: what was left out, and what is doubtful. */

@@ -107,29 +107,13 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
-/* The tensors of `source` that are in the file `name`. A child process reads only this file, so it
- * must not be asked for other tensors. */
-struct in_file {
-    const struct gcb_source *source;
-    const char *name;
-};
-
-static const struct gcb_tensor *get_tensor(const void *ctx, size_t i)
-{
-    const struct in_file *in = ctx;
-    const struct gcb_tensor *t = i < in->source->count ? &in->source->tensors[i] : NULL;
-
-    return t && t->file == in->name ? t : NULL;
-}
-
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
 {
-    const struct in_file in = {source, source->tensors[i].file};
-    const struct gcb_tensors tensors = {&in, get_tensor};
-    struct gcb_source_file *file = find_file(source, in.name);
+    struct gcb_source_file *file = find_file(source, source->tensors[i].file);
     const int err = gcb_source_use(source, file, NULL, diag);
 
-    return err ? err : gcb_file_child_read(file->child, &tensors, i, out, diag);
+    return err ? err
+               : gcb_file_child_read(file->child, source->tensors, source->count, i, out, diag);
 }
 
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i)

@@ -12,7 +12,7 @@ const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, NULL};
 enum { MAX_NOTES = 256 }; /* most root attributes that are kept of all files together */
 
 /* The kinds of records. */
-enum { R_TENSOR = 1, R_NOT_SELECTED, R_NUMBER, R_TEXT, R_REMARK };
+enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK };
 
 /* ---- selection ---- */
 
@@ -85,27 +85,17 @@ const struct gcb_reading *gcb_listing_reading(const struct gcb_listing *l)
 
 int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct gcb_diag *diag)
 {
-    struct gcb_wbuf *record = &l->port->record;
+    const struct gcb_port_record r = {.kind = R_TENSOR, .texts = {t->dataset}, .tensor = *t};
 
-    if (gcb_listing_selects(l, t->dataset, t->linked)) {
-        gcb_put_u8(record, R_TENSOR);
-        gcb_tensor_put(record, t);
-    } else {
-        gcb_put_u8(record, R_NOT_SELECTED);
-        gcb_text_put(record, t->dataset);
-        gcb_put_u64(record, t->linked);
-    }
-    return gcb_port_put(l->port, diag);
+    return gcb_port_put(l->port, &r, diag);
 }
 
 static int send_remark(struct gcb_listing *l, enum gcb_remark kind, uint64_t count,
                        const char *path, struct gcb_diag *diag)
 {
-    gcb_put_u8(&l->port->record, R_REMARK);
-    gcb_put_u8(&l->port->record, (uint8_t)kind);
-    gcb_put_u64(&l->port->record, count);
-    gcb_text_put(&l->port->record, path);
-    return gcb_port_put(l->port, diag);
+    const struct gcb_port_record r = {.kind = R_REMARK, .texts = {path}, .numbers = {kind, count}};
+
+    return gcb_port_put(l->port, &r, diag);
 }
 
 /* The first time, the example is sent at once; at the end, how many more. What --exclude names is
@@ -134,18 +124,10 @@ bool gcb_listing_keeps(const char *group, bool *texts)
 int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *name,
                           const char *text, double value, struct gcb_diag *diag)
 {
-    struct gcb_wbuf *record = &l->port->record;
-    uint64_t bits;
+    const struct gcb_port_record r = {
+        .kind = text ? R_TEXT : R_NUMBER, .texts = {group, name, text}, .value = value};
 
-    memcpy(&bits, &value, sizeof(bits));
-    gcb_put_u8(record, text ? R_TEXT : R_NUMBER);
-    if (text)
-        gcb_text_put(record, text);
-    else
-        gcb_put_u64(record, bits);
-    gcb_text_put(record, group);
-    gcb_text_put(record, name);
-    return gcb_port_put(l->port, diag);
+    return gcb_port_put(l->port, &r, diag);
 }
 
 static int list_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
@@ -155,10 +137,10 @@ static int list_file(void *ctx, void *state, struct gcb_port *port, struct gcb_d
 
     l->port = port;
     memset(l->remarks, 0, sizeof(l->remarks));
-    err = port->file->reader->list(state, l, diag);
+    err = l->found.reader->list(state, l, diag);
     for (int i = 0; i < GCB_REMARKS && !err; i++)
         if (l->remarks[i] > 1)
-            err = send_remark(l, (enum gcb_remark)i, l->remarks[i] - 1, "", diag);
+            err = send_remark(l, (enum gcb_remark)i, l->remarks[i] - 1, "/", diag);
     return err;
 }
 
@@ -201,7 +183,7 @@ static void drop_pending(struct gcb_listing *l)
     l->pending = 0;
 }
 
-static int take_tensor(struct gcb_listing *l, bool described, struct gcb_rbuf *record,
+static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
 {
     static const enum gcb_remark doubts[] = {
@@ -210,19 +192,10 @@ static int take_tensor(struct gcb_listing *l, bool described, struct gcb_rbuf *r
         [GCB_DOUBT_NO_WORKER] = GCB_REMARK_NO_WORKER,
     };
     struct gcb_source *s = l->source;
-    struct gcb_tensor t = {.linked = 0};
-    enum gcb_doubt doubt;
+    struct gcb_tensor t = r->tensor;
+    const enum gcb_doubt doubt = locate_tensor(&t, l, r->texts[0], t.linked);
     int err;
 
-    if (described && !gcb_tensor_take(&t, record, &l->found))
-        return fail_record(l, diag);
-    if (!described) {
-        t.dataset = gcb_text_take(record, GCB_READ_PATH + 1);
-        t.linked = gcb_get_u64(record);
-    }
-    if (!t.dataset || t.dataset[0] != '/' || t.element == GCB_ELEMENT_BYTE)
-        return fail_record(l, diag);
-    doubt = locate_tensor(&t, l, t.dataset, t.linked);
     if (l->pending && gcb_place_of(t.dataset, false, t.linked).epoch &&
         t.step == s->values[s->value_count - 1].step)
         l->pending = 0;
@@ -235,7 +208,7 @@ static int take_tensor(struct gcb_listing *l, bool described, struct gcb_rbuf *r
     gcb_selection_meet(l->selection, t.path, s->met);
     if (!is_selected(l, &t))
         return 0;
-    if (!described)
+    if (!gcb_tensor_is_plausible(&t, &l->found) || t.element == GCB_ELEMENT_BYTE)
         return fail_record(l, diag);
     err = check_worker(l, t.dataset, t.linked, diag);
     if (!err)
@@ -247,25 +220,22 @@ static int take_tensor(struct gcb_listing *l, bool described, struct gcb_rbuf *r
     return err;
 }
 
-static int take_remark(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
+static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
+                       struct gcb_diag *diag)
 {
+    const uint64_t kind = r->numbers[0], count = r->numbers[1];
     struct gcb_source *s = l->source;
-    const uint8_t kind = gcb_get_u8(record);
-    const uint64_t count = gcb_get_u64(record);
-    const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
+    const char *path = r->texts[0];
     struct gcb_tensor t;
 
-    if (!path || (*path && *path != '/') || kind >= GCB_REMARKS)
+    if (kind >= GCB_REMARKS)
         return fail_record(l, diag);
-    if (*path) {
-        locate_tensor(&t, l, path, 0);
-        if (gcb_selection_excludes(l->selection, t.path))
-            gcb_selection_meet(l->selection, t.path, s->met);
-    }
+    locate_tensor(&t, l, path, 0);
+    if (gcb_selection_excludes(l->selection, t.path))
+        gcb_selection_meet(l->selection, t.path, s->met);
     if (!count)
         return 0;
-    if (*path)
-        path = gcb_strings_add(&s->strings, path, strlen(path));
+    path = gcb_strings_add(&s->strings, path, strlen(path));
     if (!path)
         return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
     gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->file, path);
@@ -316,39 +286,34 @@ static int add_note(struct gcb_source *s, const char *name, const char *text)
     return 0;
 }
 
-static int take_attribute(struct gcb_listing *l, bool is_text, struct gcb_rbuf *record,
+static int take_attribute(struct gcb_listing *l, const struct gcb_port_record *r,
                           struct gcb_diag *diag)
 {
-    const uint64_t bits = is_text ? 0 : gcb_get_u64(record);
-    const char *text = is_text ? gcb_text_take(record, GCB_LISTING_TEXT) : NULL;
-    const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
-    const char *name = gcb_text_take(record, GCB_READ_NAME + 1);
+    const char *path = r->texts[0], *name = r->texts[1];
+    const bool is_text = r->kind == R_TEXT;
     char decimal[32];
     uint64_t step;
-    double number;
     bool epoch;
     int err = 0;
 
-    if (!path || !name || (is_text && !text) || path[0] != '/')
-        return fail_record(l, diag);
-    memcpy(&number, &bits, sizeof(number));
     if (path[1] == '\0')
-        err = add_note(l->source, name, text ? text : gcb_real_text(decimal, number));
+        err = add_note(l->source, name, is_text ? r->texts[2] : gcb_real_text(decimal, r->value));
     else if (!is_text && gcb_place_is_step(path, &step, &epoch))
-        err = take_number(l, step, epoch, name, number);
+        err = take_number(l, step, epoch, name, r->value);
     return err ? gcb_diag_nomem(diag, GCB_LISTING_TEXT, "the attributes of a group") : 0;
 }
 
-static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag)
+static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_diag *diag)
 {
     struct gcb_listing *l = ctx;
-    const uint8_t kind = gcb_get_u8(record);
 
-    if (kind == R_TENSOR || kind == R_NOT_SELECTED)
-        return take_tensor(l, kind == R_TENSOR, record, diag);
-    if (kind == R_NUMBER || kind == R_TEXT)
-        return take_attribute(l, kind == R_TEXT, record, diag);
-    return kind == R_REMARK ? take_remark(l, record, diag) : fail_record(l, diag);
+    if (r->texts[0][0] != '/')
+        return fail_record(l, diag);
+    if (r->kind == R_TENSOR)
+        return take_tensor(l, r, diag);
+    if (r->kind == R_NUMBER || r->kind == R_TEXT)
+        return take_attribute(l, r, diag);
+    return r->kind == R_REMARK ? take_remark(l, r, diag) : fail_record(l, diag);
 }
 
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag)

@@ -7,20 +7,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/source_private.h"
 
-/* Orders paths component by component: '/' sorts before all other bytes. */
-static int compare_paths(const char *a, const char *b)
-{
-    unsigned x, y;
-
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1u : 0;
-    y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1u : 0;
-    return (x > y) - (x < y);
-}
-
 static int compare_places(const struct gcb_tensor *a, const struct gcb_tensor *b)
 {
     if (a->step != b->step)
@@ -33,7 +19,7 @@ static int by_name(const void *a, const void *b)
     const struct gcb_tensor *x = a, *y = b;
     const int place = compare_places(x, y);
 
-    return place ? place : compare_paths(x->path, y->path);
+    return place ? place : gcb_path_compare(x->path, y->path);
 }
 
 static int by_index(const void *a, const void *b)
@@ -44,7 +30,7 @@ static int by_index(const void *a, const void *b)
     if (place)
         return place;
     if (x->index == y->index)
-        return compare_paths(x->path, y->path);
+        return gcb_path_compare(x->path, y->path);
     if (x->index < 0 || y->index < 0) /* tensors without an index come last */
         return x->index < 0 ? 1 : -1;
     return x->index < y->index ? -1 : 1;

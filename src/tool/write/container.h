@@ -18,7 +18,7 @@
  * checks it. The checksum's seed depends on the paths, types, shapes and indices of the message's
  * tensors. So a reader also finds a changed path, type, shape or index.
  *
- * The root has the number of messages and a hash over all their paths (container_format.h). So a
+ * The root has the number of messages and a hash over all their paths (container.c). So a
  * reader also finds a lost or renamed message.
  *
  * Tensors from one file keep their paths. Tensors from several files are restored as
@@ -36,6 +36,14 @@ int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
 
 /* Writes the root attributes and commits the file. */
 int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag);
+
+/*
+ * Adds one tensor to the salt of a message, which seeds its checksum, and returns the new salt. The
+ * salt starts as 0; add the tensors in order. XXH3-64 hashes path, type, shape and index as text,
+ * one after the other, each seeded with the hash before it.
+ */
+uint64_t gcb_container_salt(uint64_t salt, const char *path, enum gcb_dtype dtype,
+                            const char *shape, int64_t index);
 
 /* A file of messages that is open for reading. The file is untrusted (src/tool/read/infile.h). */
 struct gcb_container;

@@ -31,7 +31,7 @@ struct gcb_h5out {
     size_t direct_count, direct_cap;
     uint64_t at, left; /* of the last dataset: offset of its next byte, and bytes still to write */
     char shown[256];   /* the final name, escaped, for messages */
-    /* of a file of messages (container_write.c): */
+    /* of a file of messages (container.c): */
     uint64_t messages, sum;
     const struct gcb_source *source; /* source of the last message */
     bool several_files;              /* the tensors of `source` come from several files */

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "src/lib/wire/message.h"
-#include "src/tool/write/container_format.h"
 #include "tests/support/containers.h"
 
 /* Damaged metadata makes HDF5 ask for more memory than there is. Under a sanitizer, too, that must be an error. */
