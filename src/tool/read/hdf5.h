@@ -135,8 +135,8 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
 
 /*
  * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the
- * dataset's type. Chunked data is read in boxes of whole chunks, so HDF5 itself needs only a few
- * MiB and memory for one chunk. On failure the content of `out` is unspecified.
+ * dataset's type. Chunked data is read chunk by chunk, so HDF5 itself needs only a few MiB
+ * and memory for one chunk. On failure the content of `out` is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,

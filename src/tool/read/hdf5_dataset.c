@@ -7,7 +7,6 @@
 enum {
     CHECKSUM = 4, /* bytes that fletcher32 appends */
     SCRATCH = 16384,
-    BOX_CHUNKS = 1024, /* most chunks in one read: HDF5 needs about 1 KiB of memory for each */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
@@ -108,49 +107,19 @@ static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
     return n == r->bytes;
 }
 
+/* True if the chunk at this place unpacks to its size, as far as that can be told without HDF5. */
 static bool check_chunk(struct reader *r, const hsize_t *at)
 {
     const struct gcb_h5dataset *d = r->dataset;
     hsize_t n = 0;
     uint32_t mask = 0;
 
+    if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in hdf5_file.c) */
+        return true;
     if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
         return true; /* the chunk is not stored, or is damaged: then H5Dread fails */
     return n <= r->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, r->stored) >= 0 &&
            unpacks(r, n, mask);
-}
-
-/* Moves `at` to the next chunk of the box, the last dimension fastest. Returns false after the last
- * chunk. */
-static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, const hsize_t *count,
-                       hsize_t *at)
-{
-    for (unsigned i = d->rank; i-- > 0;) {
-        if (d->chunk[i] < start[i] + count[i] - at[i]) {
-            at[i] += d->chunk[i];
-            return true;
-        }
-        at[i] = start[i];
-    }
-    return false;
-}
-
-/* Checks all chunks of a box. `start` is the corner of a chunk; `count` is the number of elements
- * in each dimension. */
-static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *count)
-{
-    const struct gcb_h5dataset *d = r->dataset;
-    hsize_t at[GCB_MAX_RANK];
-    bool ok;
-
-    if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in hdf5_file.c) */
-        return true;
-    for (unsigned i = 0; i < d->rank; i++)
-        at[i] = start[i];
-    do
-        ok = check_chunk(r, at);
-    while (ok && next_chunk(d, start, count, at));
-    return ok;
 }
 
 /* A part of the dataset that is one run of consecutive elements. */
@@ -197,122 +166,52 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
     return r->count[i] * below;
 }
 
-/* A box of whole chunks that moves over a region, the last dimension fastest. */
-struct box {
-    hsize_t start[GCB_MAX_RANK];
-    hsize_t step[GCB_MAX_RANK]; /* size in elements, a multiple of the chunk's size */
-};
-
-/* Makes the first box of a region. A box grows from the last dimension to the first, up to
- * BOX_CHUNKS chunks. */
-static void box_init(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
+/* Moves `at` to the next box of a region, the last dimension fastest. Returns false after the last
+ * box. */
+static bool next_box(const struct region *region, unsigned rank, const hsize_t *box, hsize_t *at)
 {
-    uint64_t room = BOX_CHUNKS;
-
-    for (unsigned i = d->rank; i-- > 0;) {
-        const uint64_t chunks = r->count[i] / d->chunk[i] + (r->count[i] % d->chunk[i] != 0);
-        const uint64_t take = chunks < room ? chunks : room;
-
-        b->start[i] = r->start[i];
-        b->step[i] = take * d->chunk[i];
-        room = take < chunks ? 1 : room / take;
-    }
-}
-
-/* Moves to the next box. Returns false after the last box. */
-static bool box_next(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
-{
-    for (unsigned i = d->rank; i-- > 0;) {
-        if (b->step[i] < r->start[i] + r->count[i] - b->start[i]) {
-            b->start[i] += b->step[i];
+    for (unsigned i = rank; i-- > 0;) {
+        if (box[i] < region->start[i] + region->count[i] - at[i]) {
+            at[i] += box[i];
             return true;
         }
-        b->start[i] = r->start[i];
+        at[i] = region->start[i];
     }
     return false;
 }
 
-/* Describes a read: HDF5 copies a region of a dataset to memory that has the region's shape. */
-struct transfer {
-    const struct region *region;
-    hid_t file, memory; /* dataspaces of the dataset and of the memory */
-    hid_t type;         /* type of an element in memory */
-    void *out;
-};
-
-static bool read_part(struct reader *r, const struct transfer *t, const hsize_t *start,
-                      const hsize_t *count)
-{
-    hsize_t to[GCB_MAX_RANK];
-
-    for (unsigned i = 0; i < r->dataset->rank; i++)
-        to[i] = start[i] - t->region->start[i];
-    if (H5Sselect_hyperslab(t->file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-        H5Sselect_hyperslab(t->memory, H5S_SELECT_SET, to, NULL, count, NULL) >= 0 &&
-        H5Dread(r->dataset->id, t->type, t->memory, t->file, H5P_DEFAULT, t->out) >= 0)
-        return true;
-    gcb_h5file_cause(r->cause, sizeof(r->cause));
-    return false;
-}
-
-static bool read_box(struct reader *r, const struct transfer *t, const struct box *b)
-{
-    const struct region *region = t->region;
-    hsize_t count[GCB_MAX_RANK];
-
-    gcb_infile_trace(r->file, NULL);
-    for (unsigned i = 0; i < r->dataset->rank; i++) {
-        const hsize_t left = region->start[i] + region->count[i] - b->start[i];
-
-        count[i] = b->step[i] < left ? b->step[i] : left;
-    }
-    if (check_chunks(r, b->start, count))
-        return read_part(r, t, b->start, count);
-    snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
-    return false;
-}
-
-static bool read_region(struct reader *r, const struct transfer *t)
-{
-    struct box b;
-
-    if (!r->dataset->chunk_rank)
-        return read_part(r, t, t->region->start, t->region->count);
-    box_init(&b, r->dataset, t->region);
-    while (read_box(r, t, &b))
-        if (!box_next(&b, r->dataset, t->region))
-            return true;
-    return false;
-}
-
-static bool read_spaces(struct reader *r, const struct region *region, hid_t mem_type, void *out)
+/* Reads a region chunk by chunk or, if the dataset is not chunked, at once. The dataspaces are those
+ * of the dataset and of the memory, which has the region's shape. */
+static bool read_region(struct reader *r, const struct region *region, hid_t file, hid_t memory,
+                        hid_t type, void *out)
 {
     const struct gcb_h5dataset *d = r->dataset;
-    struct transfer t = {.region = region, .type = mem_type, .out = out};
-    hsize_t dims[GCB_MAX_RANK];
-    bool ok = false;
+    hsize_t box[GCB_MAX_RANK], at[GCB_MAX_RANK], to[GCB_MAX_RANK], count[GCB_MAX_RANK];
 
-    for (unsigned i = 0; i < d->rank; i++)
-        dims[i] = d->dims[i];
-    t.file = H5Screate_simple((int)d->rank, dims, NULL);
-    t.memory = H5Screate_simple((int)d->rank, region->count, NULL);
-    if (t.file > 0 && t.memory > 0)
-        ok = read_region(r, &t);
-    else
-        gcb_h5file_cause(r->cause, sizeof(r->cause));
-    if (t.file > 0)
-        H5Sclose(t.file);
-    if (t.memory > 0)
-        H5Sclose(t.memory);
-    return ok;
-}
+    for (unsigned i = 0; i < d->rank; i++) {
+        box[i] = d->chunk_rank ? d->chunk[i] : region->count[i];
+        at[i] = region->start[i];
+    }
+    do {
+        gcb_infile_trace(r->file, NULL);
+        for (unsigned i = 0; i < d->rank; i++) {
+            const hsize_t left = region->start[i] + region->count[i] - at[i];
 
-static bool read_whole(struct reader *r, hid_t mem_type, void *out)
-{
-    if (H5Dread(r->dataset->id, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0)
-        return true;
-    gcb_h5file_cause(r->cause, sizeof(r->cause));
-    return false;
+            to[i] = at[i] - region->start[i];
+            count[i] = box[i] < left ? box[i] : left;
+        }
+        if (!check_chunk(r, at)) {
+            snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
+            return false;
+        }
+        if ((d->rank && (H5Sselect_hyperslab(file, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
+                         H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, count, NULL) < 0)) ||
+            H5Dread(d->id, type, memory, file, H5P_DEFAULT, out) < 0) {
+            gcb_h5file_cause(r->cause, sizeof(r->cause));
+            return false;
+        }
+    } while (next_box(region, d->rank, box, at));
+    return true;
 }
 
 uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room)
@@ -328,7 +227,9 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
                        struct gcb_diag *diag)
 {
+    hsize_t dims[GCB_MAX_RANK];
     struct region region;
+    hid_t space, memory;
     struct reader r;
     bool ok;
 
@@ -339,12 +240,14 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
         return 0;
     if (reader_init(&r, dataset, file))
         return gcb_infile_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
-    if (dataset->chunk_rank || count != dataset->count)
-        ok = read_spaces(&r, &region, mem_type, out);
-    else
-        ok = read_whole(&r, mem_type, out);
+    for (unsigned i = 0; i < dataset->rank; i++)
+        dims[i] = dataset->dims[i];
+    space = H5Screate_simple((int)dataset->rank, dims, NULL);
+    memory = H5Screate_simple((int)dataset->rank, region.count, NULL);
+    ok = read_region(&r, &region, space, memory, mem_type, out);
+    H5Sclose(space);
+    H5Sclose(memory);
     gcb_free(r.stored);
-    if (ok)
-        return 0;
-    return gcb_infile_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", r.cause);
+    return ok ? 0
+              : gcb_infile_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", r.cause);
 }
