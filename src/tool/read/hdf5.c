@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
+enum { MAX_ATTRIBUTES = 256 }; /* most attributes of a group that are sent */
 
 /* ---- types ---- */
 
@@ -166,31 +166,36 @@ struct collector {
     struct gcb_listing *listing;
     const char *path; /* path of the group */
     bool texts;       /* send texts too, not only numbers */
+    int left;         /* attributes that may still be sent */
     struct gcb_diag *diag;
     int err;
 };
 
-static void on_attribute(void *ctx, hid_t object, const char *name)
+static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
 {
     struct collector *c = ctx;
     char text[GCB_LISTING_TEXT];
     double number = 0.0;
 
-    if (c->err || strlen(name) > GCB_READ_NAME)
-        return;
+    if (strlen(name) > GCB_READ_NAME)
+        return 0;
     if (gcb_h5attr_number(object, name, &number))
         c->err = gcb_listing_attribute(c->listing, c->path, name, NULL, number, c->diag);
     else if (c->texts && gcb_h5attr_text(object, name, text, sizeof(text)))
         c->err = gcb_listing_attribute(c->listing, c->path, name, text, number, c->diag);
+    return c->err || --c->left == 0;
 }
 
 static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
 {
-    struct collector c = {
-        .listing = ((const struct visit *)ctx)->listing, .path = path, .diag = diag};
+    struct collector c = {.listing = ((const struct visit *)ctx)->listing,
+                          .path = path,
+                          .left = MAX_ATTRIBUTES,
+                          .diag = diag};
+    hsize_t at = 0;
 
     if (gcb_listing_keeps(path, &c.texts))
-        gcb_h5attr_each(id, on_attribute, &c);
+        (void)H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_NATIVE, &at, on_attribute, &c);
     return c.err;
 }
 
@@ -267,8 +272,7 @@ static int read_tensor(void *state, const struct gcb_tensor *t, uint64_t from, u
     else
         err = gcb_h5dataset_read(&d, file->in, t->dataset, type, from, *count, out, diag);
 out:
-    if (type > 0)
-        H5Tclose(type);
+    H5Tclose(type);
     gcb_h5dataset_close(&d);
     return err;
 }
@@ -282,23 +286,6 @@ static bool probe(int descriptor, uint64_t size)
     return gcb_filekind_hdf5(descriptor, size, &begin);
 }
 
-static int open_file(void **state, const struct gcb_infile *in, const char *path,
-                     struct gcb_diag *diag)
-{
-    struct gcb_h5file *file = gcb_alloc_zero(1, sizeof(*file));
-
-    *state = file;
-    return file ? gcb_h5file_open(file, in, path, diag)
-                : gcb_diag_nomem(diag, sizeof(*file), "reading a file");
-}
-
-static void close_file(void *state)
-{
-    if (state)
-        gcb_h5file_close(state);
-    gcb_free(state);
-}
-
 const struct gcb_reader gcb_hdf5 = {
     .library = "the HDF5 library",
     /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other
@@ -307,8 +294,8 @@ const struct gcb_reader gcb_hdf5 = {
     .opens_files = true,
     .probe = probe,
     .prepare = gcb_h5file_prepare,
-    .open = open_file,
+    .open = gcb_h5file_open,
     .list = list,
     .read = read_tensor,
-    .close = close_file,
+    .close = gcb_h5file_close,
 };

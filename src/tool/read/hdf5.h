@@ -7,7 +7,8 @@
 #include "src/tool/read/reader.h"
 
 /*
- * HDF5 files of unknown origin. Filter plug-ins are never loaded, and HDF5 never prints.
+ * HDF5 files of unknown origin. Filter plug-ins are never loaded, and HDF5 never prints. So a close
+ * function of HDF5 is called for what was not opened, too: it only fails.
  *
  * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on.
  */
@@ -27,8 +28,8 @@ struct gcb_h5file {
 };
 
 /*
- * Prepares HDF5 for hostile files, and starts it. Opening a file calls this. A process that forks
- * calls it once before it forks. GCB_E_NOMEM: as gcb_h5file_room.
+ * Prepares HDF5 for hostile files, and starts it. Call this before a file is opened, and before the
+ * process forks. GCB_E_NOMEM: as gcb_h5file_room.
  */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
@@ -36,10 +37,11 @@ int gcb_h5file_prepare(struct gcb_diag *diag);
  * an object. GCB_E_NOMEM: less is left than HDF5 may take for one of these. */
 int gcb_h5file_room(struct gcb_diag *diag);
 
-/* Opens a file that was found, for reading. On failure nothing stays open. */
-int gcb_h5file_open(struct gcb_h5file *file, const struct gcb_infile *in, const char *path,
+/* Opens a file that was found, for reading. *state is a struct gcb_h5file, which is to be closed in
+ * any case. */
+int gcb_h5file_open(void **state, const struct gcb_infile *in, const char *path,
                     struct gcb_diag *diag);
-void gcb_h5file_close(struct gcb_h5file *file);
+void gcb_h5file_close(void *state); /* the argument may be NULL */
 
 /*
  * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns
@@ -68,15 +70,11 @@ bool gcb_h5attr_sound(hid_t object);
  * These read one attribute of an object. Call gcb_h5attr_sound first (the walk, gcb_h5file_open and
  * gcb_h5dataset_open do). They return false and leave their results unchanged if the attribute is
  * absent, damaged, of another type or too large. A number is a scalar, or an array with one
- * element. A text is terminated, and shorter than `size` bytes.
+ * element; an integer is at most 2^53. A text is terminated, and shorter than `size` bytes.
  */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
-
-/* Calls visit(ctx, object, name) for at most 256 attributes. Their order is unspecified. */
-void gcb_h5attr_each(hid_t object, void (*visit)(void *ctx, hid_t object, const char *name),
-                     void *ctx);
 
 /* ---- datasets (hdf5_dataset.c): first open a dataset, then vet it, then read it ---- */
 
@@ -92,7 +90,6 @@ struct gcb_h5dataset {
     uint64_t linked, object;
 
     /* Set by gcb_h5dataset_vet: */
-    bool vetted;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count; /* product of dims: 1 for a scalar, 0 for an empty or null dataset */

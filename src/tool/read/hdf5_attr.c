@@ -1,10 +1,9 @@
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/lib/wire/buf.h"
 #include "src/tool/read/hdf5.h"
-
-enum { MAX_ATTRIBUTES = 256 };
 
 /* An open attribute, with its type and shape. */
 struct attribute {
@@ -15,36 +14,25 @@ struct attribute {
 
 static void attribute_close(struct attribute *a)
 {
-    if (a->type > 0)
-        H5Tclose(a->type);
-    if (a->id > 0)
-        H5Aclose(a->id);
-}
-
-static bool read_count(struct attribute *a)
-{
-    const hid_t space = H5Aget_space(a->id);
-
-    if (space < 0)
-        return false;
-    a->count =
-        H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_npoints(space);
-    H5Sclose(space);
-    return a->count >= 0;
+    H5Tclose(a->type);
+    H5Aclose(a->id);
 }
 
 /* Opens an attribute with its type and shape. On failure, nothing stays open. */
 static bool attribute_open(struct attribute *a, hid_t object, const char *name)
 {
-    *a = (struct attribute){0};
+    hid_t space;
+
     if (H5Aexists(object, name) <= 0)
         return false;
     a->id = H5Aopen(object, name, H5P_DEFAULT);
-    if (a->id > 0)
-        a->type = H5Aget_type(a->id);
-    if (a->type > 0)
-        a->kind = H5Tget_class(a->type);
-    if (a->type > 0 && a->kind >= 0 && read_count(a))
+    a->type = H5Aget_type(a->id);
+    a->kind = H5Tget_class(a->type);
+    space = H5Aget_space(a->id);
+    a->count =
+        H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    if (a->type > 0 && a->kind >= 0 && a->count >= 0)
         return true;
     attribute_close(a);
     return false;
@@ -78,26 +66,14 @@ bool gcb_h5attr_number(hid_t object, const char *name, double *value)
     return ok;
 }
 
-static bool read_integer(const struct attribute *a, int64_t *value)
-{
-    return a->kind == H5T_INTEGER && is_plain_number(a) &&
-           H5Aread(a->id, H5T_NATIVE_INT64, value) >= 0;
-}
-
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
 {
-    struct attribute a;
-    int64_t v = 0;
-    bool ok;
+    double v;
 
-    if (!attribute_open(&a, object, name))
+    if (!gcb_h5attr_number(object, name, &v) || !(fabs(v) <= 0x1p53) || v != floor(v))
         return false;
-    /* HDF5 clips numbers that int64_t cannot hold, so a number at the limit counts as too large */
-    ok = a.count == 1 && read_integer(&a, &v) && v != INT64_MAX && v != INT64_MIN;
-    if (ok)
-        *value = v;
-    attribute_close(&a);
-    return ok;
+    *value = (int64_t)v;
+    return true;
 }
 
 /* ---- texts of variable length ---- */
@@ -140,14 +116,12 @@ static bool read_reference(hid_t attribute, uint8_t bytes[HEADER])
     const hid_t raw = H5Tcreate(H5T_OPAQUE, HEADER), text = H5Aget_type(attribute);
     bool ok = false;
 
-    if (raw > 0 && text > 0 && H5Tregister(H5T_PERS_SOFT, "raw", text, raw, keep_bytes) >= 0) {
+    if (H5Tregister(H5T_PERS_SOFT, "raw", text, raw, keep_bytes) >= 0) {
         ok = H5Aread(attribute, raw, bytes) >= 0;
         H5Tunregister(H5T_PERS_SOFT, "raw", text, raw, keep_bytes);
     }
-    if (raw > 0)
-        H5Tclose(raw);
-    if (text > 0)
-        H5Tclose(text);
+    H5Tclose(raw);
+    H5Tclose(text);
     return ok;
 }
 
@@ -155,20 +129,18 @@ static bool read_reference(hid_t attribute, uint8_t bytes[HEADER])
 static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
 {
     const hid_t file = H5Iget_file_id(attribute);
-    const hid_t list = file > 0 ? H5Fget_create_plist(file) : H5I_INVALID_HID;
+    const hid_t list = H5Fget_create_plist(file);
     size_t address = 0, length = 0;
     void *handle = NULL;
     bool ok;
 
-    ok = list > 0 && H5Pget_userblock(list, base) >= 0 &&
-         H5Pget_sizes(list, &address, &length) >= 0 && address == 8 && length == 8 &&
-         H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle;
+    ok = H5Pget_userblock(list, base) >= 0 && H5Pget_sizes(list, &address, &length) >= 0 &&
+         address == 8 && length == 8 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 &&
+         handle;
     if (ok)
         p->fd = *(const int *)handle;
-    if (list > 0)
-        H5Pclose(list);
-    if (file > 0)
-        H5Fclose(file);
+    H5Pclose(list);
+    H5Fclose(file);
     return ok;
 }
 
@@ -270,35 +242,10 @@ bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size)
     return ok;
 }
 
-struct visitor {
-    void (*visit)(void *ctx, hid_t object, const char *name);
-    void *ctx;
-    int left;
-};
-
-static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
-{
-    struct visitor *v = ctx;
-
-    if (v->left-- == 0)
-        return 1;
-    v->visit(v->ctx, object, name);
-    return 0;
-}
-
 bool gcb_h5attr_sound(hid_t object)
 {
     H5O_info_t info;
 
     return H5Oget_info2(object, &info, H5O_INFO_NUM_ATTRS) >= 0 &&
            (info.num_attrs == 0 || H5Aexists(object, "gcbench: no such attribute") >= 0);
-}
-
-void gcb_h5attr_each(hid_t object, void (*visit)(void *ctx, hid_t object, const char *name),
-                     void *ctx)
-{
-    struct visitor v = {visit, ctx, MAX_ATTRIBUTES};
-    hsize_t at = 0;
-
-    (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &at, on_attribute, &v);
 }

@@ -32,10 +32,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
 
 void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
 {
-    if (dataset->type > 0)
-        H5Tclose(dataset->type);
-    if (dataset->id > 0)
-        H5Dclose(dataset->id);
+    H5Tclose(dataset->type);
+    H5Dclose(dataset->id);
     *dataset = (struct gcb_h5dataset){0};
 }
 
@@ -233,9 +231,9 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
     struct reader r;
     bool ok;
 
-    if (!dataset->vetted ||
-        (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count))
-        return gcb_infile_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was checked");
+    if (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count)
+        return gcb_infile_fail(file, shown, GCB_E_INTERNAL, diag,
+                               "is read in a piece of another size");
     if (count == 0)
         return 0;
     if (reader_init(&r, dataset, file))

@@ -168,45 +168,40 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
     return 0;
 }
 
-static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
+int gcb_h5file_open(void **state, const struct gcb_infile *in, const char *path,
+                    struct gcb_diag *diag)
 {
+    struct gcb_h5file *f = gcb_alloc_zero(1, sizeof(*f));
     void *handle;
     int err;
 
-    f->access = access_list(f->in->limits.allow_external);
+    *state = f;
+    if (!f)
+        return gcb_diag_nomem(diag, sizeof(*f), "reading a file");
+    f->in = in;
+    f->access = access_list(in->limits.allow_external);
     if (f->access < 0)
-        return gcb_infile_fail(f->in, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
+        return gcb_infile_fail(in, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
-        return fail_open(f->in, path, diag);
+        return fail_open(in, path, diag);
     if (H5Fget_vfd_handle(f->id, H5P_DEFAULT, &handle) < 0)
-        return gcb_infile_fail(f->in, NULL, GCB_E_INTERNAL, diag, "HDF5 gives no file descriptor");
-    err = gcb_infile_check(f->in, *(const int *)handle, NULL, diag);
+        return gcb_infile_fail(in, NULL, GCB_E_INTERNAL, diag, "HDF5 gives no file descriptor");
+    err = gcb_infile_check(in, *(const int *)handle, NULL, diag);
     if (err)
         return err;
     if (!gcb_h5attr_sound(f->id))
-        return gcb_infile_fail(f->in, "/", GCB_E_CORRUPT, diag, "its attributes are damaged");
+        return gcb_infile_fail(in, "/", GCB_E_CORRUPT, diag, "its attributes are damaged");
     return 0;
 }
 
-int gcb_h5file_open(struct gcb_h5file *file, const struct gcb_infile *in, const char *path,
-                    struct gcb_diag *diag)
+void gcb_h5file_close(void *state)
 {
-    int err = gcb_h5file_prepare(diag);
+    struct gcb_h5file *f = state;
 
-    *file = (struct gcb_h5file){.in = in};
-    if (!err)
-        err = open_file(file, path, diag);
-    if (err)
-        gcb_h5file_close(file);
-    return err;
-}
-
-void gcb_h5file_close(struct gcb_h5file *file)
-{
-    if (file->access > 0)
-        H5Pclose(file->access);
-    if (file->id > 0)
-        H5Fclose(file->id);
-    *file = (struct gcb_h5file){0};
+    if (!f)
+        return;
+    H5Pclose(f->access);
+    H5Fclose(f->id);
+    gcb_free(f);
 }

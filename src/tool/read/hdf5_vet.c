@@ -119,16 +119,19 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
 }
 
 /* Fills the dataset's shape and number of elements. */
-static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
+static struct finding vet_shape(struct gcb_h5dataset *d)
 {
+    const hid_t space = H5Dget_space(d->id);
     const H5S_class_t kind = H5Sget_simple_extent_type(space);
     const int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+    const bool known = kind != H5S_NO_CLASS && rank >= 0 && rank <= GCB_MAX_RANK;
     hsize_t dims[GCB_MAX_RANK];
+    const int got = known && rank ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
     uint64_t bytes = d->type_size;
     bool empty = kind == H5S_NULL;
 
-    if (kind == H5S_NO_CLASS || rank < 0 || rank > GCB_MAX_RANK ||
-        (rank > 0 && H5Sget_simple_extent_dims(space, dims, NULL) != rank))
+    H5Sclose(space);
+    if (!known || got != rank)
         return damaged("its shape cannot be read");
     d->rank = (unsigned)rank;
     for (int i = 0; i < rank; i++) {
@@ -167,41 +170,26 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
 }
 
 /* Compares the declared size with the bytes stored in this file. */
-static int vet_stored(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
                       struct gcb_diag *diag)
 {
     const uint64_t bytes = d->count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
 
-    if (stored > file->in->size)
-        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
+    if (stored > in->size)
+        return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
                                "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
-                               stored, file->in->size);
+                               stored, in->size);
     d->unwritten = stored == 0 && bytes > 0;
     if (bytes > FILL_BYTES && d->unwritten)
-        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
                                "was never written: it declares %" PRIu64
                                " bytes and stores 0; --exclude leaves it out",
                                bytes);
     if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
-        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
-}
-
-static int vet_size(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
-                    bool outside, struct gcb_diag *diag)
-{
-    const uint64_t bytes = d->count * d->type_size;
-    int err = 0;
-
-    if (!outside)
-        err = vet_stored(d, file, shown, diag);
-    if (!err && bytes > file->in->limits.max_bytes)
-        err = gcb_infile_fail(file->in, shown, GCB_E_NOMEM, diag,
-                              "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
-                              file->in->limits.max_bytes);
-    return err;
 }
 
 static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file *file)
@@ -212,18 +200,6 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
         return true;
     return H5Oget_info2(d->id, &here, H5O_INFO_BASIC) >= 0 &&
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
-}
-
-static struct finding vet_shape(struct gcb_h5dataset *d)
-{
-    const hid_t space = H5Dget_space(d->id);
-    struct finding found = damaged("its shape cannot be read");
-
-    if (space > 0) {
-        found = vet_extent(d, space);
-        H5Sclose(space);
-    }
-    return found;
 }
 
 /* Checks everything except the size. */
@@ -259,14 +235,19 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag)
 {
+    const struct gcb_infile *in = file->in;
     bool outside = false;
     const struct finding found = vet_kind(dataset, file, &outside);
-    int err;
+    const uint64_t bytes = dataset->count * dataset->type_size;
+    int err = 0;
 
     if (found.status)
-        return gcb_infile_fail(file->in, shown, found.status, diag, "%s%s", found.text,
-                               found.advice);
-    err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
-    dataset->vetted = !err;
+        return gcb_infile_fail(in, shown, found.status, diag, "%s%s", found.text, found.advice);
+    if (!outside && in_this_file(dataset, file))
+        err = vet_stored(dataset, in, shown, diag);
+    if (!err && bytes > in->limits.max_bytes)
+        err = gcb_infile_fail(in, shown, GCB_E_NOMEM, diag,
+                              "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
+                              in->limits.max_bytes);
     return err;
 }

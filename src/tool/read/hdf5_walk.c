@@ -1,6 +1,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/read/hdf5.h"
@@ -48,20 +49,17 @@ static int by_key(const void *a, const void *b)
  * order of them makes this slow, because the tree is balanced. */
 static const struct place *add_place(struct walk *w, struct key key, uint64_t link)
 {
-    struct place **found = tfind(&key, &w->places, by_key), *place;
+    struct place *place = gcb_alloc(sizeof(*place)), **found;
 
-    if (found)
-        return *found;
-    place = gcb_alloc(sizeof(*place));
     if (!place)
         return NULL;
     *place = (struct place){key, link};
-    if (!tsearch(place, &w->places, by_key)) {
+    found = tsearch(place, &w->places, by_key);
+    if (found && *found == place)
+        w->count++;
+    else
         gcb_free(place);
-        return NULL;
-    }
-    w->count++;
-    return place;
+    return found ? *found : NULL;
 }
 
 static void forget_places(struct walk *w)
@@ -170,18 +168,6 @@ static int leave_out(struct walk *w, enum gcb_remark why)
 
 static int visit_member(struct walk *w, hid_t at, const struct link *link);
 
-/* Visits the members of the open group at w->path, whose key is `key`. */
-static int visit_members(struct walk *w, hid_t group, struct key key, const struct links *links)
-{
-    int err = 0;
-
-    w->above[w->depth++] = key;
-    for (size_t i = 0; i < links->count && !err; i++)
-        err = visit_member(w, group, &links->all[i]);
-    w->depth--;
-    return err;
-}
-
 /* Visits the open group at w->path and then its members. */
 static int visit_group(struct walk *w, hid_t group, struct key key)
 {
@@ -196,8 +182,10 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
         err = fail_unless_unwanted(w, err, true);
     else if (w->visitor->group)
         err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
-    if (!err)
-        err = visit_members(w, group, key, &links);
+    w->above[w->depth++] = key;
+    for (size_t i = 0; i < links.count && !err; i++)
+        err = visit_member(w, group, &links.all[i]);
+    w->depth--;
     links_fini(&links);
     return err;
 }
@@ -211,11 +199,7 @@ static unsigned count_links(const struct walk *w)
 /* A hash of the link `name` in a group. */
 static uint64_t hash_link(struct key group, const char *name)
 {
-    uint64_t h = group.address ^ group.file << 48;
-
-    while (*name)
-        h = (h ^ (unsigned char)*name++) * UINT64_C(0x100000001b3);
-    return h;
+    return XXH3_64bits_withSeed(name, strlen(name), group.address ^ group.file << 48);
 }
 
 static int too_many_links(struct walk *w)
@@ -275,8 +259,7 @@ static int map_groups(struct walk *w)
 
         gcb_infile_trace(w->file->in, NULL);
         err = group < 0 ? 0 : map_members(w, group, key, &queue, &count, &cap);
-        if (group > 0)
-            H5Oclose(group);
+        H5Oclose(group);
     }
     gcb_free(queue);
     if (err == GCB_E_NOMEM)
@@ -342,8 +325,7 @@ static int enter_group(struct walk *w, hid_t at, const struct link *link, const 
     else
         err = visit_group(w, group, key);
     w->linked = before;
-    if (group > 0)
-        H5Gclose(group);
+    H5Gclose(group);
     return err;
 }
 
@@ -462,8 +444,7 @@ int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visito
 out:
     if (w)
         forget_places(w);
-    if (root > 0)
-        H5Oclose(root);
+    H5Oclose(root);
     gcb_free(w);
     return err;
 }

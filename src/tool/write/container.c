@@ -482,8 +482,7 @@ static int send_joint(struct gcb_container *c, const char *path, const struct gc
                                                 (int64_t)gcb_load_u64(tail + 8), diag)
                                      : fail_corrupt(c, beside, diag, "the layout is damaged");
     }
-    if (l.type > 0)
-        H5Tclose(l.type);
+    H5Tclose(l.type);
     gcb_free(l.bytes);
     return err;
 }
