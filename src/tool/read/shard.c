@@ -50,48 +50,25 @@ static int largest_first(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* The elements of a shard so far. */
-struct load {
-    uint64_t elements;
-    uint32_t shard;
-};
-
-static bool is_lighter(const struct load *a, const struct load *b)
-{
-    return a->elements != b->elements ? a->elements < b->elements : a->shard < b->shard;
-}
-
-/* Restores the heap of loads, the lightest first, after the first load has grown. */
-static void sift(struct load *heap, size_t count)
-{
-    for (size_t at = 0, child = 1; child < count; at = child, child = 2 * at + 1) {
-        struct load load = heap[at];
-
-        if (child + 1 < count && is_lighter(&heap[child + 1], &heap[child]))
-            child++;
-        if (is_lighter(&load, &heap[child]))
-            return;
-        heap[at] = heap[child];
-        heap[child] = load;
-    }
-}
-
 /* Sets mine[i] for the messages that belong to the shard. `order` lists the messages, the largest
- * first. */
+ * first. No more shards than messages get any. */
 static int deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
 {
-    struct load *heap = gcb_alloc_array(shard->count, sizeof(*heap));
+    const size_t shards = count < shard->count ? count : shard->count;
+    uint64_t *loads = gcb_alloc_zero(shards, sizeof(*loads)); /* elements of each so far */
 
-    if (!heap)
+    if (!loads)
         return GCB_E_NOMEM;
-    for (uint32_t i = 0; i < shard->count; i++)
-        heap[i] = (struct load){0, i};
     for (size_t i = 0; i < count; i++) {
-        mine[order[i].place] = heap[0].shard == shard->index;
-        heap[0].elements += order[i].elements;
-        sift(heap, shard->count);
+        size_t least = 0;
+
+        for (size_t k = 1; k < shards; k++)
+            if (loads[k] < loads[least])
+                least = k;
+        mine[order[i].place] = least == shard->index;
+        loads[least] += order[i].elements;
     }
-    gcb_free(heap);
+    gcb_free(loads);
     return 0;
 }
 
