@@ -195,9 +195,9 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                       .steps = in->step,
                       .workers = in->worker},
         .order = (enum gcb_order)in->order,
-        .max_bytes = in->max_bytes,
-        .allow_external = in->allow_external,
-        .in_process = in->in_process,
+        .limits.max_bytes = in->max_bytes,
+        .limits.allow_external = in->allow_external,
+        .limits.in_process = in->in_process,
     };
 
     if (files->count == 0)

@@ -324,7 +324,7 @@ run inspect --dataset w --worker 0 "$tmp/refused.h5"
 exits 0
 says "2 objects $unread"
 refused 1 "/step_2/worker_0/deep/out: a link to another file" inspect --dataset '*w' --worker 0 --exclude out "$tmp/refused.h5"
-refused 1 "the worker's number is above 4294967295" inspect --dataset w "$tmp/refused.h5"
+refused 1 "the worker's number is above 4294967294" inspect --dataset w "$tmp/refused.h5"
 run inspect --step 1 --exclude out "$tmp/refused.h5"
 exits 0
 refused 1 "/step_1/worker_0/bad: damaged" inspect "$tmp/damaged.h5"

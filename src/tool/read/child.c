@@ -611,13 +611,12 @@ int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *fi
         return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
     c->file = *file;
     c->socket = c->descriptor = -1;
-    if (reader->probe)
-        err = open_file(c, &real, diag);
+    err = open_file(c, &real, diag);
     if (!err && reader->prepare)
         err = reader->prepare(diag);
     if (err)
         goto out;
-    if (!reader->probe || file->limits.in_process || under_valgrind()) {
+    if (file->limits.in_process || under_valgrind()) {
         err = reader->open(&c->state, &c->file, real, diag);
         if (!err && lister)
             err = list_file(&c->file, c->state, lister, -1, diag);

@@ -17,8 +17,7 @@
  * limits.seconds of processor time without progress, and GCB_E_IO if the child does nothing for
  * three times as long; then the child is ended.
  *
- * With limits.in_process, under valgrind, and for tensors that are in no file, all of this happens
- * in the calling process.
+ * With limits.in_process and under valgrind, all of this happens in the calling process.
  */
 struct gcb_file_child;
 struct gcb_port;

@@ -51,7 +51,6 @@ struct gcb_infile {
     uint64_t size;                   /* size of the file in bytes */
     struct stat found;               /* stat data of the file when it was found */
     struct gcb_trace *trace;         /* kept up to date unless NULL */
-    void *made; /* borrowed: what a reader without a file makes its tensors of */
 };
 
 /*

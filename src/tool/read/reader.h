@@ -130,7 +130,7 @@ struct gcb_reader {
     bool opens_files;       /* with --allow-external it opens other files while it reads */
 
     /* True if the open file is of this format. Runs in the parent: looks at bytes and calls no
-     * library. NULL: tensors that are in no file; such a reader works in the caller's process. */
+     * library. */
     bool (*probe)(int descriptor, uint64_t size);
     /* Prepares this process for children that call the library. May be NULL. */
     int (*prepare)(struct gcb_diag *diag);

@@ -101,7 +101,7 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
 {
     size_t i = source->last_file;
 
-    while (source->files[i].name != name)
+    while (source->files[i].found.path != name)
         i = (i + 1) % source->file_count;
     source->last_file = i;
     return &source->files[i];
@@ -109,9 +109,16 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
 
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
 {
-    struct gcb_source_file *file = find_file(source, source->tensors[i].file);
-    const int err = gcb_source_use(source, file, NULL, diag);
+    const struct gcb_tensor *t = &source->tensors[i];
+    struct gcb_source_file *file;
+    int err;
 
+    if (source->synthetic) {
+        gcb_synthetic_fill(&source->synthetic[i], out, t->count, source->seed, i);
+        return 0;
+    }
+    file = find_file(source, t->file);
+    err = gcb_source_use(source, file, NULL, diag);
     return err ? err
                : gcb_file_child_read(file->child, source->tensors, source->count, i, out, diag);
 }

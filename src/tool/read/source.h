@@ -46,12 +46,8 @@ struct gcb_source_config {
     size_t file_count; /* number of files, at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
-    /* largest tensor, both as stored and as float32; 0 means half of physical memory */
-    uint64_t max_bytes;
-    bool allow_external;
-    struct gcb_reading reading; /* formats of datasets that are not floats; zeroed: not read */
-    unsigned seconds; /* processor time that HDF5 may take without progress; 0 means 20 s */
-    bool in_process;  /* read in this process and not in a child (src/tool/read/child.h) */
+    struct gcb_reading reading;    /* formats of datasets that are not floats; zeroed: not read */
+    struct gcb_read_limits limits; /* max_bytes holds for a tensor as float32, too */
 };
 
 /*

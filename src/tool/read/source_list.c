@@ -22,7 +22,7 @@ static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
     return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
            gcb_numbers_contain(&l->workers, t->worker) &&
-           gcb_selection_accepts(l->selection, t->path);
+           gcb_selection_accepts(&l->config->selection, t->path);
 }
 
 /* Fills names, step and worker of *t. The strings of *t are valid only as long as `path`. */
@@ -34,24 +34,12 @@ static enum gcb_doubt locate_tensor(struct gcb_tensor *t, const struct gcb_listi
 
     t->path = p.below;
     t->dataset = path;
-    t->file = l->file;
+    t->file = l->found.path;
     t->step = p.step;
     t->worker = worker > UINT32_MAX ? UINT32_MAX : (uint32_t)worker;
     t->has_step = p.has_step;
     t->has_worker = p.has_worker;
     return p.doubt;
-}
-
-/* Refuses a worker's number that is too large. Only for a tensor that is selected. */
-static int check_worker(const struct gcb_listing *l, const char *path, uint64_t linked,
-                        struct gcb_diag *diag)
-{
-    const struct gcb_place p = gcb_place_of(path, false, linked);
-
-    if (!p.has_worker || p.worker <= UINT32_MAX)
-        return 0;
-    return gcb_infile_fail(&l->found, path, GCB_E_CORRUPT, diag,
-                           "the worker's number is above 4294967295");
 }
 
 /* ---- in the child: what the reader says ---- */
@@ -73,14 +61,14 @@ bool gcb_listing_wants(const struct gcb_listing *l, const char *path, bool below
         (p.has_worker && !gcb_numbers_contain(&l->workers, p.worker)))
         return false;
     locate_tensor(&t, l, path, 0);
-    if (gcb_selection_excludes(l->selection, t.path))
+    if (gcb_selection_excludes(&l->config->selection, t.path))
         return false; /* the user names this object, so nothing below it is wanted */
-    return is_selected(l, &t) || (below && gcb_selection_reaches(l->selection, p.below));
+    return is_selected(l, &t) || (below && gcb_selection_reaches(&l->config->selection, p.below));
 }
 
 const struct gcb_reading *gcb_listing_reading(const struct gcb_listing *l)
 {
-    return l->reading;
+    return &l->config->reading;
 }
 
 int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct gcb_diag *diag)
@@ -107,7 +95,7 @@ int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *
     struct gcb_tensor t;
 
     locate_tensor(&t, l, path, 0);
-    return first || gcb_selection_excludes(l->selection, t.path)
+    return first || gcb_selection_excludes(&l->config->selection, t.path)
                ? send_remark(l, kind, first, path, diag)
                : 0;
 }
@@ -205,18 +193,19 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
         l->last_step = t.step;
     gcb_numbers_meet(&l->steps, t.step);
     gcb_numbers_meet(&l->workers, t.worker);
-    gcb_selection_meet(l->selection, t.path, s->met);
+    gcb_selection_meet(&l->config->selection, t.path, s->met);
     if (!is_selected(l, &t))
         return 0;
     if (!gcb_tensor_is_plausible(&t, &l->found) || t.element == GCB_ELEMENT_BYTE)
         return fail_record(l, diag);
-    err = check_worker(l, t.dataset, t.linked, diag);
-    if (!err)
-        err = check_widened(&l->found, &t, diag);
+    if (t.worker == UINT32_MAX)
+        return gcb_infile_fail(&l->found, t.dataset, GCB_E_CORRUPT, diag,
+                               "the worker's number is above 4294967294");
+    err = check_widened(&l->found, &t, diag);
     if (!err)
         err = add_tensor(s, &t, diag);
     if (!err && doubt)
-        gcb_source_add_remark(s, doubts[doubt], 1, l->file, s->tensors[s->count - 1].dataset);
+        gcb_source_add_remark(s, doubts[doubt], 1, l->found.path, s->tensors[s->count - 1].dataset);
     return err;
 }
 
@@ -231,14 +220,14 @@ static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
     if (kind >= GCB_REMARKS)
         return fail_record(l, diag);
     locate_tensor(&t, l, path, 0);
-    if (gcb_selection_excludes(l->selection, t.path))
-        gcb_selection_meet(l->selection, t.path, s->met);
+    if (gcb_selection_excludes(&l->config->selection, t.path))
+        gcb_selection_meet(&l->config->selection, t.path, s->met);
     if (!count)
         return 0;
     path = gcb_strings_add(&s->strings, path, strlen(path));
     if (!path)
         return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
-    gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->file, path);
+    gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->found.path, path);
     return 0;
 }
 
@@ -323,17 +312,15 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
     struct gcb_source_file *file;
     int err;
 
-    l->file = gcb_strings_add(&l->source->strings, path, strlen(path));
-    if (!l->file)
-        return gcb_diag_nomem(diag, strlen(path), "a file's name");
-    l->rank = gcb_place_rank(path);
-    if (gcb_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files)) != 0)
+    path = gcb_strings_add(&s->strings, path, strlen(path));
+    if (!path || gcb_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files)) != 0)
         return gcb_diag_nomem(diag, s->file_count * sizeof(*s->files), "the list of files");
-    err = gcb_infile_find(&l->found, l->file, gcb_readers, &s->limits, diag);
+    err = gcb_infile_find(&l->found, path, gcb_readers, &l->config->limits, diag);
     if (err)
         return err;
+    l->rank = gcb_place_rank(path);
     file = &s->files[s->file_count++];
-    *file = (struct gcb_source_file){.name = l->file, .found = l->found};
+    *file = (struct gcb_source_file){.found = l->found};
     err = gcb_source_use(s, file, &lister, diag);
     drop_pending(l);
     return err;

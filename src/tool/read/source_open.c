@@ -182,9 +182,9 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
 
 /* Fails if no tensor is selected, or if a step or worker that was asked for by its number is
  * absent. */
-static int check_selection(const struct gcb_listing *l, const struct gcb_source_config *config,
-                           struct gcb_diag *diag)
+static int check_selection(const struct gcb_listing *l, struct gcb_diag *diag)
 {
+    const struct gcb_source_config *config = l->config;
     const char *more = config->file_count > 1 ? " and the other files" : "";
     char file[112];
     uint64_t n;
@@ -209,14 +209,13 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
 
 /* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and
  * orders the list. */
-static int finish_list(struct gcb_listing *l, const struct gcb_source_config *config,
-                       struct gcb_diag *diag)
+static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 {
     struct gcb_source *s = l->source;
     int err;
 
     drop_unselected_steps(l);
-    err = check_selection(l, config, diag);
+    err = check_selection(l, diag);
     if (!err)
         err = drop_aliases(s, diag);
     if (err)
@@ -224,7 +223,7 @@ static int finish_list(struct gcb_listing *l, const struct gcb_source_config *co
     count_fp8(s);
     qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
     err = check_repeats(s, diag);
-    if (!err && config->order == GCB_ORDER_RECORDED)
+    if (!err && l->config->order == GCB_ORDER_RECORDED)
         qsort(s->tensors, s->count, sizeof(*s->tensors), by_index);
     return err;
 }
@@ -234,7 +233,7 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
 {
     const struct gcb_tensor_selection *selection = &config->selection;
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
-    struct gcb_listing l = {.source = s, .selection = selection, .reading = &config->reading};
+    struct gcb_listing l = {.source = s, .config = config};
     int err;
 
     if (!s) {
@@ -250,17 +249,13 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         err = gcb_diag_nomem(diag, 0, "a selection");
         goto out;
     }
-    s->limits = (struct gcb_read_limits){.max_bytes = config->max_bytes,
-                                         .allow_external = config->allow_external,
-                                         .in_process = config->in_process,
-                                         .seconds = config->seconds};
     err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
     for (size_t i = 0; i < config->file_count && !err; i++)
         err = gcb_listing_add(&l, config->files[i], diag);
     if (!err)
-        err = finish_list(&l, config, diag);
+        err = finish_list(&l, diag);
     if (err)
         goto out;
     *out = s;

@@ -112,7 +112,6 @@ struct gcb_note {
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
-    struct gcb_read_limits limits;
     struct gcb_strings strings;
 
     struct gcb_tensor *tensors;
@@ -134,8 +133,7 @@ struct gcb_source {
     /* A dump can have thousands of files. Only the last used files are open, each in a child
      * process. */
     struct gcb_source_file {
-        const char *name; /* the same pointer as `file` of its tensors */
-        struct gcb_infile found;
+        struct gcb_infile found;      /* its path is the same pointer as `file` of its tensors */
         struct gcb_file_child *child; /* NULL if the file is not open */
         uint64_t used;                /* time of the last use */
     } * files;
@@ -160,16 +158,14 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
  */
 struct gcb_listing {
     struct gcb_source *source;
-    const struct gcb_tensor_selection *selection;
-    const struct gcb_reading *reading;
+    const struct gcb_source_config *config;
     struct gcb_numbers steps, workers;
-    uint64_t last_step; /* greatest step so far, selected or not */
-    uint64_t seen;      /* number of tensors so far, selected or not */
-    size_t pending;     /* last values that are of a group epoch_N, which may not be a step */
-    const char *file;   /* name of the file that is being walked */
-    uint32_t rank;      /* worker of the file's tensors that are in no worker group */
-    struct gcb_infile found;
-    struct gcb_port *port;         /* used only in the child */
+    uint64_t last_step;      /* greatest step so far, selected or not */
+    uint64_t seen;           /* number of tensors so far, selected or not */
+    size_t pending;          /* last values that are of a group epoch_N, which may not be a step */
+    uint32_t rank;           /* worker of the file's tensors that are in no worker group */
+    struct gcb_infile found; /* the file that is being walked */
+    struct gcb_port *port;   /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 

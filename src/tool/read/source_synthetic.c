@@ -1,4 +1,4 @@
-/* Synthetic tensors: a reader without a file, and so without a child. */
+/* A source of synthetic tensors. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,39 +31,13 @@ static int check_path_is_new(const struct gcb_source *s, const char *path, struc
     return 0;
 }
 
-/* The state is the source. */
-static int open_made(void **state, const struct gcb_infile *file, const char *path,
-                     struct gcb_diag *diag)
-{
-    (void)path, (void)diag;
-    *state = file->made;
-    return 0;
-}
-
-/* Makes the whole tensor. Only whole tensors are read in the caller's process. */
-static int read_made(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
-                     void *out, struct gcb_diag *diag)
-{
-    const struct gcb_source *s = state;
-
-    (void)from, (void)diag;
-    *count = t->count;
-    gcb_synthetic_fill(&s->synthetic[t->object], out, t->count, s->seed, t->object);
-    return 0;
-}
-
-static const struct gcb_reader synthetic = {.open = open_made, .read = read_made};
-
-/* ---- the list ---- */
-
 static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *in,
                       const struct gcb_shape_row *shape, struct gcb_diag *diag)
 {
-    struct gcb_tensor t = {.file = s->files[0].name,
+    struct gcb_tensor t = {.file = GCB_SOURCE_SYNTHETIC,
                            .element = GCB_ELEMENT_FP32,
                            .dtype = GCB_F32,
                            .index = -1,
-                           .object = s->count,
                            .rank = shape->rank,
                            .count = gcb_shape_elements(shape)};
     size_t cap = s->cap; /* capacity of s->synthetic, which grows with s->tensors */
@@ -107,13 +81,11 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
     int err = 0;
 
-    if (!s || gcb_grow(&s->files, &s->file_cap, 0, sizeof(*s->files))) {
+    if (!s) {
         err = gcb_diag_nomem(diag, sizeof(*s), "a source");
         goto out;
     }
     s->seed = seed;
-    s->files[s->file_count++] = (struct gcb_source_file){
-        .name = GCB_SOURCE_SYNTHETIC, .found = {.reader = &synthetic, .made = s}};
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);
     if (!err && s->count == 0)

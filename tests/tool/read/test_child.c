@@ -131,9 +131,7 @@ static int read_file(const char *name, const struct gcb_read_limits *limits, str
     h5make_put(&m, path, H5T_IEEE_F32LE, 64, 0, 16);
     h5make_close(&m);
     files[0] = m.path;
-    config.allow_external = limits->allow_external;
-    config.in_process = limits->in_process;
-    config.seconds = limits->seconds;
+    config.limits = *limits;
     err = gcb_source_open(&source, &config, diag);
     for (size_t i = 0; !err && i < gcb_source_count(source); i++) {
         err = gcb_source_read(source, i, x, diag);
@@ -386,7 +384,7 @@ static void test_pipe(void **state)
     const hid_t space = H5Screate_simple(1, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     const char *files[1];
     const struct gcb_source_config config = {
-        .files = files, .file_count = 1, .allow_external = true, .seconds = patience()};
+        .files = files, .file_count = 1, .limits.allow_external = true, .limits.seconds = patience()};
     struct gcb_source *source = NULL;
     struct gcb_diag diag = {0};
     struct h5make m;
@@ -494,7 +492,7 @@ static void make_long_names(struct h5make *m)
 static void test_long_names(void **state)
 {
     const char *files[1];
-    struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 1 << 20};
+    struct gcb_source_config config = {.files = files, .file_count = 1, .limits.max_bytes = 1 << 20};
     struct gcb_source *source = NULL;
     struct h5make m;
 
@@ -503,12 +501,12 @@ static void test_long_names(void **state)
     for (int i = 0; i < 2; i++) {
         struct gcb_diag diag = {0};
 
-        config.in_process = i == 1;
+        config.limits.in_process = i == 1;
         assert_int_equal(gcb_source_open(&source, &config, &diag), GCB_E_CORRUPT);
         assert_non_null(
             strstr(diag.text, "the names of its objects take more than 17825792 bytes"));
     }
-    config.max_bytes = 1 << 26; /* now the size of the file decides, and there is enough */
+    config.limits.max_bytes = 1 << 26; /* now the size of the file decides, and there is enough */
     assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
     gcb_source_close(source);
 }

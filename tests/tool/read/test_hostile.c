@@ -93,7 +93,7 @@ static void check_row(void **state)
     const struct row *row = *state;
     const char *files[] = {row->path};
     const struct gcb_source_config config = {
-        .files = files, .file_count = 1, .max_bytes = UINT64_C(1) << 30};
+        .files = files, .file_count = 1, .limits.max_bytes = UINT64_C(1) << 30};
     struct gcb_source *source = NULL;
     struct gcb_diag diag = {0};
     int err = gcb_source_open(&source, &config, &diag);

@@ -236,7 +236,7 @@ static void test_step_without_tensor(void **state)
         .files = files, .file_count = 1, .selection = {.steps = "4"}};
 
     check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
-    config.in_process = true;
+    config.limits.in_process = true;
     check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
 }
 
@@ -382,17 +382,17 @@ static void test_types(void **state)
 static void test_max_bytes(void **state)
 {
     const char *files[] = {types.path}, *f64[] = {"f64"}, *f16[] = {"f16be"};
-    struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 800007};
+    struct gcb_source_config config = {.files = files, .file_count = 1, .limits.max_bytes = 800007};
 
     config.selection.include = f64;
     config.selection.include_count = 1;
     check_refused(&config, GCB_E_NOMEM, "/f64: 800008 bytes, more than --max-bytes 800007");
-    config.max_bytes = 800008;
+    config.limits.max_bytes = 800008;
     check_listing(&config, "0/0/f64");
     config.selection.include = f16;
-    config.max_bytes = 8003; /* as float32 it takes 8004 */
+    config.limits.max_bytes = 8003; /* as float32 it takes 8004 */
     check_refused(&config, GCB_E_NOMEM, "/f16be: 2001 elements");
-    config.max_bytes = 8004;
+    config.limits.max_bytes = 8004;
     check_listing(&config, "0/0/f16be");
 }
 
@@ -482,7 +482,7 @@ static void test_special(void **state)
         put_doubles(&m, "b", type, wide, 6, way % 3 == 1 ? 4 : 0);
         h5make_close(&m);
         files[0] = m.path;
-        config.in_process = way > 2;
+        config.limits.in_process = way > 2;
         source = open_ok(&config);
         assert_int_equal(gcb_source_read(source, 0, x, NULL), 0);
         assert_true(x[0] == INFINITY && x[1] == -INFINITY && isnan(x[2]));
@@ -535,7 +535,7 @@ static void test_external(void **state)
     make_outside(&m, raw);
     files[0] = m.path;
     check_refused(&config, GCB_E_UNSUPPORTED, "/link: a link to another file; --allow-external");
-    config.allow_external = true;
+    config.limits.allow_external = true;
     source = open_ok(&config);
     assert_int_equal(gcb_source_count(source), 3);
     for (size_t i = 0; i < 3; i++) {
@@ -555,7 +555,7 @@ static void test_external(void **state)
 static void test_external_gone(void **state)
 {
     const char *files[1];
-    struct gcb_source_config config = {.files = files, .file_count = 1, .allow_external = true};
+    struct gcb_source_config config = {.files = files, .file_count = 1, .limits.allow_external = true};
     struct h5make m;
 
     h5make_open(&m, "gone.h5");
