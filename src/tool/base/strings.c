@@ -1,8 +1,7 @@
 #include "src/tool/base/strings.h"
 
-#include <stdint.h>
+#include <search.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "src/lib/base/alloc.h"
 
@@ -29,55 +28,32 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
     return at;
 }
 
-/* Where a text is in the table, or the empty place where it belongs. */
-static const char **find_place(const struct gcb_strings *s, const char *text)
+static int by_text(const void *a, const void *b)
 {
-    uint64_t h = XXH3_64bits(text, strlen(text));
-
-    for (;; h++) {
-        const char **place = &s->table[h & (s->table_size - 1)];
-
-        if (!*place || strcmp(*place, text) == 0)
-            return place;
-    }
-}
-
-/* Doubles the table. */
-static int widen_table(struct gcb_strings *s)
-{
-    struct gcb_strings wider = {.table_size = s->table_size ? 2 * s->table_size : 64};
-
-    wider.table = gcb_alloc_zero(wider.table_size, sizeof(*wider.table));
-    if (!wider.table)
-        return -1;
-    for (size_t i = 0; i < s->table_size; i++)
-        if (s->table[i])
-            *find_place(&wider, s->table[i]) = s->table[i];
-    gcb_free(s->table);
-    s->table = wider.table;
-    s->table_size = wider.table_size;
-    return 0;
+    return strcmp(a, b);
 }
 
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text)
 {
-    const char **place;
+    const char *const *found = tfind(text, &s->kept, by_text);
 
-    if (s->kept >= s->table_size / 2 && widen_table(s))
-        return NULL;
-    place = find_place(s, text);
-    if (*place)
-        return *place;
-    *place = gcb_strings_add(s, text, strlen(text));
-    s->kept += *place != NULL;
-    return *place;
+    if (!found) {
+        text = gcb_strings_add(s, text, strlen(text));
+        found = text ? tsearch(text, &s->kept, by_text) : NULL;
+    }
+    return found ? *found : NULL;
+}
+
+static void free_nothing(void *text)
+{
+    (void)text;
 }
 
 void gcb_strings_fini(struct gcb_strings *s)
 {
+    tdestroy(s->kept, free_nothing); /* the blocks hold the texts */
     for (size_t i = 0; i < s->count; i++)
         gcb_free(s->blocks[i]);
     gcb_free(s->blocks);
-    gcb_free(s->table);
     memset(s, 0, sizeof(*s));
 }

@@ -10,10 +10,8 @@
 struct gcb_strings {
     char **blocks;
     size_t count, cap;
-    size_t left;        /* free bytes in the last block */
-    const char **table; /* hash table of the strings of gcb_strings_keep; NULL: an empty place */
-    size_t table_size;  /* a power of two, or 0 */
-    size_t kept;
+    size_t left; /* free bytes in the last block */
+    void *kept;  /* a tree (tsearch) of the strings of gcb_strings_keep */
 };
 
 /* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
