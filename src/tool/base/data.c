@@ -7,10 +7,11 @@
 
 #include "src/tool/gcb_build.h"
 
-bool gcb_data_path(char out[GCB_DATA_PATH], enum gcb_data_tree tree, const char *name)
+/* Writes the path in the tree `folder`, where nothing may exist. Returns false if the tree is unknown
+ * or the path too long. */
+static bool write_path(char out[GCB_DATA_PATH], const char *folder, const char *name)
 {
     char place[GCB_DATA_PATH] = "";
-    const char *folder = tree == GCB_DATA_SOURCE ? GCB_BUILD_SOURCE : GCB_BUILD_DATA;
     ssize_t length;
 
     if (folder[0] != '/') { /* relative to the folder of the executable */
@@ -25,8 +26,8 @@ bool gcb_data_path(char out[GCB_DATA_PATH], enum gcb_data_tree tree, const char 
 
 bool gcb_data_find(char out[GCB_DATA_PATH], const char *name)
 {
-    const bool found = (gcb_data_path(out, GCB_DATA_INSTALLED, name) && access(out, R_OK) == 0) ||
-                       (gcb_data_path(out, GCB_DATA_SOURCE, name) && access(out, R_OK) == 0);
+    const bool found = (write_path(out, GCB_BUILD_DATA, name) && access(out, R_OK) == 0) ||
+                       (write_path(out, GCB_BUILD_SOURCE, name) && access(out, R_OK) == 0);
     char *real = found ? realpath(out, NULL) : NULL; /* without the ".." of a relative folder */
 
     if (real && strlen(real) < GCB_DATA_PATH)

@@ -12,11 +12,6 @@
  * executable's folder.
  */
 
-enum gcb_data_tree { GCB_DATA_INSTALLED, GCB_DATA_SOURCE };
-
-/* Writes the path in one tree, where nothing may exist. Returns false if the tree is unknown or the path too long. */
-bool gcb_data_path(char out[GCB_DATA_PATH], enum gcb_data_tree tree, const char *name);
-
 /* Writes the path in the first tree that has the file. Returns false if neither has it; out is then the last path tried.
  */
 bool gcb_data_find(char out[GCB_DATA_PATH], const char *name);

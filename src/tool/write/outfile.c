@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +29,6 @@ static int fail(struct gcb_diag *diag, int status, const char *path, const char 
     char shown[256];
 
     return gcb_diag_set(diag, status, "%s: %s", gcb_escape(shown, sizeof(shown), path), why);
-}
-
-/* Resolves a link, so that renaming replaces its target and not the link. */
-static int resolve_link(char **out, const char *path, struct gcb_diag *diag)
-{
-    char *real = realpath(path, NULL); /* to be freed with free, not gcb_free */
-
-    if (!real)
-        return fail(diag, GCB_E_INVALID, path,
-                    "a link that leads nowhere; remove it or give another name");
-    *out = gcb_strdup(real);
-    free(real);
-    return *out ? 0 : gcb_diag_nomem(diag, strlen(path), "a file name");
 }
 
 static bool same_inode(const struct stat *a, const struct stat *b)
@@ -141,15 +129,9 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     *out = (struct gcb_outfile){0};
     if (err)
         return err;
-    if (o.exists) {
-        err = resolve_link(&o.final_path, path, diag);
-    } else {
-        o.final_path = gcb_strdup(path);
-        err = o.final_path ? 0 : gcb_diag_nomem(diag, size, "a file name");
-    }
-    if (err)
-        goto out;
-    o.temp_path = gcb_alloc(strlen(o.final_path) + size);
+    /* a link is resolved, so that renaming replaces its target */
+    o.final_path = o.exists ? realpath(path, NULL) : strdup(path);
+    o.temp_path = o.final_path ? gcb_alloc(strlen(o.final_path) + size) : NULL;
     err = o.temp_path ? create_temp(o.temp_path, o.final_path, o.exists ? 0600 : 0666, diag)
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
@@ -159,7 +141,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     return 0;
 out:
     gcb_free(o.temp_path); /* there is no file to remove: making it failed */
-    gcb_free(o.final_path);
+    free(o.final_path);
     return err;
 }
 
@@ -237,33 +219,17 @@ int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size, st
                 : fail(diag, GCB_E_IO, out->final_path, strerror(errno));
 }
 
-/* Returns the last component of a path. Fills `folder` with the stat data of the path's folder;
- * *known says whether this worked. */
-static const char *split(const char *path, struct stat *folder, bool *known)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? gcb_strdup(path) : NULL;
-
-    if (dir)
-        dir[slash - path + 1] = '\0';
-    *known = (dir || !slash) && stat(dir ? dir : ".", folder) == 0;
-    gcb_free(dir);
-    return slash ? slash + 1 : path;
-}
-
 bool gcb_outfile_same(const char *a, const char *b)
 {
+    const char *p = strrchr(a, '/'), *q = strrchr(b, '/');
+    char x[PATH_MAX] = "", y[PATH_MAX] = "";
     struct stat s, t;
-    bool known_a, known_b;
-    const char *name_a, *name_b;
 
     if (stat(a, &s) == 0 && stat(b, &t) == 0)
         return same_inode(&s, &t);
-    name_a = split(a, &s, &known_a);
-    name_b = split(b, &t, &known_b);
-    if (!known_a || !known_b)
-        return strcmp(a, b) == 0;
-    return strcmp(name_a, name_b) == 0 && same_inode(&s, &t);
+    /* of what does not exist, realpath writes the path up to the first name that is missing */
+    return (realpath(a, x) || errno == ENOENT) && (realpath(b, y) || errno == ENOENT) &&
+           strcmp(x, y) == 0 && strcmp(p ? p + 1 : a, q ? q + 1 : b) == 0;
 }
 
 void gcb_outfile_fini(struct gcb_outfile *out)
@@ -272,6 +238,6 @@ void gcb_outfile_fini(struct gcb_outfile *out)
         unlink(out->temp_path);
     leave_tidy(out);
     gcb_free(out->temp_path);
-    gcb_free(out->final_path);
+    free(out->final_path);
     *out = (struct gcb_outfile){0};
 }
