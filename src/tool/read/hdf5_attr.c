@@ -144,18 +144,6 @@ static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
     return ok;
 }
 
-static bool find_text(struct place *p, hid_t attribute)
-{
-    uint8_t bytes[HEADER];
-    hsize_t base = 0;
-
-    if (!find_base(p, attribute, &base) || !read_reference(attribute, bytes))
-        return false;
-    p->length = gcb_load_u32(bytes);
-    p->index = gcb_load_u32(bytes + 12);
-    return !__builtin_add_overflow(gcb_load_u64(bytes + 4), base, &p->collection);
-}
-
 /* Finds the offset of the text in the file. */
 static bool find_object(const struct place *p, uint64_t *offset)
 {
@@ -196,10 +184,16 @@ static bool find_object(const struct place *p, uint64_t *offset)
  */
 static bool heap_text(hid_t attribute, char *out, size_t size)
 {
+    uint8_t bytes[HEADER];
     struct place p;
+    hsize_t base = 0;
     uint64_t offset;
 
-    if (!find_text(&p, attribute) || p.length >= size)
+    if (!find_base(&p, attribute, &base) || !read_reference(attribute, bytes))
+        return false;
+    p.length = gcb_load_u32(bytes);
+    p.index = gcb_load_u32(bytes + 12);
+    if (__builtin_add_overflow(gcb_load_u64(bytes + 4), base, &p.collection) || p.length >= size)
         return false;
     if (p.length > 0 && (!find_object(&p, &offset) || !read_at(p.fd, offset, out, p.length)))
         return false;

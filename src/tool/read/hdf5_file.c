@@ -98,16 +98,18 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
 
 /* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock
  * tell what HDF5 does not. */
-static int explain_open(const struct gcb_infile *f, int descriptor, struct gcb_diag *diag)
+static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
     enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5 };
     uint8_t first[2048] = {0};
     uint64_t begin = 0;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool found = gcb_filekind_hdf5(descriptor, f->size, &begin);
     const ssize_t n = found ? pread(descriptor, first, sizeof(first), (off_t)begin) : 0;
     const int err = n > 0 ? gcb_infile_check_lock(f, descriptor, diag) : 0;
     char text[160];
 
+    close(descriptor);
     if (err)
         return err;
     if (first[VERSION] == 3 && first[FLAGS] & BEING_WRITTEN)
@@ -130,18 +132,6 @@ static int explain_open(const struct gcb_infile *f, int descriptor, struct gcb_d
                                "its file system does not lock files (%s); copy it to a local disk",
                                text);
     return gcb_h5file_damaged(f, NULL, "damaged or cut short", diag);
-}
-
-static int fail_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
-{
-    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    int err;
-
-    if (descriptor < 0)
-        return gcb_infile_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
-    err = explain_open(f, descriptor, diag);
-    close(descriptor);
-    return err;
 }
 
 #define ROOM ((size_t)4 << 20) /* HDF5 takes 1 MB when it starts and opens a file */
@@ -184,7 +174,7 @@ int gcb_h5file_open(void **state, const struct gcb_infile *in, const char *path,
         return gcb_infile_fail(in, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
-        return fail_open(in, path, diag);
+        return explain_open(in, path, diag);
     if (H5Fget_vfd_handle(f->id, H5P_DEFAULT, &handle) < 0)
         return gcb_infile_fail(in, NULL, GCB_E_INTERNAL, diag, "HDF5 gives no file descriptor");
     err = gcb_infile_check(in, *(const int *)handle, NULL, diag);

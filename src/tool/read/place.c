@@ -53,25 +53,25 @@ static bool ends_with_digit(const char *name, const char *end)
 }
 
 /* What may have been meant by a path without a step, or without a worker. */
-static enum gcb_doubt find_doubt(const struct gcb_place *p, bool bare)
+static enum gcb_remark find_doubt(const struct gcb_place *p, bool bare)
 {
     const char *end = strchr(p->below, '/');
     uint64_t n;
 
     if (bare)
-        return GCB_DOUBT_NUMBER;
+        return GCB_REMARK_NUMBERS;
     if (!p->has_step &&
         (end ? ends_with_digit(p->below, end)
              : find_digits(p->below, step_words) || find_digits(p->below, epoch_words)))
-        return GCB_DOUBT_NO_STEP;
+        return GCB_REMARK_NO_STEP;
     if (p->has_step && !p->has_worker && end && parse_numbered(p->below, end, no_word, &n))
-        return GCB_DOUBT_NO_WORKER;
-    return GCB_DOUBT_NONE;
+        return GCB_REMARK_NO_WORKER;
+    return GCB_REMARKS;
 }
 
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked)
 {
-    struct gcb_place p = {.below = path + 1};
+    struct gcb_place p = {.below = path + 1, .doubt = GCB_REMARKS};
     bool sure = false, bare = false; /* of the step: named by a step word; only a number */
 
     for (const char *name = path + 1, *end;; name = end + 1, linked >>= 1) {

@@ -26,8 +26,8 @@ static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 }
 
 /* Fills names, step and worker of *t. The strings of *t are valid only as long as `path`. */
-static enum gcb_doubt locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
-                                    const char *path, uint64_t linked)
+static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
+                                     const char *path, uint64_t linked)
 {
     const struct gcb_place p = gcb_place_of(path, false, linked);
     const uint64_t worker = p.has_worker ? p.worker : l->rank;
@@ -140,17 +140,6 @@ static int fail_record(const struct gcb_listing *l, struct gcb_diag *diag)
                            "damaged: its list of tensors contradicts itself");
 }
 
-/* Tensors are held as float32, which can take more memory than the stored type. */
-static int check_widened(const struct gcb_infile *file, const struct gcb_tensor *t,
-                         struct gcb_diag *diag)
-{
-    if (t->count <= file->limits.max_bytes / sizeof(float))
-        return 0;
-    return gcb_infile_fail(file, t->dataset, GCB_E_NOMEM, diag,
-                           "%" PRIu64 " elements take more than --max-bytes %" PRIu64 " as float32",
-                           t->count, file->limits.max_bytes);
-}
-
 /* Appends the tensor, with copies of its strings. */
 static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_diag *diag)
 {
@@ -174,14 +163,9 @@ static void drop_pending(struct gcb_listing *l)
 static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
 {
-    static const enum gcb_remark doubts[] = {
-        [GCB_DOUBT_NUMBER] = GCB_REMARK_NUMBERS,
-        [GCB_DOUBT_NO_STEP] = GCB_REMARK_NO_STEP,
-        [GCB_DOUBT_NO_WORKER] = GCB_REMARK_NO_WORKER,
-    };
     struct gcb_source *s = l->source;
     struct gcb_tensor t = r->tensor;
-    const enum gcb_doubt doubt = locate_tensor(&t, l, r->texts[0], t.linked);
+    const enum gcb_remark doubt = locate_tensor(&t, l, r->texts[0], t.linked);
     int err;
 
     if (l->pending && gcb_place_of(t.dataset, false, t.linked).epoch &&
@@ -201,11 +185,14 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
     if (t.worker == UINT32_MAX)
         return gcb_infile_fail(&l->found, t.dataset, GCB_E_CORRUPT, diag,
                                "the worker's number is above 4294967294");
-    err = check_widened(&l->found, &t, diag);
-    if (!err)
-        err = add_tensor(s, &t, diag);
-    if (!err && doubt)
-        gcb_source_add_remark(s, doubts[doubt], 1, l->found.path, s->tensors[s->count - 1].dataset);
+    if (t.count > l->found.limits.max_bytes / sizeof(float))
+        return gcb_infile_fail(&l->found, t.dataset, GCB_E_NOMEM, diag,
+                               "%" PRIu64 " elements take more than --max-bytes %" PRIu64
+                               " as float32",
+                               t.count, l->found.limits.max_bytes);
+    err = add_tensor(s, &t, diag);
+    if (!err && doubt < GCB_REMARKS)
+        gcb_source_add_remark(s, doubt, 1, l->found.path, s->tensors[s->count - 1].dataset);
     return err;
 }
 
@@ -231,31 +218,21 @@ static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
     return 0;
 }
 
-static int add_value(struct gcb_source *s, uint64_t step, const char *name, double number)
-{
-    const struct gcb_step_value v = {
-        .step = step, .name = gcb_strings_add(&s->strings, name, strlen(name)), .value = number};
-
-    if (!v.name || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(v)) != 0)
-        return GCB_E_NOMEM;
-    s->values[s->value_count++] = v;
-    return 0;
-}
-
 /* Adds a number of the group of a step. That of an epoch is pending until a tensor shows that the
  * epoch is the step. */
 static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
                        double number)
 {
     struct gcb_source *s = l->source;
-    int err;
+    const char *copy = gcb_strings_add(&s->strings, name, strlen(name));
 
     if (!epoch || (l->pending && s->values[s->value_count - 1].step != step))
         drop_pending(l);
-    err = add_value(s, step, name, number);
-    if (!err && epoch)
-        l->pending++;
-    return err;
+    if (!copy || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(*s->values)) != 0)
+        return GCB_E_NOMEM;
+    s->values[s->value_count++] = (struct gcb_step_value){step, copy, number};
+    l->pending += epoch;
+    return 0;
 }
 
 /* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the

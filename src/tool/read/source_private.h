@@ -63,21 +63,12 @@ void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char
 /* Which step and worker a path in a file belongs to, by the names of its groups (docs/dataset.md).
  */
 
-/* What in a path a person may have meant otherwise. */
-enum gcb_doubt {
-    GCB_DOUBT_NONE,
-    GCB_DOUBT_NUMBER, /* the step is a group that is only a number */
-    /* no step, but the first group ends with a number, or the name begins with a step */
-    GCB_DOUBT_NO_STEP,
-    GCB_DOUBT_NO_WORKER, /* no worker, but a group that is only a number follows the step */
-};
-
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
-    bool epoch;        /* the step is the number of a group epoch_N */
-    const char *below; /* the rest of the path, after the groups of step and worker */
-    enum gcb_doubt doubt;
+    bool epoch;            /* the step is the number of a group epoch_N */
+    const char *below;     /* the rest of the path, after the groups of step and worker */
+    enum gcb_remark doubt; /* what a person may have meant otherwise, or GCB_REMARKS */
 };
 
 /*

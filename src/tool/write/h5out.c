@@ -173,15 +173,19 @@ static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
     return id;
 }
 
-static int no_set(struct gcb_h5out *f, const char *path, struct gcb_diag *diag)
+/* Refuses the dataset or attribute `name`. Returns GCB_E_INVALID. */
+static int refuse(struct gcb_h5out *f, const char *name, const char *why, struct gcb_diag *diag)
 {
-    char name[160];
+    char shown[160];
 
     f->failed = true;
-    gcb_escape(name, sizeof(name), path);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s: %s exists already, or HDF5 does not accept the name", f->shown, name);
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s: %s %s", f->shown,
+                        gcb_escape(shown, sizeof(shown), name), why);
 }
+
+static const char no_set[] = "exists already, or HDF5 does not accept the name";
+static const char no_attribute[] =
+    "is an attribute that exists already, is longer than 65000 bytes, or is of nothing";
 
 /* Sets *out to the size of a dataset in bytes. */
 static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
@@ -204,7 +208,7 @@ int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned ra
     int err;
 
     if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&f->left, type, rank, dims))
-        return no_set(f, path, diag);
+        return refuse(f, path, no_set, diag);
     err = check_limit(f, f->left, diag);
     if (!err && (gcb_h5file_room(diag) ||
                  gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct))))
@@ -217,7 +221,7 @@ int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned ra
     set = create_set(f->file, path, type, space);
     H5Sclose(space);
     if (set < 0)
-        return no_set(f, path, diag);
+        return refuse(f, path, no_set, diag);
     at = H5Dget_offset(set);
     H5Dclose(set);
     if (f->left == 0)
@@ -243,17 +247,6 @@ int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gc
     return 0;
 }
 
-static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *diag)
-{
-    char shown[160];
-
-    f->failed = true;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s: attribute %s exists already, is longer than 65000 bytes, or is of "
-                        "nothing",
-                        f->shown, gcb_escape(shown, sizeof(shown), name));
-}
-
 int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag)
 {
@@ -264,7 +257,7 @@ int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, h
 
     good = H5Aclose(attribute) >= 0 && good;
     H5Sclose(space);
-    return good ? 0 : no_attribute(f, name, diag);
+    return good ? 0 : refuse(f, name, no_attribute, diag);
 }
 
 int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, const char *text,
@@ -274,7 +267,7 @@ int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, co
     int err;
 
     if (strlen(text) > MAX_TEXT)
-        err = no_attribute(f, name, diag);
+        err = refuse(f, name, no_attribute, diag);
     else if (H5Tset_size(type, strlen(text) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
         err = gcb_h5out_value(f, object, name, type, type, text, diag);
     else
