@@ -59,9 +59,9 @@ static bool is_plain(const struct gcb_h5dataset *d)
  * smaller type that its attribute source_dtype names. Integers and opaque bytes are in the format
  * that source_dtype names, or else in that of `reading`. Returns false if the dataset is no tensor.
  */
-static bool find_type(struct gcb_tensor *t, const struct gcb_h5dataset *d,
-                      const struct gcb_reading *reading)
+static bool find_type(struct gcb_h5dataset *d, const struct gcb_reading *reading)
 {
+    struct gcb_tensor *t = &d->tensor;
     const bool is_float = d->kind == H5T_FLOAT;
     enum gcb_element named = GCB_ELEMENT_NONE;
     char text[32];
@@ -113,36 +113,24 @@ static enum gcb_remark kind_of(const struct gcb_h5dataset *d)
     return d->type_size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
 }
 
-void gcb_h5dataset_describe(struct gcb_tensor *t, const struct gcb_h5dataset *d)
-{
-    const bool direct =
-        d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
-
-    if (!gcb_h5attr_integer(d->id, "index", &t->index) || t->index < 0)
-        t->index = -1;
-    t->count = d->count;
-    t->rank = d->rank;
-    memcpy(t->dims, d->dims, sizeof(t->dims));
-    t->offset = direct ? d->offset : 0;
-}
-
 static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
 {
-    struct gcb_tensor t = {.dataset = path, .linked = d->linked, .object = d->object};
+    struct gcb_tensor *t = &d->tensor;
     const struct visit *v = ctx;
-    const bool selected = gcb_listing_selects(v->listing, path, d->linked);
+    const bool selected = gcb_listing_selects(v->listing, path, t->linked);
     const bool dimension = is_dimension(d);
     int err = 0;
 
-    if (dimension || !find_type(&t, d, gcb_listing_reading(v->listing)))
+    if (dimension || !find_type(d, gcb_listing_reading(v->listing)))
         return gcb_listing_remark(v->listing, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path,
                                   selected, diag);
     if (selected)
         err = gcb_h5dataset_vet(d, v->file, path, diag);
-    if (selected && !err)
-        gcb_h5dataset_describe(&t, d);
+    if (!gcb_h5attr_integer(d->id, "index", &t->index) || t->index < 0)
+        t->index = -1;
+    t->dataset = path;
     if (!err)
-        err = gcb_listing_tensor(v->listing, &t, diag);
+        err = gcb_listing_tensor(v->listing, t, diag);
     if (!err && d->unwritten)
         err = gcb_listing_remark(v->listing, GCB_REMARK_UNWRITTEN, path, true, diag);
     return err;
@@ -215,19 +203,18 @@ static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
 
 /* Checks that the dataset still has the type and shape that it had when the file was listed. */
 static int check_same(const struct gcb_infile *file, const struct gcb_tensor *t,
-                      const struct gcb_h5dataset *d, struct gcb_diag *diag)
+                      struct gcb_h5dataset *d, struct gcb_diag *diag)
 {
     const struct gcb_reading reading = {t->element, t->element};
-    struct gcb_tensor now;
     bool same;
 
     if (t->element == GCB_ELEMENT_BYTE)
         same = d->kind == H5T_INTEGER && d->type_size == 1;
     else
-        same = find_type(&now, d, &reading) && now.element == t->element &&
+        same = find_type(d, &reading) && d->tensor.element == t->element &&
                gcb_element_size(t->element) == d->type_size;
-    if (same && d->rank == t->rank && d->count == t->count &&
-        memcmp(d->dims, t->dims, d->rank * sizeof(*d->dims)) == 0)
+    if (same && d->tensor.rank == t->rank && d->tensor.count == t->count &&
+        memcmp(d->tensor.dims, t->dims, d->tensor.rank * sizeof(*d->tensor.dims)) == 0)
         return 0;
     return gcb_infile_fail(
         file, t->dataset, GCB_E_CORRUPT, diag,

@@ -85,16 +85,11 @@ struct gcb_h5dataset {
     hid_t type;       /* type of the elements in the file */
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
-    /* Set by the walk: bit i says that component i of the path is a link to another place; which
-     * object it is, the same under each of its paths. */
-    uint64_t linked, object;
+    /* The walk sets `linked` and `object`; gcb_h5dataset_vet sets the shape, `count`, which is 0 for
+     * a null dataset, and `offset`. */
+    struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */
-    unsigned rank;
-    uint64_t dims[GCB_MAX_RANK];
-    uint64_t count; /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
-    /* offset of the first element in this file, if they lie there without gaps; else 0 */
-    uint64_t offset;
     bool unwritten;      /* it has elements, but none was ever written: all are the fill value */
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
@@ -138,9 +133,6 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
                        struct gcb_diag *diag);
-
-/* Sets shape, index and `offset` of a tensor from its vetted dataset. */
-void gcb_h5dataset_describe(struct gcb_tensor *t, const struct gcb_h5dataset *dataset);
 
 void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
 

@@ -134,32 +134,33 @@ struct region {
 static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64_t room,
                             struct region *r)
 {
-    uint64_t below = d->count; /* elements that share one index of dimension i */
+    uint64_t below = d->tensor.count; /* elements that share one index of dimension i */
     unsigned i = 0;
 
     for (;; i++) {
         const uint64_t unit = d->chunk_rank ? d->chunk[i] : 1;
         uint64_t rows, left;
 
-        below /= d->dims[i];
+        below /= d->tensor.dims[i];
         r->start[i] = from / below;
         from %= below;
-        left = d->dims[i] - r->start[i];
+        left = d->tensor.dims[i] - r->start[i];
         rows = room / below;
-        if (rows < unit && unit == 1 && i + 1 < d->rank) { /* the region is part of one row */
+        if (rows < unit && unit == 1 &&
+            i + 1 < d->tensor.rank) { /* the region is part of one row */
             r->count[i] = 1;
             continue;
         }
         if (rows < left)
             rows = rows < unit ? unit : rows - rows % unit;
         r->count[i] = rows < left ? rows : left;
-        if (from || r->start[i] % unit || r->start[0] >= d->dims[0])
+        if (from || r->start[i] % unit || r->start[0] >= d->tensor.dims[0])
             return 0;
         break;
     }
-    for (unsigned k = i + 1; k < d->rank; k++) {
+    for (unsigned k = i + 1; k < d->tensor.rank; k++) {
         r->start[k] = 0;
-        r->count[k] = d->dims[k];
+        r->count[k] = d->tensor.dims[k];
     }
     return r->count[i] * below;
 }
@@ -186,13 +187,13 @@ static bool read_region(struct reader *r, const struct region *region, hid_t fil
     const struct gcb_h5dataset *d = r->dataset;
     hsize_t box[GCB_MAX_RANK], at[GCB_MAX_RANK], to[GCB_MAX_RANK], count[GCB_MAX_RANK];
 
-    for (unsigned i = 0; i < d->rank; i++) {
+    for (unsigned i = 0; i < d->tensor.rank; i++) {
         box[i] = d->chunk_rank ? d->chunk[i] : region->count[i];
         at[i] = region->start[i];
     }
     do {
         gcb_infile_trace(r->file, NULL);
-        for (unsigned i = 0; i < d->rank; i++) {
+        for (unsigned i = 0; i < d->tensor.rank; i++) {
             const hsize_t left = region->start[i] + region->count[i] - at[i];
 
             to[i] = at[i] - region->start[i];
@@ -202,13 +203,14 @@ static bool read_region(struct reader *r, const struct region *region, hid_t fil
             snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
             return false;
         }
-        if ((d->rank && (H5Sselect_hyperslab(file, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
-                         H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, count, NULL) < 0)) ||
+        if ((d->tensor.rank &&
+             (H5Sselect_hyperslab(file, H5S_SELECT_SET, at, NULL, count, NULL) < 0 ||
+              H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, count, NULL) < 0)) ||
             H5Dread(d->id, type, memory, file, H5P_DEFAULT, out) < 0) {
             gcb_h5file_cause(r->cause, sizeof(r->cause));
             return false;
         }
-    } while (next_box(region, d->rank, box, at));
+    } while (next_box(region, d->tensor.rank, box, at));
     return true;
 }
 
@@ -216,8 +218,8 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
 {
     struct region region;
 
-    if (dataset->rank == 0 || dataset->count == 0)
-        return from ? 0 : dataset->count;
+    if (dataset->tensor.rank == 0 || dataset->tensor.count == 0)
+        return from ? 0 : dataset->tensor.count;
     return find_region(dataset, from, room, &region);
 }
 
@@ -231,17 +233,18 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
     struct reader r;
     bool ok;
 
-    if (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count)
+    if (dataset->tensor.rank && dataset->tensor.count &&
+        find_region(dataset, from, count, &region) != count)
         return gcb_infile_fail(file, shown, GCB_E_INTERNAL, diag,
                                "is read in a piece of another size");
     if (count == 0)
         return 0;
     if (reader_init(&r, dataset, file))
         return gcb_infile_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
-    for (unsigned i = 0; i < dataset->rank; i++)
-        dims[i] = dataset->dims[i];
-    space = H5Screate_simple((int)dataset->rank, dims, NULL);
-    memory = H5Screate_simple((int)dataset->rank, region.count, NULL);
+    for (unsigned i = 0; i < dataset->tensor.rank; i++)
+        dims[i] = dataset->tensor.dims[i];
+    space = H5Screate_simple((int)dataset->tensor.rank, dims, NULL);
+    memory = H5Screate_simple((int)dataset->tensor.rank, region.count, NULL);
     ok = read_region(&r, &region, space, memory, mem_type, out);
     H5Sclose(space);
     H5Sclose(memory);

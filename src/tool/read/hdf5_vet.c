@@ -105,7 +105,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
     const int rank = H5Pget_chunk(dcpl, GCB_MAX_RANK, chunk);
     uint64_t bytes = d->type_size;
 
-    if (rank < 1 || (unsigned)rank != d->rank)
+    if (rank < 1 || (unsigned)rank != d->tensor.rank)
         return damaged("its chunks have another rank than its shape");
     for (int i = 0; i < rank; i++) {
         if (chunk[i] == 0)
@@ -114,7 +114,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
             return unread("its chunks are larger than 256 MiB");
         d->chunk[i] = chunk[i];
     }
-    d->chunk_rank = d->rank;
+    d->chunk_rank = d->tensor.rank;
     return vet_filters(d, dcpl);
 }
 
@@ -133,15 +133,15 @@ static struct finding vet_shape(struct gcb_h5dataset *d)
     H5Sclose(space);
     if (!known || got != rank)
         return damaged("its shape cannot be read");
-    d->rank = (unsigned)rank;
+    d->tensor.rank = (unsigned)rank;
     for (int i = 0; i < rank; i++) {
-        d->dims[i] = dims[i];
+        d->tensor.dims[i] = dims[i];
         empty |= dims[i] == 0;
     }
     for (int i = 0; i < rank && !empty; i++)
         if (__builtin_mul_overflow(bytes, dims[i], &bytes))
             return damaged("its shape is larger than any memory");
-    d->count = empty ? 0 : bytes / d->type_size;
+    d->tensor.count = empty ? 0 : bytes / d->type_size;
     return fine;
 }
 
@@ -173,7 +173,7 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
 static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
                       struct gcb_diag *diag)
 {
-    const uint64_t bytes = d->count * d->type_size;
+    const uint64_t bytes = d->tensor.count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
 
     if (stored > in->size)
@@ -202,6 +202,11 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
 }
 
+static bool is_little_endian(const struct gcb_h5dataset *d)
+{
+    return d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
+}
+
 /* Checks everything except the size. */
 static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                                bool *outside)
@@ -215,9 +220,9 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     at = H5Dget_offset(d->id);
     if (at != HADDR_UNDEF) {
         found = vet_shape(d);
-        if (!file->in->limits.allow_external && d->count > 0 && at <= file->in->size &&
-            d->count <= (file->in->size - at) / d->type_size)
-            d->offset = at;
+        if (is_little_endian(d) && !file->in->limits.allow_external && d->tensor.count > 0 &&
+            at <= file->in->size && d->tensor.count <= (file->in->size - at) / d->type_size)
+            d->tensor.offset = at;
         return found;
     }
     dcpl = H5Dget_create_plist(d->id);
@@ -238,7 +243,7 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     const struct gcb_infile *in = file->in;
     bool outside = false;
     const struct finding found = vet_kind(dataset, file, &outside);
-    const uint64_t bytes = dataset->count * dataset->type_size;
+    const uint64_t bytes = dataset->tensor.count * dataset->type_size;
     int err = 0;
 
     if (found.status)

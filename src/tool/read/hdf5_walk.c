@@ -325,8 +325,8 @@ static int visit_dataset(struct walk *w, hid_t at, const char *name, const H5O_i
     struct gcb_h5dataset d;
     int err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
 
-    d.linked = w->linked;
-    d.object = info->addr ^ (uint64_t)info->fileno << 48;
+    d.tensor.linked = w->linked;
+    d.tensor.object = info->addr ^ (uint64_t)info->fileno << 48;
     if (err)
         err = fail_unless_unwanted(w, err, false);
     else

@@ -149,9 +149,8 @@ struct gcb_reader {
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);
-    void (*close)(
-        void
-            *state); /* the argument may be NULL; so may the function, if nothing is to be closed */
+    /* The argument may be NULL. */
+    void (*close)(void *state);
 };
 
 /* The rows. */

@@ -414,15 +414,15 @@ static int read_layout(struct layout *l, const struct gcb_container *c, const ch
     err = gcb_h5dataset_vet(&set, file, path, diag);
     if (err)
         goto out;
-    if (set.kind != H5T_COMPOUND || set.rank != 1 || set.chunk_rank || set.count == 0 ||
-        set.count > c->rows_left || !check_row_type(l, &set)) {
+    if (set.kind != H5T_COMPOUND || set.tensor.rank != 1 || set.chunk_rank ||
+        set.tensor.count == 0 || set.tensor.count > c->rows_left || !check_row_type(l, &set)) {
         err = fail_corrupt(c, path, diag, "the layout is damaged");
         goto out;
     }
-    l->rows = set.count;
-    l->bytes = gcb_alloc_array(set.count, l->row_size);
+    l->rows = set.tensor.count;
+    l->bytes = gcb_alloc_array(set.tensor.count, l->row_size);
     err = l->bytes ? gcb_h5dataset_read(&set, file->in, path, l->type, 0, l->rows, l->bytes, diag)
-                   : gcb_diag_nomem(diag, set.count * l->row_size, "a layout");
+                   : gcb_diag_nomem(diag, set.tensor.count * l->row_size, "a layout");
 out:
     gcb_h5dataset_close(&set);
     return err;
@@ -440,12 +440,11 @@ static const char *text_at(const uint8_t *p, size_t size)
 static int send_message(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                         uint64_t rows, const char *hash, struct gcb_diag *diag)
 {
-    struct gcb_port_record r = {.kind = R_MESSAGE,
-                                .texts = {path, hash},
-                                .numbers = {rows},
-                                .tensor = {.element = GCB_ELEMENT_BYTE, .dtype = GCB_F32}};
+    struct gcb_port_record r = {
+        .kind = R_MESSAGE, .texts = {path, hash}, .numbers = {rows}, .tensor = set->tensor};
 
-    gcb_h5dataset_describe(&r.tensor, set);
+    r.tensor.element = GCB_ELEMENT_BYTE;
+    r.tensor.dtype = GCB_F32;
     return gcb_port_put(c->port, &r, diag);
 }
 
@@ -517,7 +516,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     err = gcb_h5dataset_vet(set, c->open, path, diag);
     if (err)
         return err;
-    if (set->rank != 1 || set->chunk_rank)
+    if (set->tensor.rank != 1 || set->chunk_rank)
         return fail_corrupt(c, path, diag,
                             "not a message: it is chunked, or does not have one dimension");
     if (gcb_h5attr_text(set->id, "layout_xxh3", hash, sizeof(hash)))

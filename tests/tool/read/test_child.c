@@ -106,11 +106,11 @@ int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *f
     if (getpid() == test_process)
         return err;
     if (strstr(shown, "none"))
-        d->count = 0;
+        d->tensor.count = 0;
     if (strstr(shown, "more"))
-        d->count++;
+        d->tensor.count++;
     if (strstr(shown, "zero"))
-        d->dims[0] = 0;
+        d->tensor.dims[0] = 0;
     return err;
 }
 
@@ -383,8 +383,10 @@ static void test_pipe(void **state)
     const hsize_t dims[1] = {3};
     const hid_t space = H5Screate_simple(1, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     const char *files[1];
-    const struct gcb_source_config config = {
-        .files = files, .file_count = 1, .limits.allow_external = true, .limits.seconds = patience()};
+    const struct gcb_source_config config = {.files = files,
+                                             .file_count = 1,
+                                             .limits.allow_external = true,
+                                             .limits.seconds = patience()};
     struct gcb_source *source = NULL;
     struct gcb_diag diag = {0};
     struct h5make m;
@@ -492,7 +494,8 @@ static void make_long_names(struct h5make *m)
 static void test_long_names(void **state)
 {
     const char *files[1];
-    struct gcb_source_config config = {.files = files, .file_count = 1, .limits.max_bytes = 1 << 20};
+    struct gcb_source_config config = {
+        .files = files, .file_count = 1, .limits.max_bytes = 1 << 20};
     struct gcb_source *source = NULL;
     struct h5make m;
 
