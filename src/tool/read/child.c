@@ -69,8 +69,8 @@ struct gcb_file_child {
     struct gcb_trace *trace;
     const struct gcb_tensor *tensors; /* those of gcb_file_child_read, and their number */
     size_t count;
-    size_t first,
-        asked; /* the tensors that the child was asked for: the number of the first, and how many */
+    /* the tensors that the child was asked for: the number of the first, and how many */
+    size_t first, asked;
     size_t expected;     /* number of the tensor that is read next if all are read in order */
     struct timespec cpu; /* the child's processor time when it last made progress */
     uint64_t steps;      /* value of trace->steps when `cpu` was taken */

@@ -85,8 +85,8 @@ struct gcb_h5dataset {
     hid_t type;       /* type of the elements in the file */
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
-    /* The walk sets `linked` and `object`; gcb_h5dataset_vet sets the shape, `count`, which is 0 for
-     * a null dataset, and `offset`. */
+    /* The walk sets `linked` and `object`; gcb_h5dataset_vet sets the shape, `count`, which is 0
+     * for a null dataset, and `offset`. */
     struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */

@@ -179,8 +179,8 @@ static bool next_box(const struct region *region, unsigned rank, const hsize_t *
     return false;
 }
 
-/* Reads a region chunk by chunk or, if the dataset is not chunked, at once. The dataspaces are those
- * of the dataset and of the memory, which has the region's shape. */
+/* Reads a region chunk by chunk or, if the dataset is not chunked, at once. The dataspaces are
+ * those of the dataset and of the memory, which has the region's shape. */
 static bool read_region(struct reader *r, const struct region *region, hid_t file, hid_t memory,
                         hid_t type, void *out)
 {

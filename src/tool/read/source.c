@@ -56,46 +56,7 @@ bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const
     return false;
 }
 
-const char *gcb_source_note(const struct gcb_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->note_count; i++)
-        if (strcmp(source->notes[i].name, name) == 0)
-            return source->notes[i].text;
-    return NULL;
-}
-
 /* ---- reading ---- */
-
-/* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
-static void make_room(struct gcb_source *source)
-{
-    struct gcb_source_file *oldest = NULL;
-    int open = 0;
-
-    for (size_t i = 0; i < source->file_count; i++) {
-        struct gcb_source_file *f = &source->files[i];
-
-        if (!f->child)
-            continue;
-        open++;
-        if (!oldest || f->used < oldest->used)
-            oldest = f;
-    }
-    if (open < GCB_SOURCE_OPEN)
-        return;
-    gcb_file_child_close(oldest->child);
-    oldest->child = NULL;
-}
-
-int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
-                   const struct gcb_lister *lister, struct gcb_diag *diag)
-{
-    file->used = ++source->uses;
-    if (file->child)
-        return 0;
-    make_room(source);
-    return gcb_file_child_open(&file->child, &file->found, lister, diag);
-}
 
 static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
 {

@@ -235,6 +235,14 @@ static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const c
     return 0;
 }
 
+const char *gcb_source_note(const struct gcb_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->note_count; i++)
+        if (strcmp(source->notes[i].name, name) == 0)
+            return source->notes[i].text;
+    return NULL;
+}
+
 /* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the
  * text `model` alike. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
@@ -280,6 +288,37 @@ static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_di
     if (r->kind == R_NUMBER || r->kind == R_TEXT)
         return take_attribute(l, r, diag);
     return r->kind == R_REMARK ? take_remark(l, r, diag) : fail_record(l, diag);
+}
+
+/* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
+static void make_room(struct gcb_source *source)
+{
+    struct gcb_source_file *oldest = NULL;
+    int open = 0;
+
+    for (size_t i = 0; i < source->file_count; i++) {
+        struct gcb_source_file *f = &source->files[i];
+
+        if (!f->child)
+            continue;
+        open++;
+        if (!oldest || f->used < oldest->used)
+            oldest = f;
+    }
+    if (open < GCB_SOURCE_OPEN)
+        return;
+    gcb_file_child_close(oldest->child);
+    oldest->child = NULL;
+}
+
+int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
+                   const struct gcb_lister *lister, struct gcb_diag *diag)
+{
+    file->used = ++source->uses;
+    if (file->child)
+        return 0;
+    make_room(source);
+    return gcb_file_child_open(&file->child, &file->found, lister, diag);
 }
 
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag)

@@ -15,8 +15,8 @@ struct gcb_h5out;
 int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
-/* Adds a text or a number as an attribute of the group or dataset `object`. Returns GCB_E_INVALID if
- * the object does not exist, or has this attribute, or the text is longer than 65000 bytes. */
+/* Adds a text or a number as an attribute of the group or dataset `object`. Returns GCB_E_INVALID
+ * if the object does not exist, or has this attribute, or the text is longer than 65000 bytes. */
 int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, const char *text,
                    struct gcb_diag *diag);
 int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
