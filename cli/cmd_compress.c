@@ -11,8 +11,6 @@
 #include "src/tool/rows/labels.h"
 #include "src/tool/run/breakdown.h"
 
-#define WIDTH 80
-#define DEFAULT_TOP 5
 #define MAX_TOP 64
 #define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
 
@@ -33,6 +31,7 @@ struct compress_options {
     struct opt_shapes shapes;
 };
 
+/* names of enum gcb_per, and none */
 static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
 
 /* clang-format off */
@@ -42,7 +41,8 @@ static const struct opt_row own_rows[] = {
      .help = "also print a line for each message, tensor, step or worker; none: only totals, in "
              "every format"},
     {OPT_ROW("top", INT, compress_own, top), .min = 1, .max = 1e6,
-     .help = "print at most N lines of --per, or the N tensors that lose most (default 5)"},
+     .help = "print at most N lines of --per, or the N tensors that lose most (default 5; 2 of several "
+             "methods)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -273,35 +273,6 @@ static int put_summaries(struct compress *c, struct gcb_diag *diag)
 
 /* ---- tables and notes ---- */
 
-#define FIGURES 6
-
-static const struct gcb_table_column figures[FIGURES] = {
-    {.title = "ratio", .field = GCB_FIELD_RATIO},
-    {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
-    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
-    {.title = "cosine", .field = GCB_FIELD_COSINE},
-    {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
-    {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
-};
-
-/* Which figures a table shows, one bit each. */
-enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35, WITHOUT_SPEEDS = 0x0f };
-
-static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
-{
-    for (size_t i = 0; i < FIGURES; i++)
-        if (which >> i & 1)
-            columns[n++] = figures[i];
-    return n;
-}
-
-static void add_figures(struct gcb_table *table, unsigned which, const struct gcb_tally *tally)
-{
-    for (size_t i = 0; i < FIGURES; i++)
-        if (which >> i & 1)
-            out_figures(table, &figures[i], 1, tally, 0);
-}
-
 /* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs than an interval takes. */
 static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
                       const struct gcb_times *times, const struct gcb_sample_sums *runs)
@@ -321,14 +292,13 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
 {
     const size_t count = c->result.method_count;
     size_t *order = gcb_alloc_array(count, sizeof(*order));
-    struct gcb_table_column columns[1 + FIGURES] = {{.title = "method", .elastic = true}};
     const struct gcb_run_total *total;
     struct gcb_table *table;
     char name[256];
 
     if (!order)
         return gcb_diag_nomem(diag, 0, "an order of methods");
-    table = gcb_table_create(columns, add_columns(columns, 1, ALL_FIGURES));
+    table = gcb_table_create(out_columns, OUT_COLUMNS);
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     if (c->sort)
@@ -338,7 +308,7 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
                  order[i] >= c->given ? " (baseline)" : "");
         gcb_table_cell(table, name);
         total = &c->result.totals[order[i]];
-        add_figures(table, WITHOUT_SPEEDS, &total->tally);
+        out_figures(table, out_columns, OUT_COLUMNS - 2, &total->tally, 0);
         add_speed(table, &total->tally, &total->tally.encode, &total->samples[GCB_TIMED_ENCODE]);
         add_speed(table, &total->tally, &total->tally.decode, &total->samples[GCB_TIMED_DECODE]);
     }
@@ -346,67 +316,47 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
     return out_table(&c->s.report, table, diag);
 }
 
-/* Does each line name the method that a policy has for its tensor? */
-static bool names_rules(const struct compress *c)
-{
-    return c->policy.count && (c->groups.per == GCB_PER_TENSOR || c->groups.per == GCB_PER_MESSAGE);
-}
-
-/* Adds the columns that identify a line's group; returns how many. */
-static size_t group_columns(struct gcb_table_column *columns, const struct compress *c)
-{
-    const enum gcb_per per = c->groups.per;
-    size_t n = 0;
-
-    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){.title = "step"};
-    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){.title = "worker"};
-    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){.title = "tensor", .elastic = true};
-    if (c->given > 1 || names_rules(c))
-        columns[n++] = (struct gcb_table_column){.title = "method", .elastic = true};
-    return n;
-}
-
-static void add_group(struct gcb_table *table, const struct compress *c, const struct gcb_group *g,
+/* Adds the names of a group and of its method: of a tensor, the method that a policy has for it. */
+static void add_names(struct gcb_table *table, const struct compress *c, const struct gcb_group *g,
                       size_t method)
 {
     const enum gcb_per per = c->groups.per;
-    char text[256];
+    const bool named = per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE;
+    char text[300] = "", name[256];
 
-    snprintf(text, sizeof(text), "%" PRIu64, g->step);
-    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
-        gcb_table_cell(table, text);
-    snprintf(text, sizeof(text), "%" PRIu32, g->worker);
-    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
-        gcb_table_cell(table, text);
-    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
-        gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
-    if (names_rules(c))
-        gcb_table_cell(table,
-                       c->rule_labels[gcb_policy_rule(&c->policy, g->name) - c->policy.rules].text);
-    else if (c->given > 1)
-        gcb_table_cell(table, c->labels[method].text);
+    if (per == GCB_PER_MESSAGE)
+        snprintf(text, sizeof(text), "step %" PRIu64 " worker %" PRIu32 " ", g->step, g->worker);
+    if (named)
+        gcb_append(text, sizeof(text), "%s", gcb_escape(name, sizeof(name), g->name));
+    else
+        snprintf(text, sizeof(text), "%" PRIu64, per == GCB_PER_STEP ? g->step : g->worker);
+    gcb_table_cell(table, text);
+    gcb_table_cell(table,
+                   c->policy.count && named
+                       ? c->rule_labels[gcb_policy_rule(&c->policy, g->name) - c->policy.rules].text
+                       : c->labels[method].text);
 }
 
 /* Prints a table with a line for each group and each method that the user named. */
 static int show_groups(const struct compress *c, struct gcb_diag *diag)
 {
-    struct gcb_table_column columns[4 + FIGURES];
-    const unsigned which = c->groups.per == GCB_PER_MESSAGE  ? WITHOUT_COSINE
-                           : c->groups.per == GCB_PER_TENSOR ? WITHOUT_BITS
-                                                             : ALL_FIGURES;
-    const size_t own = group_columns(columns, c);
-    const size_t top = (size_t)c->o->own.top;
+    const struct gcb_table_column columns[] = {
+        {.title = pers[c->groups.per], .elastic = true},
+        {.title = "method", .elastic = true},
+        {.title = "ratio", .field = GCB_FIELD_RATIO},
+        {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+        {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
+        {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
+    };
+    const size_t count = sizeof(columns) / sizeof(columns[0]), top = (size_t)c->o->own.top;
     const size_t shown = top && top < c->groups.count ? top : c->groups.count;
-    struct gcb_table *table = gcb_table_create(columns, add_columns(columns, own, which));
+    struct gcb_table *table = gcb_table_create(columns, count);
     int err;
 
     for (size_t i = 0; i < shown; i++)
         for (size_t m = 0; m < c->given; m++) {
-            add_group(table, c, &c->groups.items[i], m);
-            add_figures(table, which, &c->groups.items[i].tallies[m]);
+            add_names(table, c, &c->groups.items[i], m);
+            out_figures(table, columns, count, &c->groups.items[i].tallies[m], 0);
         }
     err = out_table(&c->s.report, table, diag);
     if (err)
@@ -417,42 +367,24 @@ static int show_groups(const struct compress *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Prints "loses most: a 41 %, b 20 %", on several lines if needed. With several methods, each has only one line, unless
- * --top is given. */
+/* Prints "METHOD loses most: a 41 %, b 20 %". */
 static void print_loss(struct compress *c, size_t method, FILE *out)
 {
-    const size_t wanted = c->o->own.top ? (size_t)c->o->own.top : DEFAULT_TOP;
-    const char *label = c->labels[method].text;
+    const bool several = c->given > 1;
+    const size_t wanted = c->o->own.top ? (size_t)c->o->own.top : several ? 2 : 5;
     struct gcb_loss top[MAX_TOP];
-    char item[WIDTH + 1], name[48];
     const size_t count =
         gcb_losses_top(&c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
-    int used;
+    char text[MAX_TOP * 64] = "", name[48];
 
-    if (count == 0)
-        return;
-    if (c->given > 1 && strlen(label) > WIDTH / 2) {
-        opt_wrapf(out, 0, 2, "%s loses most:", label);
-        used = fprintf(out, " ");
-    } else
-        used = fprintf(out, "%s%sloses most:", c->given > 1 ? label : "", c->given > 1 ? " " : "");
-    for (size_t i = 0; i < count; i++) {
-        bool full;
-        int width;
-
-        snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
-                 100.0 * top[i].share);
-        width = (int)gcb_text_columns(item);
-        full = i && used + width + 2 > WIDTH; /* 2: the commas before and after the item */
-        if (full && c->given > 1 && !c->o->own.top)
-            break;
-        fputs(i ? "," : "", out);
-        if (full)
-            used = fprintf(out, "\n ") - 1;
-        fputs(item, out);
-        used += width + 1;
-    }
-    fputc('\n', out);
+    for (size_t i = 0; i < count; i++)
+        gcb_append(text, sizeof(text), "%s%s %.0f %%", i ? ", " : "",
+                   gcb_escape(name, sizeof(name), top[i].path), 100.0 * top[i].share);
+    if (count)
+        opt_wrap(out, text,
+                 fprintf(out, "%s%sloses most:", several ? c->labels[method].text : "",
+                         several ? " " : ""),
+                 2);
 }
 
 static void note_headers(const struct compress *c, size_t method, FILE *out)

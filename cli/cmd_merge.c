@@ -26,17 +26,6 @@ struct merge {
     struct out_report report;
 };
 
-static const struct gcb_table_column columns[] = {
-    {.title = "method", .elastic = true},
-    {.title = "ratio", .field = GCB_FIELD_RATIO},
-    {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
-    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
-    {.title = "cosine", .field = GCB_FIELD_COSINE},
-    {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
-    {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
-};
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
 static const char *name_of(char *out, size_t size, const struct gcb_merge_case *at)
 {
     const char *slash = at->file ? strrchr(at->file, '/') : NULL;
@@ -71,7 +60,7 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 
 static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
-    struct gcb_table *table = gcb_table_create(columns, COLUMNS);
+    struct gcb_table *table = gcb_table_create(out_columns, OUT_COLUMNS);
     int err;
 
     for (size_t i = 0; i < at->result.method_count; i++) {
@@ -80,7 +69,7 @@ static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gc
         if (t->messages == 0)
             continue;
         gcb_table_cell(table, c->labels[i].text);
-        out_figures(table, columns, COLUMNS, t, 8);
+        out_figures(table, out_columns, OUT_COLUMNS, t, 8);
     }
     err = out_table(&c->report, table, diag);
     if (!err)

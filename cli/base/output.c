@@ -213,6 +213,16 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
     gcb_table_cell(table, gcb_field_number(text, field, value, width));
 }
 
+const struct gcb_table_column out_columns[OUT_COLUMNS] = {
+    {.title = "method", .elastic = true},
+    {.title = "ratio", .field = GCB_FIELD_RATIO},
+    {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
+    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+    {.title = "cosine", .field = GCB_FIELD_COSINE},
+    {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
+    {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
+};
+
 void out_figures(struct gcb_table *table, const struct gcb_table_column *columns, size_t count,
                  const struct gcb_tally *tally, size_t width)
 {

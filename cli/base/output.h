@@ -81,6 +81,9 @@ void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
 /* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */
 void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width);
 
+/* The columns of a table of methods, for `compress` and `merge`. The last two are speeds. */
+#define OUT_COLUMNS 7
+extern const struct gcb_table_column out_columns[OUT_COLUMNS];
 /* Adds the cells of the columns that have a field: the tally's figures. */
 void out_figures(struct gcb_table *table, const struct gcb_table_column *columns, size_t count,
                  const struct gcb_tally *tally, size_t width);
