@@ -163,8 +163,6 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
 
     if (!make->output)
         return 0;
-    if (make->force)
-        out_note_links(make->output, c->o->common.show.quiet, c->s.ctx->err);
     err = gcb_h5out_create(&c->keep, make->output, make->force, c->s.files->items,
                            c->s.files->count, diag);
     if (!err)

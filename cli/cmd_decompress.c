@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
@@ -8,7 +6,6 @@
 struct decompress_options {
     struct opt_make make;
     struct opt_exec exec;
-    struct opt_show show;
     uint64_t max_bytes;
     bool in_process;
 };
@@ -66,8 +63,6 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;
-    if (o->make.force)
-        out_note_links(o->make.output, o->show.quiet, ctx->err);
     err = gcb_h5out_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
                            ctx->diag);
     r.dump = dump;
@@ -75,9 +70,6 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         err = gcb_restore_file(&r, operands->items[i], ctx->diag);
     if (!err)
         err = gcb_h5out_commit(dump, ctx->diag);
-    if (!err && o->show.verbose && !o->show.quiet)
-        fprintf(ctx->err, "%" PRIu64 " messages, %" PRIu64 " tensors restored\n", r.messages,
-                r.tensors);
     gcb_restore_fini(&r);
     gcb_h5out_destroy(dump);
     return err;
@@ -88,7 +80,6 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Options", opt_threads_rows, struct decompress_options, exec),
     {.title = "Options", .rows = rows},
     OPT_GROUP("Output", opt_make_rows, struct decompress_options, make),
-    OPT_GROUP("Output", opt_talk_rows, struct decompress_options, show),
     {.rows = NULL},
 };
 

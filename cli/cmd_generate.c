@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/base/cmd.h"
@@ -9,7 +8,6 @@
 
 struct generate_options {
     struct opt_make make;
-    struct opt_show show;
     const char *dist;
     int layout, dtype;
     /* elements 0: not given; dist, layout and dtype follow from the fields above */
@@ -82,8 +80,6 @@ static int generate_run(const void *options, const struct opt_list *operands,
 
     if (err)
         return err;
-    if (o->make.force)
-        out_note_links(o->make.output, o->show.quiet, ctx->err);
     err = gcb_h5out_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
     if (!err)
         err = gcb_generate_write(dump, &config, ctx->diag);
@@ -95,9 +91,6 @@ static int generate_run(const void *options, const struct opt_list *operands,
         err = gcb_h5out_number(dump, "/", "seed", (double)config.seed, ctx->diag);
     if (!err)
         err = gcb_h5out_commit(dump, ctx->diag);
-    if (!err && o->show.verbose && !o->show.quiet)
-        fprintf(ctx->err, "wrote %" PRIu64 " step%s of %" PRIu64 " worker%s each\n", config.steps,
-                config.steps == 1 ? "" : "s", config.workers, config.workers == 1 ? "" : "s");
     gcb_h5out_destroy(dump);
     return err;
 }
@@ -105,7 +98,6 @@ static int generate_run(const void *options, const struct opt_list *operands,
 static const struct opt_group groups[] = {
     {.title = "What to draw", .rows = rows},
     OPT_GROUP("Output", opt_make_rows, struct generate_options, make),
-    OPT_GROUP("Output", opt_talk_rows, struct generate_options, show),
     {.rows = NULL},
 };
 

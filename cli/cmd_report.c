@@ -12,7 +12,6 @@
 struct report_options {
     const char *output, *title;
     bool force, no_plots;
-    struct opt_show show;
 };
 
 /* clang-format off */
@@ -86,8 +85,6 @@ static int report_run(const void *options, const struct opt_list *operands, stru
 
     if (err)
         return err;
-    if (o->force)
-        out_note_links(o->output, o->show.quiet, ctx->err);
     err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
         err = write_page(&outcome, file.temp_path, o, operands, ctx);
@@ -103,15 +100,12 @@ static int report_run(const void *options, const struct opt_list *operands, stru
                 outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
         err = CMD_FAILED;
     }
-    if (!err && o->show.verbose && !o->show.quiet)
-        fprintf(ctx->err, "a page with %zu plots written\n", outcome.plots);
     gcb_outfile_fini(&file);
     return err;
 }
 
 static const struct opt_group groups[] = {
     {.title = "Output", .rows = rows},
-    OPT_GROUP("Output", opt_talk_rows, struct report_options, show),
     {.rows = NULL},
 };
 

@@ -129,13 +129,6 @@ const struct opt_row opt_show_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row opt_talk_rows[] = {
-    {OPT_ROW("quiet", FLAG, opt_show, quiet), .letter = 'q',
-     .help = "print no progress and no notes"},
-    {OPT_ROW("verbose", COUNT, opt_show, verbose), .letter = 'v', .help = "print what was written"},
-    {.name = NULL},
-};
-
 const struct opt_row opt_save_rows[] = {
     {OPT_ROW("results", TEXT, opt_save, results), .metavar = "FILE",
      .help = "also save every row in FILE, as JSON Lines"},

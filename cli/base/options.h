@@ -114,8 +114,6 @@ struct opt_show {
 };
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 extern const struct opt_row opt_show_rows[];
-extern const struct opt_row
-    opt_talk_rows[]; /* rows of -q and -v, for commands that write a file and show no results */
 
 /* The option --results, which writes rows to a file too, and options on that file. */
 struct opt_save {

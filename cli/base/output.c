@@ -54,17 +54,6 @@ const char *out_temp_folder(void)
     return ".";
 }
 
-void out_note_links(const char *path, bool quiet, FILE *err)
-{
-    char shown[256];
-    struct stat s;
-
-    if (!quiet && path && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink > 1)
-        opt_note(err, "%s has %lu more hard link%s, which will keep the old contents",
-                 gcb_escape(shown, sizeof(shown), path), (unsigned long)s.st_nlink - 1,
-                 s.st_nlink == 2 ? "" : "s");
-}
-
 static int open_saved(struct out_report *r, const struct opt_save *save,
                       const struct opt_list *inputs, unsigned records, struct gcb_diag *diag)
 {
@@ -91,8 +80,6 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
     r->out = ctx->out;
     r->width = opt_columns(ctx->out);
     if (save && save->results) {
-        if (save->force)
-            out_note_links(save->results, r->quiet, ctx->err);
         err = open_saved(r, save, inputs, records, ctx->diag);
         if (err)
             return err;

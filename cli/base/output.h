@@ -53,8 +53,6 @@ void out_close(struct out_report *r); /* `r` may be zeroed */
 
 /* Returns the first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be made. */
 const char *out_temp_folder(void);
-/* Prints a note if the file at `path` (may be NULL) has other hard links, which keep the old contents when it is replaced. */
-void out_note_links(const char *path, bool quiet, FILE *err);
 /* Opens the temporary file of an output. */
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
 /* Closes the temporary file and renames it to its final name, unless something could not be written. */

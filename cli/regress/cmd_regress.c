@@ -219,8 +219,6 @@ static int open_markdown(struct regress *r, struct gcb_diag *diag)
         return 0;
     if (save->results && gcb_outfile_same(path, save->results))
         return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
-    if (save->force)
-        out_note_links(path, r->o->bench.common.show.quiet, r->ctx->err);
     return gcb_outfile_init(&r->markdown, path, save->force, r->operands->items, r->operands->count,
                             diag);
 }

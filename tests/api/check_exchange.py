@@ -62,7 +62,7 @@ def main(gcbench, exchange, rounds, script, sanitizer):
     with tempfile.TemporaryDirectory() as folder:
         dump = str(Path(folder) / "gradients.h5")
         subprocess.run([gcbench, "generate", "--dist", "laplace", "--elements", str(N), "--steps", str(STEPS), "--workers",
-                        str(WORKERS), "--worker-correlation", "0.5", "-o", dump, "-q"], check=True)
+                        str(WORKERS), "--worker-correlation", "0.5", "-o", dump], check=True)
         with h5py.File(dump) as f:
             gradients = np.stack([[next(iter(f[step][worker].values()))[:] for worker in sorted(f[step])]
                                   for step in sorted(f)])

@@ -27,12 +27,6 @@ grep tensor "$out" >"$tmp/first"
 run generate --elements 64K --steps 2 --workers 3 -o "$tmp/b.h5"
 run inspect --format json "$tmp/b.h5"
 check "the same again" sh -c "grep tensor '$out' | sed 's/b\.h5/a.h5/' | cmp -s - '$tmp/first'"
-run generate -v --force --elements 1K --steps 2 -o "$tmp/b.h5"
-exits 0
-says "2 steps of 1 worker each"
-run generate -qv --force --elements 1K -o "$tmp/b.h5"
-exits 0
-quiet
 run generate --seed 2 --elements 64K --steps 2 --workers 3 -o "$tmp/c.h5"
 run inspect --format json "$tmp/c.h5"
 check "another seed" sh -c "! grep tensor '$out' | sed 's/c\.h5/a.h5/' | cmp -s - '$tmp/first'"

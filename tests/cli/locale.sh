@@ -79,7 +79,7 @@ if command -v gnuplot >/dev/null; then
         LOCPATH=$tmp/locales LC_ALL=$locale run plot b.json s.json --type svg -q -o plots
         exits 0
         mv plots "plots.$locale"
-        LOCPATH=$tmp/locales LC_ALL=$locale run report b.json s.json -q -o "$locale.html"
+        LOCPATH=$tmp/locales LC_ALL=$locale run report b.json s.json -o "$locale.html"
         exits 0
     done
     check "the same plots, scripts and data" diff -r plots.C plots.de_DE.UTF-8

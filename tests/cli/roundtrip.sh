@@ -91,12 +91,6 @@ run decompress -o "$tmp/dir/twice.h5" "$tmp/s0.h5" "$tmp/s0.h5"
 check "exit status 1 or 2, not $rc" test "$rc" -eq 1 -o "$rc" -eq 2
 only
 
-run decompress -v --force -o "$tmp/both.h5" "$tmp/s0.h5" "$tmp/s1.h5"
-exits 0
-says "tensors restored"
-run decompress -qv --force -o "$tmp/both.h5" "$tmp/s0.h5" "$tmp/s1.h5"
-exits 0
-quiet
 run decompress --max-bytes 1K -o "$tmp/dir/back.h5" "$tmp/m.h5"
 exits 1
 only

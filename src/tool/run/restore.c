@@ -31,7 +31,6 @@ static int put_tensors(struct gcb_restore *r, const struct gcb_container_message
     for (size_t i = 0; !err && i < m->tensor_count; i++) {
         err = gcb_dump_put(r->dump, &m->tensors[i], values, diag);
         values += m->tensors[i].count;
-        r->tensors += !err;
     }
     return err;
 }
@@ -66,7 +65,6 @@ static int restore_message(struct gcb_restore *r, struct gcb_container *c, size_
         err = decode(r, m, file, bytes, values, diag);
     if (!err)
         err = put_tensors(r, m, values, diag);
-    r->messages += !err;
     gcb_free(bytes);
     gcb_free(values);
     return err;

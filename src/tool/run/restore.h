@@ -14,7 +14,6 @@ struct gcb_restore {
     struct gcb_place place;            /* where messages are decoded, if it has a device */
     uint64_t max_bytes;                /* for gcb_container_open, with in_process */
     bool in_process;
-    uint64_t messages, tensors; /* restored so far */
     struct gcb_coder *decoder;  /* owned: the last decoder, which the next message may use too */
 };
 
