@@ -373,16 +373,15 @@ static void print_loss(struct compress *c, size_t method, FILE *out)
     struct gcb_loss top[MAX_TOP];
     const size_t count =
         gcb_losses_top(&c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
-    char text[MAX_TOP * 64] = "", name[48];
+    char text[256 + MAX_TOP * 64] = "", name[48];
 
+    if (several)
+        snprintf(text, sizeof(text), "%s loses most: ", c->labels[method].text);
     for (size_t i = 0; i < count; i++)
         gcb_append(text, sizeof(text), "%s%s %.0f %%", i ? ", " : "",
                    gcb_escape(name, sizeof(name), top[i].path), 100.0 * top[i].share);
     if (count)
-        opt_wrap(out, text,
-                 fprintf(out, "%s%sloses most:", several ? c->labels[method].text : "",
-                         several ? " " : ""),
-                 2);
+        opt_wrap(out, text, several ? 0 : fprintf(out, "loses most:"), several ? 0 : 2);
 }
 
 static void note_headers(const struct compress *c, size_t method, FILE *out)
