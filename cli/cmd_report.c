@@ -1,9 +1,4 @@
-#include <errno.h>
-#include <string.h>
-
-#include "cli/base/cmd.h"
 #include "cli/base/interrupt.h"
-#include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/page/page.h"
@@ -49,57 +44,45 @@ static bool on_stop(void)
     return interrupt_seen();
 }
 
-static int write_page(struct gcb_page_outcome *outcome, const char *path,
-                      const struct report_options *o, const struct opt_list *files,
-                      struct cmd_context *ctx)
-{
-    const struct gcb_page_config config = {
-        .title = o->title,
-        .files = files->items,
-        .file_count = files->count,
-        .plot_folder = o->no_plots ? NULL : out_temp_folder(),
-        .stop = on_stop,
-    };
-    FILE *out = fopen(path, "we");
-    char shown[256];
-    int err, failed;
-
-    gcb_escape(shown, sizeof(shown), o->output);
-    if (!out)
-        return gcb_diag_set(ctx->diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    err = gcb_page_write(out, outcome, &config, ctx->diag);
-    failed = ferror(out);
-    failed |= fclose(out);
-    if (!err && failed)
-        err = gcb_diag_set(ctx->diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    return err;
-}
-
 static int report_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct report_options *o = options;
+    const struct gcb_page_config config = {
+        .title = o->title,
+        .files = operands->items,
+        .file_count = operands->count,
+        .plot_folder = o->no_plots ? NULL : out_temp_folder(),
+        .stop = on_stop,
+    };
     struct gcb_outfile file = {.temp_path = NULL};
-    struct gcb_page_outcome outcome;
+    struct gcb_page_outcome outcome = {.stopped = false};
+    FILE *page = NULL;
     char shown[160];
     int err = check_options(o, operands, ctx->diag);
 
-    if (err)
-        return err;
-    err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
-        err = write_page(&outcome, file.temp_path, o, operands, ctx);
+        err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count,
+                               ctx->diag);
+    if (!err)
+        err = out_open_file(&page, &file, ctx->diag);
+    if (!err)
+        err = gcb_page_write(page, &outcome, &config, ctx->diag);
     if (!err && outcome.stopped) {
         fprintf(ctx->err, "gcbench: interrupted\n");
         err = CMD_FAILED;
     }
-    if (!err)
-        err = gcb_outfile_commit(&file, ctx->diag);
+    if (!err) {
+        err = out_commit_file(page, &file, ctx->diag);
+        page = NULL;
+    }
     if (!err && outcome.without[0]) {
         fprintf(ctx->err, "gcbench: %s is written, but %s: %s; --no-plots leaves plots out\n",
                 gcb_escape(shown, sizeof(shown), o->output),
                 outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
         err = CMD_FAILED;
     }
+    if (page)
+        fclose(page);
     gcb_outfile_fini(&file);
     return err;
 }
