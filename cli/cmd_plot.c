@@ -19,23 +19,18 @@ static const char *const types[] = {"png", "svg", "pdf", NULL};
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "only", .metavar = "NAME,...", .type = OPT_TEXT,
-     .offset = offsetof(struct plot_options, only),
+    {OPT_ROW("only", TEXT, plot_options, only), .metavar = "NAME,...",
      .help = "draw only these plots (default: all plots whose rows are in RESULTS)"},
-    {.name = "list", .type = OPT_FLAG, .offset = offsetof(struct plot_options, list),
+    {OPT_ROW("list", FLAG, plot_options, list),
      .help = "list the plots and the rows that each needs"},
-    {.name = "terminal", .type = OPT_FLAG, .offset = offsetof(struct plot_options, terminal),
+    {OPT_ROW("terminal", FLAG, plot_options, terminal),
      .help = "draw as text in the terminal, 79 columns wide"},
-    {.name = "output", .letter = 'o', .metavar = "DIR", .type = OPT_TEXT,
-     .offset = offsetof(struct plot_options, output),
+    {OPT_ROW("output", TEXT, plot_options, output), .letter = 'o', .metavar = "DIR",
      .help = "folder for images, scripts and data; created if it does not exist"},
-    {.name = "type", .metavar = "TYPE", .type = OPT_CHOICE,
-     .offset = offsetof(struct plot_options, type), .choices = types,
+    {OPT_ROW("type", CHOICE, plot_options, type), .metavar = "TYPE", .choices = types,
      .help = "type of the images: png, svg or pdf (default png)"},
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct plot_options, force),
-     .help = "replace existing files"},
-    {.name = "quiet", .letter = 'q', .type = OPT_FLAG,
-     .offset = offsetof(struct plot_options, quiet),
+    {OPT_ROW("force", FLAG, plot_options, force), .help = "replace existing files"},
+    {OPT_ROW("quiet", FLAG, plot_options, quiet), .letter = 'q',
      .help = "do not say that more plots need other rows"},
     {.name = NULL},
 };
@@ -48,7 +43,6 @@ struct plotter {
     struct gcb_plot_data *data;
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
     size_t count, drawn;
-    bool folder_made;
     const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
     size_t failed;   /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
@@ -109,33 +103,18 @@ static int check_options(const struct plot_options *o, const struct opt_list *fi
     return 0;
 }
 
-/* Makes the folder unless it exists. */
-static int make_folder(const char *path, struct gcb_diag *diag)
-{
-    char shown[256];
-    struct stat s;
-
-    if (mkdir(path, 0777) == 0)
-        return 0;
-    gcb_escape(shown, sizeof(shown), path);
-    if (errno != EEXIST)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", shown,
-                            errno == ENOENT ? "its parent folder does not exist" : strerror(errno));
-    if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: exists and is not a folder", shown);
-    return 0;
-}
-
 static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
 {
     struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
     char paths[GCB_PLOT_FILES][4096], shown[4096];
     struct gcb_plot_drawing drawing = {.drawn = false};
-    int err = p->folder_made ? 0 : make_folder(job->folder, p->ctx->diag);
+    int err = 0;
 
+    if (mkdir(job->folder, 0777) && errno != EEXIST)
+        err = gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
+                           gcb_escape(shown, sizeof(shown), job->folder), strerror(errno));
     if (!err && strlen(job->folder) + 1 + GCB_PLOT_NAME > sizeof(paths[0]))
         err = gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "-o: the path of the folder is too long");
-    p->folder_made = !err;
     for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s/", job->folder);
         gcb_plot_name(paths[i] + strlen(paths[i]), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);

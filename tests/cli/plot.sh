@@ -102,8 +102,8 @@ exits 2
 says "exists; --force replaces it"
 : >"$tmp/file"
 run plot -o "$tmp/file" "$tmp/c.json"
-exits 2
-says "exists and is not a folder"
+exits 1
+says "Not a directory"
 
 # Speeds without an interval still have their numbers.
 printf '{"record":"summary","schema":1,"file":"g.h5","scope":"tensor","status":"ok","method":"a","spec":"a","encode_gbps":12.3,"decode_gbps":45.6,"encode_seconds_low":null}\n' >"$tmp/few.json"
@@ -114,7 +114,7 @@ run plot -q --only throughput --type svg -o "$tmp/few" "$tmp/few.json"
 exits 0
 run plot -q --only throughput --type svg -o "$tmp/no/such" "$tmp/few.json"
 exits 1
-says "no/such: its parent folder does not exist"
+says "no/such: cannot make the folder: No such file"
 check "numbers in the picture" sh -c "grep -q '>12.3<' '$tmp/few/throughput.svg' && grep -q '>45.6<' '$tmp/few/throughput.svg'"
 
 run plot --terminal --only rate-distortion "$tmp/c.json"
