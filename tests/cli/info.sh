@@ -5,17 +5,16 @@
 run info
 exits 0
 quiet
-for word in version revision build processor kernels gpu libraries bandwidth; do
+for word in version git_revision build_type cpu_model isa gpu libraries read_gbps; do
     prints "$word "
 done
-prints "gpu         "
 # A checkout knows its commit from git, a source archive from a file.
 root=$(realpath "$(dirname "$0")/../..")
 if [ -e "$root/.git" ] && commit=$(git -C "$root" rev-parse HEAD 2>/dev/null); then
-    ancestor=$(sed -n 's/^revision *\([0-9a-f]*\).*/\1/p' "$out")
+    ancestor=$(sed -n 's/^git_revision *\([0-9a-f]*\).*/\1/p' "$out")
     check "the revision is a commit up to $commit" git -C "$root" merge-base --is-ancestor "$ancestor" HEAD
 elif [ -e "$root/revision" ]; then
-    prints "revision    $(cat "$root/revision")"
+    prints "git_revision     $(cat "$root/revision")"
 fi
 
 run info --format json
@@ -62,7 +61,7 @@ if [ -n "$fastest" ]; then
     check "the user's kernel" test "$(kernel "$out")" = Prescott
     run info
     exits 0
-    prints "kernel Prescott"
+    prints "openblas_kernel  Prescott"
     prints "OPENBLAS_CORETYPE=$fastest"
     if ! has fma4; then
         export OPENBLAS_CORETYPE=Bulldozer
@@ -70,7 +69,7 @@ if [ -n "$fastest" ]; then
         refused 3 "set it to $fastest" compress --method powersgd "$root/datasets/sample.h5"
         run info
         exits 0
-        prints "openblas    cannot be used"
+        prints "OpenBLAS cannot be used"
     fi
     unset OPENBLAS_CORETYPE
 fi
