@@ -10,19 +10,9 @@ struct methods_options {
     struct opt_show show;
 };
 
-static const struct {
-    unsigned cap;
-    const char *name;
-} caps[] = {
-    {GCB_CAP_LOSSLESS, "lossless"},
-    {GCB_CAP_UNBIASED, "unbiased"},
-    {GCB_CAP_LINEAR, "linear"},
-    {GCB_CAP_STATEFUL, "stateful"},
-    {GCB_CAP_RANDOMISED, "randomised"},
-    {GCB_CAP_LIBRARY_MATH, "library-math"},
-    {GCB_CAP_NO_CONTRACTION, "no-contraction"},
-};
-
+/* in the order of the bits of enum gcb_caps */
+static const char *const caps[] = {"lossless",   "unbiased",     "linear",        "stateful",
+                                   "randomised", "library-math", "no-contraction"};
 #define CAPS (sizeof(caps) / sizeof(caps[0]))
 
 static const char *const type_names[] = {
@@ -81,14 +71,14 @@ static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
     return list;
 }
 
-/* Writes the names of the method's capabilities, and NULL. */
-static void name_caps(const char *names[CAPS + 1], const struct gcb_method *m)
+/* Writes the names of the bits that are set, and NULL; `all` has the names of the first `count` bits. */
+static void name_bits(const char **names, unsigned bits, const char *const *all, size_t count)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < CAPS; i++)
-        if (gcb_method_caps(m) & caps[i].cap)
-            names[n++] = caps[i].name;
+    for (size_t i = 0; i < count; i++)
+        if (bits >> i & 1)
+            names[n++] = all[i];
     names[n] = NULL;
 }
 
@@ -110,18 +100,6 @@ static bool in_module(const struct gcb_method *m)
     return row && row->ops;
 }
 
-/* Writes the names of the collectives that the method can use, and NULL. */
-static void name_collectives(const char *names[GCB_COLLECTIVES + 1], const struct gcb_method *m)
-{
-    const unsigned can = gcb_method_collectives(m);
-    size_t n = 0;
-
-    for (int i = 0; i < GCB_COLLECTIVES; i++)
-        if (can & GCB_COLLECTIVE_BIT(i))
-            names[n++] = gcb_collective_names[i];
-    names[n] = NULL;
-}
-
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const char *collectives[GCB_COLLECTIVES + 1], *names[CAPS + 1];
@@ -134,8 +112,8 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     struct gcb_row row;
 
     gcb_method_exchange(&exchange, m);
-    name_collectives(collectives, m);
-    name_caps(names, m);
+    name_bits(collectives, gcb_method_collectives(m), gcb_collective_names, GCB_COLLECTIVES);
+    name_bits(names, gcb_method_caps(m), caps, CAPS);
     gcb_row_init(&row, GCB_RECORD_METHOD);
     gcb_row_text(&row, GCB_FIELD_METHOD, m->name);
     gcb_row_text(&row, GCB_FIELD_SUMMARY, gcb_method_summary(m));
@@ -155,53 +133,24 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     return out_put(r, &row, diag);
 }
 
-/* Prints the defaults: "Default collectives: allreduce for identity, fp16; twoshot for signsgd; allgather for others". */
-static void list_collectives(FILE *out)
-{
-    char text[600] = "";
-    struct gcb_exchange_params p;
-    struct gcb_method m;
-
-    for (int c = 0; c < GCB_COLLECTIVES; c++) {
-        bool any = false;
-
-        for (size_t i = 0; c != GCB_COLLECTIVE_ALLGATHER && gcb_method_at(&m, i); i++) {
-            gcb_method_exchange(&p, &m);
-            if (p.collective != c)
-                continue;
-            if (any)
-                gcb_append(text, sizeof(text), ", %s", m.name);
-            else
-                gcb_append(text, sizeof(text), "%s for %s", gcb_collective_names[c], m.name);
-            any = true;
-        }
-        if (any)
-            gcb_append(text, sizeof(text), "; ");
-    }
-    gcb_append(text, sizeof(text), "allgather for all others");
-    opt_wrap(out, text, fprintf(out, "\nDefault collectives:") - 1, 2);
-}
-
 static int list_methods(struct out_report *r, struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {{.title = "method", .text = true},
                                                       {.title = "what it does", .elastic = true}};
-    struct gcb_table *table;
+    struct gcb_table *table = gcb_table_create(columns, 2);
     struct gcb_method m;
     int err = 0;
 
-    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
-        err = put_method(r, &m, diag);
-    if (err || !r->table)
-        return err;
-    table = gcb_table_create(columns, 2);
-    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+    for (size_t i = 0; !err && gcb_method_at(&m, i); i++) {
         gcb_table_cell(table, m.name);
         gcb_table_cell(table, gcb_method_summary(&m));
+        err = put_method(r, &m, diag);
+    }
+    if (err || !r->table) {
+        gcb_table_destroy(table);
+        return err;
     }
     err = out_table(r, table, diag);
-    if (!err)
-        list_collectives(r->out);
     if (!err)
         fprintf(r->out, "\n`gcbench methods NAME` explains a method.\n");
     return err;
@@ -256,7 +205,7 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
             m->codec->cpu_only ? " only"
             : in_module(m)     ? ", cuda"
                                : "");
-    name_caps(names, m);
+    name_bits(names, gcb_method_caps(m), caps, CAPS);
     fprintf(r->out, "is        %s\n",
             names[0] ? append_names(text, sizeof(text), names) : "deterministic, lossy, biased");
 }
@@ -270,7 +219,7 @@ static void print_exchange(const struct out_report *r, const struct gcb_method *
     int at;
 
     gcb_method_exchange(&p, m);
-    name_collectives(names, m);
+    name_bits(names, gcb_method_collectives(m), gcb_collective_names, GCB_COLLECTIVES);
     fprintf(r->out, "\nexchange between workers (gcbench replay; docs/exchange.md)\n");
     at = fprintf(r->out, "  collective=%s ", gcb_collective_names[p.collective]);
     opt_wrap(r->out, names[1] ? append_names(text, sizeof(text), names) : "the only one", at, 7);
