@@ -55,17 +55,18 @@ const struct cmd *cmd_find(const char *name)
 
 void cmd_print_help(FILE *out, const struct cmd *cmd)
 {
-    const char *details = cmd->details;
     const char join = cmd->alone ? '-' : ' ';
-    char line[1024];
+    size_t n;
 
     fprintf(out, "gcbench%c%s: %s\n\nExamples:\n%s\nUsage: gcbench%c%s\n", join, cmd->name,
             cmd->summary, cmd->examples, join, cmd->usage);
     opt_print(out, &cmd->spec);
     if (cmd->details)
         fputc('\n', out);
-    while (opt_next_line(line, sizeof(line), &details))
-        opt_wrap(out, line, 0, 0);
+    for (const char *at = cmd->details; at && *at; at += n + (at[n] == '\n')) {
+        n = strcspn(at, "\n");
+        opt_wrapf(out, 0, 0, "%.*s", (int)n, at);
+    }
 }
 
 int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)

@@ -10,7 +10,7 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/base/units.h"
 
-#define MAX_ROWS 96
+#define MAX_ROWS 96 /* the most options that a suggestion chooses from */
 
 struct parser {
     const struct opt_spec *spec;
@@ -18,16 +18,14 @@ struct parser {
     int argc;
     char *const *argv;
     int at, next; /* the first word of the option that is parsed, and the next word */
-    bool given[MAX_ROWS];
     struct opt_result *out;
     struct gcb_diag *diag;
 };
 
-/* A row found by name or letter, its group, and its index in `given`. */
+/* A row found by name or letter, and its group. */
 struct found {
     const struct opt_row *row;
     const struct opt_group *group;
-    size_t number;
 };
 
 int opt_list_add(struct opt_list *list, const char *item)
@@ -54,48 +52,52 @@ void opt_list_fini(struct opt_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-bool opt_takes_value(const struct opt_row *row)
-{
-    return row->type != OPT_FLAG && row->type != OPT_COUNT;
-}
-
-/* How the value of each type of number is written, for help and messages. */
+/* The size of each type, and how the value of a number is written, for help and messages. */
 static const struct {
+    size_t size;
     const char *metavar, *words;
 } types[] = {
-    [OPT_INT] = {"N", "a whole number"},
-    [OPT_U64] = {"N", "a whole number"},
-    [OPT_SIZE] = {"SIZE", "a size such as 64K or 25M"},
-    [OPT_REAL] = {"VALUE", "a number"},
-    [OPT_TIME] = {"TIME", "a time such as 90s or 5m (without a unit: seconds)"},
-    [OPT_DURATION] = {"TIME", "a time such as 20us, 80ms or 1.5s"},
-    [OPT_CHOICE] = {"VALUE", ""},
+    [OPT_FLAG] = {sizeof(bool), NULL, NULL},
+    [OPT_COUNT] = {sizeof(int), NULL, NULL},
+    [OPT_TEXT] = {sizeof(char *), "VALUE", NULL},
+    [OPT_LIST] = {sizeof(struct opt_list), "VALUE", NULL},
+    [OPT_INT] = {sizeof(int), "N", "a whole number"},
+    [OPT_U64] = {sizeof(uint64_t), "N", "a whole number"},
+    [OPT_SIZE] = {sizeof(uint64_t), "SIZE", "a size such as 64K or 25M"},
+    [OPT_REAL] = {sizeof(double), "VALUE", "a number"},
+    [OPT_TIME] = {sizeof(double), "TIME", "a time such as 90s or 5m (without a unit: seconds)"},
+    [OPT_DURATION] = {sizeof(double), "TIME", "a time such as 20us, 80ms or 1.5s"},
+    [OPT_CHOICE] = {sizeof(int), "VALUE", NULL},
 };
 
 const char *opt_metavar(const struct opt_row *row)
 {
-    if (row->metavar)
-        return row->metavar;
-    return types[row->type].metavar ? types[row->type].metavar : "VALUE";
+    return row->metavar ? row->metavar : types[row->type].metavar;
+}
+
+char *opt_range(char *out, size_t size, const struct opt_row *row)
+{
+    const bool open = row->max >= 0x1p60; /* practically no maximum: do not name it */
+    char low[32], high[32];
+
+    if (row->min == 0.0 && row->max == 0.0)
+        return NULL;
+    snprintf(out, size, open ? "at least %s" : "in [%s, %s]", gcb_real_text(low, row->min),
+             gcb_real_text(high, row->max));
+    return out;
 }
 
 /* Finds the row called name[0..n), or, if name is NULL, the row with that letter. */
 static bool find_row(struct found *out, const struct opt_spec *spec, const char *name, size_t n,
                      char letter)
 {
-    size_t number = 0;
-
-    for (const struct opt_group *g = spec->groups; g->rows; g++) {
-        for (const struct opt_row *row = g->rows; row->name; row++, number++) {
-            const bool hit = name ? strncmp(row->name, name, n) == 0 && row->name[n] == '\0'
-                                  : row->letter == letter;
-
-            if (!hit)
-                continue;
-            *out = (struct found){row, g, number};
-            return number < MAX_ROWS;
-        }
-    }
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            if (name ? strncmp(row->name, name, n) == 0 && row->name[n] == '\0'
+                     : row->letter == letter) {
+                *out = (struct found){row, g};
+                return true;
+            }
     return false;
 }
 
@@ -159,24 +161,6 @@ int opt_choose(int *out, const char *option, const char *const *choices, const c
                         opt_suggest(hint, sizeof(hint), text, "", choices, n));
 }
 
-static int bad_number(const struct opt_row *row, const char *text, struct gcb_diag *diag)
-{
-    const char *what = types[row->type].words;
-    char shown[64], low[32], high[32];
-    const bool open =
-        row->max >=
-        (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* practically no maximum: do not name it */
-
-    gcb_escape(shown, sizeof(shown), text);
-    if (row->min == 0.0 && row->max == 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s, not '%s'", row->name, what, shown);
-    if (open)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s of at least %s, not '%s'",
-                            row->name, what, gcb_real_text(low, row->min), shown);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s in [%s, %s], not '%s'", row->name, what,
-                        gcb_real_text(low, row->min), gcb_real_text(high, row->max), shown);
-}
-
 static bool is_fraction(const struct opt_row *row)
 {
     return row->type == OPT_REAL || row->type == OPT_TIME || row->type == OPT_DURATION;
@@ -195,7 +179,8 @@ static void store_number(void *field, const struct opt_row *row, double real, ui
 static int set_number(const struct opt_row *row, void *field, const char *text,
                       struct gcb_diag *diag)
 {
-    const bool bounded = row->min != 0.0 || row->max != 0.0;
+    char shown[64], range[80] = "";
+    const bool bounded = opt_range(range, sizeof(range), row);
     uint64_t whole = 0;
     double real = 0.0;
     const bool good = row->type == OPT_REAL       ? gcb_parse_real(text, &real)
@@ -208,7 +193,9 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
         real = (double)whole;
     if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
         (row->type == OPT_INT && whole > INT32_MAX))
-        return bad_number(row, text, diag);
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s%s%s, not '%s'", row->name,
+                            types[row->type].words, bounded ? ", " : "", range,
+                            gcb_escape(shown, sizeof(shown), text));
     store_number(field, row, real, whole);
     return 0;
 }
@@ -255,11 +242,11 @@ static int keep_given(struct parser *p, const struct found *f, const char *name,
 
 static int set_once(struct parser *p, const struct found *f, const char *value)
 {
-    const bool repeats = !opt_takes_value(f->row) || f->row->type == OPT_LIST;
+    const bool repeats = !opt_metavar(f->row) || f->row->type == OPT_LIST;
 
-    if (p->given[f->number] && !repeats)
-        return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
-    p->given[f->number] = true;
+    for (size_t i = 0; !repeats && i < p->out->given_count; i++)
+        if (p->out->given[i].row == f->row)
+            return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
     if (keep_given(p, f, f->row->name, value))
         return GCB_E_NOMEM;
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
@@ -304,11 +291,11 @@ static int parse_long(struct parser *p, const char *name)
         extra = find_extra(p, name, n);
         return extra ? parse_extra(p, extra, value) : unknown_option(p, name, n);
     }
-    if (!opt_takes_value(f.row) && value)
+    if (!opt_metavar(f.row) && value)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s takes no value", f.row->name);
-    if (opt_takes_value(f.row) && !value)
+    if (opt_metavar(f.row) && !value)
         value = take_next(p);
-    if (opt_takes_value(f.row) && !value)
+    if (opt_metavar(f.row) && !value)
         return needs_value(p, "--", f.row->name, opt_metavar(f.row));
     return set_once(p, &f, value);
 }
@@ -326,7 +313,7 @@ static int parse_letters(struct parser *p, const char *letters)
         if (!find_row(&f, p->spec, NULL, 0, *letters))
             return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
                                 gcb_escape(shown, sizeof(shown), name));
-        if (opt_takes_value(f.row)) {
+        if (opt_metavar(f.row)) {
             const char *value = letters[1] ? letters + 1 : take_next(p);
 
             return value ? set_once(p, &f, value) : needs_value(p, "-", name, opt_metavar(f.row));
@@ -347,19 +334,6 @@ void opt_begin(const struct opt_spec *spec, void *target)
                              row->initial > 0.0 ? (uint64_t)row->initial : 0);
 }
 
-static size_t value_size(enum opt_type type)
-{
-    static const size_t sizes[] = {
-        [OPT_FLAG] = sizeof(bool),     [OPT_COUNT] = sizeof(int),
-        [OPT_TEXT] = sizeof(char *),   [OPT_LIST] = sizeof(struct opt_list),
-        [OPT_INT] = sizeof(int),       [OPT_U64] = sizeof(uint64_t),
-        [OPT_SIZE] = sizeof(uint64_t), [OPT_REAL] = sizeof(double),
-        [OPT_TIME] = sizeof(double),   [OPT_DURATION] = sizeof(double),
-        [OPT_CHOICE] = sizeof(int)};
-
-    return sizes[type];
-}
-
 static bool is_initial(const struct opt_row *row, const void *field)
 {
     struct opt_list first; /* of the largest type */
@@ -369,7 +343,7 @@ static bool is_initial(const struct opt_row *row, const void *field)
         store_number(&first, row, row->initial, row->initial > 0.0 ? (uint64_t)row->initial : 0);
     if (row->type == OPT_LIST)
         return ((const struct opt_list *)field)->count == 0;
-    return memcmp(field, &first, value_size(row->type)) == 0;
+    return memcmp(field, &first, types[row->type].size) == 0;
 }
 
 const char *opt_first_set(const struct opt_spec *spec, const void *target, const char *const *names)
@@ -422,7 +396,7 @@ void opt_merge(const struct opt_spec *spec, void *target, const void *from)
             const size_t at = g->offset + row->offset;
 
             if (is_initial(row, (char *)target + at))
-                memcpy((char *)target + at, (const char *)from + at, value_size(row->type));
+                memcpy((char *)target + at, (const char *)from + at, types[row->type].size);
         }
 }
 
@@ -466,17 +440,6 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
                 opt_list_fini((struct opt_list *)(void *)(base + g->offset + row->offset));
     if (spec->extra.name_at)
         opt_list_fini((struct opt_list *)(void *)(base + spec->extra.offset));
-}
-
-bool opt_next_line(char *line, size_t size, const char **text)
-{
-    const size_t n = *text ? strcspn(*text, "\n") : 0;
-
-    if (!*text || !**text)
-        return false;
-    snprintf(line, size, "%.*s", (int)n, *text);
-    *text += n + ((*text)[n] == '\n');
-    return true;
 }
 
 unsigned opt_columns(FILE *out)
@@ -543,7 +506,7 @@ static void print_row(FILE *out, const struct opt_row *row)
     int at = row->letter ? fprintf(out, "  -%c, ", row->letter) : fprintf(out, "      ");
 
     at += fprintf(out, "--%s", row->name);
-    if (opt_takes_value(row))
+    if (opt_metavar(row))
         at += fprintf(out, " %s", opt_metavar(row));
     if (at > INDENT - 2) {
         fputc('\n', out);

@@ -56,9 +56,10 @@ struct opt_row {
 /* Name, type and place of a row: {OPT_ROW("order", CHOICE, opt_input, order), .help = ...}. */
 #define OPT_ROW(name_, type_, struct_, member) \
     .name = (name_), .type = OPT_##type_, .offset = offsetof(struct struct_, member)
-bool opt_takes_value(const struct opt_row *row);
-const char *
-opt_metavar(const struct opt_row *row); /* row->metavar, or the default of the row's type */
+/* Returns row->metavar, or the default of the row's type; NULL if the option takes no value. */
+const char *opt_metavar(const struct opt_row *row);
+/* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if it takes all. */
+char *opt_range(char *out, size_t size, const struct opt_row *row);
 
 struct opt_group {
     const char *
@@ -149,9 +150,6 @@ void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Prints "note: " and the text, which is cut at 1000 bytes; further lines are indented. */
 void opt_note(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Copies the first line of *text into `line` and moves *text after it; false: *text is NULL or at its end. */
-bool opt_next_line(char *line, size_t size, const char **text);
 
 /* Prints the options of a command, one section per title, at most 80 columns wide. */
 void opt_print(FILE *out, const struct opt_spec *spec);

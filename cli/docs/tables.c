@@ -18,27 +18,14 @@ static json_t *list_of(const char *const *texts)
     return list;
 }
 
-/* Returns the range of a number in words, or NULL. */
-static const char *range_of(char *out, size_t size, const struct opt_row *row)
-{
-    const bool open = row->max >= 1e300 || (row->type != OPT_REAL && row->max >= 0x1p63);
-    char low[32], high[32];
-
-    if (row->type < OPT_INT || row->type > OPT_TIME || (row->min == 0.0 && row->max == 0.0))
-        return NULL;
-    snprintf(out, size, open ? "at least %s" : "from %s to %s", gcb_real_text(low, row->min),
-             gcb_real_text(high, row->max));
-    return out;
-}
-
 static json_t *row_object(const struct opt_row *row)
 {
     const char letter[] = {row->letter, '\0'};
     char range[80];
 
     return json_pack("{ss ss ss? ss ss? sb sb so}", "name", row->name, "letter", letter, "metavar",
-                     opt_takes_value(row) ? opt_metavar(row) : NULL, "help", row->help, "range",
-                     range_of(range, sizeof(range), row), "repeats", row->type == OPT_LIST,
+                     opt_metavar(row), "help", row->help, "range",
+                     opt_range(range, sizeof(range), row), "repeats", row->type == OPT_LIST,
                      "checked", row->type == OPT_CHOICE, "choices", list_of(row->choices));
 }
 

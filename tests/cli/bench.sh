@@ -182,7 +182,7 @@ for time in 1s 1000ms 0.02m 1; do
     exits 0
 done
 for time in 0 0s 1x s -1 1e3m 9999999; do
-    fails 2 "--time-budget takes a time such as 90s or 5m (without a unit: seconds) in [0.001, 604800], not '$time'" bench --time-budget=$time "$sample"
+    fails 2 "--time-budget takes a time such as 90s or 5m (without a unit: seconds), in [0.001, 604800], not '$time'" bench --time-budget=$time "$sample"
 done
 
 # a device that is not there: rows that say so, unless there is no other

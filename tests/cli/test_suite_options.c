@@ -127,7 +127,7 @@ static void test_wrong(void **state)
         {HEAD ",\"repeat\":2.5}", "--repeat takes a whole number"},
         {HEAD ",\"repeat\":[2,3]}", "repeat takes one value"},
         {HEAD ",\"warmup\":-1}", "--warmup takes a whole number"},
-        {HEAD ",\"precision\":0}", "--precision takes a number in [1e-06, 1]"},
+        {HEAD ",\"precision\":0}", "--precision takes a number, in [1e-06, 1]"},
         {HEAD ",\"precision\":\"2%\"}", "--precision takes a number"},
         {HEAD ",\"time_budget\":0}", "--time-budget takes a time"},
         {HEAD ",\"repeat\":3,\"precision\":0.1}", "--repeat fixes the number of runs"},

@@ -33,7 +33,7 @@ wrong "--step is given twice" inspect --step 1 --step 2 x.h5
 wrong "--order is given twice" inspect --order=name --order=name x.h5
 wrong "--format is one of table, json, csv, tsv, not 'jsno'; did you mean 'json'?" inspect --format jsno x.h5
 wrong "--allow-external takes no value" inspect --allow-external=yes x.h5
-wrong "--threads takes a whole number in [1, 256], not '0'" inspect --threads 0 x.h5
+wrong "--threads takes a whole number, in [1, 256], not '0'" inspect --threads 0 x.h5
 wrong "not '1.5'" inspect --threads 1.5 x.h5
 wrong "not '-1'" inspect --threads -1 x.h5
 wrong "not ''" inspect --threads= x.h5
@@ -57,8 +57,8 @@ wrong "--output is given twice" generate -o a.h5 --output b.h5
 wrong "generate reads no file" generate in.h5 -o out.h5
 wrong "--layout is one of flat, resnet50, gpt2, alexnet, vgg16, lstm, not 'resnet5'; did you mean 'resnet50'?" generate --layout resnet5 -o "$tmp/x.h5"
 wrong "--elements is for --layout flat" generate --layout gpt2 --elements 5 -o "$tmp/x.h5"
-wrong "--worker-correlation takes a number in [0, 1], not '1.5'" generate --worker-correlation 1.5 -o "$tmp/x.h5"
-wrong "--seed takes a whole number of at least 1, not '0'" generate --seed 0 -o "$tmp/x.h5"
+wrong "--worker-correlation takes a number, in [0, 1], not '1.5'" generate --worker-correlation 1.5 -o "$tmp/x.h5"
+wrong "--seed takes a whole number, at least 1, not '0'" generate --seed 0 -o "$tmp/x.h5"
 wrong "normall" generate --dist normall -o "$tmp/x.h5"
 wrong "no file of messages given" decompress -o "$tmp/x.h5"
 wrong "--device is cpu or cuda[:N], not 'gpu'" decompress --device gpu -o "$tmp/x.h5" in.h5

@@ -237,8 +237,8 @@ static void write_options(void)
     for (size_t i = 0; (cmd = cmd_at(i)); i++)
         for (const struct opt_group *g = cmd->spec.groups; g && g->rows; g++)
             for (const struct opt_row *row = g->rows; row->name; row++) {
-                const char *value = !opt_takes_value(row) ? ""
-                                    : row->choices        ? row->choices[0]
+                const char *value = !opt_metavar(row) ? ""
+                                    : row->choices    ? row->choices[0]
                                     : row->type == OPT_TIME || row->type == OPT_DURATION ? "1.5s"
                                                                                          : "30";
 
