@@ -69,106 +69,81 @@ const struct opt_row bench_show_rows[] = {
 };
 /* clang-format on */
 
-/* The values of an option that takes a list with commas. */
-struct words {
-    char text[GCB_SUITE_THREADS][32];
-    size_t count;
-};
+/* Each adds a value of --scope, --device, --threads or --cache to the plan. */
+typedef int take_fn(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag);
 
-/* Splits the items of a list at commas. */
-static int split_list(struct words *out, const struct opt_list *list, const char *option,
-                      struct gcb_diag *diag)
+static int take_scope(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
-    out->count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        for (const char *at = list->items[i];; at++) {
+    int scope = 0;
+    const int err = opt_choose(&scope, "scope", opt_scopes, text, diag);
+
+    if (!err)
+        s->scopes[s->scope_count++] = (enum gcb_scope)scope;
+    return err;
+}
+
+static int take_device(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
+{
+    if (s->device_count == GCB_SUITE_DEVICES)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--device: name at most %d devices",
+                            GCB_SUITE_DEVICES);
+    memcpy(s->devices[s->device_count++], text, strlen(text) + 1);
+    return 0;
+}
+
+static int take_threads(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
+{
+    char shown[64];
+    uint64_t n;
+
+    if (!gcb_parse_u64(text, &n) || n < 1 || n > GCB_THREADS_MOST)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and %d",
+                            gcb_escape(shown, sizeof(shown), text), GCB_THREADS_MOST);
+    s->threads[s->thread_count++] = (int)n;
+    return 0;
+}
+
+static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
+{
+    int choice = 0;
+    const int err = opt_choose(&choice, "cache", both, text, diag);
+
+    if (!err && s->cache_count && (choice == GCB_CACHES || s->cache_count == GCB_CACHES))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--cache: both already means warm and cold: give only one value");
+    for (int c = 0; !err && c < GCB_CACHES; c++)
+        if (choice == c || choice == GCB_CACHES)
+            s->caches[s->cache_count++] = (enum gcb_cache)c;
+    return err;
+}
+
+/* Takes the items of a list, each of which may be a list with commas; without items, takes `first`. */
+static int take_list(struct gcb_suite_plan *s, const struct opt_list *list, const char *option,
+                     take_fn *take, const char *first, struct gcb_diag *diag)
+{
+    char words[GCB_SUITE_THREADS][sizeof(s->devices[0])];
+    size_t count = 0;
+    int err = list->count ? 0 : take(s, first, diag);
+
+    for (size_t i = 0; !err && i < list->count; i++)
+        for (const char *at = list->items[i]; !err; at++) {
             const size_t n = strcspn(at, ",");
 
-            if (n == 0 || n >= sizeof(out->text[0]) || out->count == GCB_SUITE_THREADS)
+            if (n == 0 || n >= sizeof(words[0]) || count == GCB_SUITE_THREADS)
                 return gcb_diag_set(diag, GCB_E_INVALID,
                                     "--%s: write a list with commas, of %d items at most", option,
                                     GCB_SUITE_THREADS);
-            memcpy(out->text[out->count], at, n);
-            out->text[out->count++][n] = '\0';
+            snprintf(words[count], sizeof(words[0]), "%.*s", (int)n, at);
+            for (size_t k = 0; k < count; k++)
+                if (strcmp(words[k], words[count]) == 0)
+                    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option,
+                                        words[k]);
+            err = take(s, words[count++], diag);
             at += n;
             if (!*at)
                 break;
         }
-    for (size_t i = 0; i < out->count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(out->text[i], out->text[k]) == 0)
-                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option,
-                                    out->text[i]);
-    return 0;
-}
-
-static int take_scopes(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
-{
-    struct words words;
-    int choice = 0, err = split_list(&words, list, "scope", diag);
-
-    for (size_t i = 0; !err && i < words.count; i++) {
-        err = opt_choose(&choice, "scope", opt_scopes, words.text[i], diag);
-        if (!err)
-            s->scopes[i] = (enum gcb_scope)choice;
-    }
-    if (!err && words.count)
-        s->scope_count = words.count;
     return err;
-}
-
-static int take_threads(struct gcb_suite_plan *s, const struct opt_list *list,
-                        struct gcb_diag *diag)
-{
-    struct words words;
-    const int err = split_list(&words, list, "threads", diag);
-    char shown[64];
-    uint64_t n;
-
-    for (size_t i = 0; !err && i < words.count; i++) {
-        if (!gcb_parse_u64(words.text[i], &n) || n < 1 || n > GCB_THREADS_MOST)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and %d",
-                                gcb_escape(shown, sizeof(shown), words.text[i]), GCB_THREADS_MOST);
-        s->threads[i] = (int)n;
-    }
-    if (!err && words.count)
-        s->thread_count = words.count;
-    return err;
-}
-
-static int take_caches(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
-{
-    struct words words;
-    int choice = 0, err = split_list(&words, list, "cache", diag);
-
-    if (!err && words.count)
-        s->cache_count = 0;
-    for (size_t i = 0; !err && i < words.count; i++) {
-        err = opt_choose(&choice, "cache", both, words.text[i], diag);
-        if (!err && choice == GCB_CACHES && words.count > 1)
-            err = gcb_diag_set(diag, GCB_E_INVALID,
-                               "--cache: both already means warm and cold: give only one value");
-        for (int c = 0; !err && c < GCB_CACHES; c++)
-            if (choice == c || choice == GCB_CACHES)
-                s->caches[s->cache_count++] = (enum gcb_cache)c;
-    }
-    return err;
-}
-
-static int take_devices(struct gcb_suite_plan *s, const struct opt_list *list,
-                        struct gcb_diag *diag)
-{
-    struct words words;
-    const int err = split_list(&words, list, "device", diag);
-
-    if (err || words.count == 0)
-        return err;
-    if (words.count > GCB_SUITE_DEVICES)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--device: name at most %d devices",
-                            GCB_SUITE_DEVICES);
-    s->device_count = words.count;
-    memcpy(s->devices, words.text, sizeof(s->devices));
-    return 0;
 }
 
 /* True if the number of runs depends on how precisely the median is known. */
@@ -253,21 +228,14 @@ int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct
 {
     int err;
 
-    *out = (struct gcb_suite_plan){.scopes = {GCB_SCOPE_TENSOR},
-                                   .scope_count = 1,
-                                   .devices = {"cpu"},
-                                   .device_count = 1,
-                                   .threads = {1},
-                                   .thread_count = 1,
-                                   .caches = {GCB_CACHE_WARM},
-                                   .cache_count = 1};
-    err = take_scopes(out, &o->own.scopes, diag);
+    memset(out, 0, sizeof(*out));
+    err = take_list(out, &o->own.scopes, "scope", take_scope, "tensor", diag);
     if (!err)
-        err = take_threads(out, &o->own.threads, diag);
+        err = take_list(out, &o->own.devices, "device", take_device, "cpu", diag);
     if (!err)
-        err = take_caches(out, &o->own.caches, diag);
+        err = take_list(out, &o->own.threads, "threads", take_threads, "1", diag);
     if (!err)
-        err = take_devices(out, &o->own.devices, diag);
+        err = take_list(out, &o->own.caches, "cache", take_cache, "warm", diag);
     return err ? err : take_timing(out, o, diag);
 }
 
