@@ -25,7 +25,6 @@ struct compress_options {
     struct opt_methods methods;
     struct session_options common;
     struct opt_timing timing;
-    struct opt_make make;
     struct compress_own own;
     struct opt_lines lines;
     struct opt_shapes shapes;
@@ -75,21 +74,21 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no method given: add --method fft, for example; "
                             "`gcbench methods` lists them");
-    if (o->make.output && o->methods.specs.count > 1)
+    if (o->common.save.output && o->methods.specs.count > 1)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "-o keeps the messages of one method, and %zu are given: name one",
                             o->methods.specs.count);
-    if (o->make.output && o->methods.nearer_than)
+    if (o->common.save.output && o->methods.nearer_than)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "-o keeps the messages of one method, and --nearer-than runs another: "
                             "leave one out");
-    if (o->make.output && o->common.save.results &&
-        gcb_outfile_same(o->make.output, o->common.save.results))
+    if (o->common.save.output && o->common.save.results &&
+        gcb_outfile_same(o->common.save.output, o->common.save.results))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
     err = opt_shapes_check(&o->shapes, &o->common.show, &o->common.save, diag);
     if (!err)
         err = opt_lines_sort(sort, &o->lines, diag);
-    return err || !o->make.output ? err : opt_make_check(&o->make, diag);
+    return err || !o->common.save.output ? err : opt_output_check(&o->common.save, diag);
 }
 
 /* Refuses options that contradict --method-for. */
@@ -157,13 +156,13 @@ static int resolve_options(struct compress *c, struct gcb_diag *diag)
 
 static int open_output(struct compress *c, struct gcb_diag *diag)
 {
-    const struct opt_make *make = &c->o->make;
+    const struct opt_save *save = &c->o->common.save;
     char spec[512];
     int err;
 
-    if (!make->output)
+    if (!save->output)
         return 0;
-    err = gcb_h5out_create(&c->keep, make->output, make->force, c->s.files->items,
+    err = gcb_h5out_create(&c->keep, save->output, save->force, c->s.files->items,
                            c->s.files->count, diag);
     if (!err)
         err = gcb_h5out_note(c->keep, "/", "gcbench_version", gcb_version(), diag);
@@ -546,8 +545,6 @@ static int compress_run(const void *options, const struct opt_list *operands,
     };
     int err = resolve_options(&c, ctx->diag);
 
-    c.s.o.save.force = o->make.force; /* --force allows replacing both files, -o and --results */
-
     if (!err)
         err = session_open_input(&c.s);
     if (!err)
@@ -575,13 +572,11 @@ static const struct opt_group groups[] = {
     SESSION_GROUPS(struct compress_options),
     OPT_GROUP("Running", opt_shard_rows, struct compress_options, common.shard),
     OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),
-    OPT_GROUP("Output", opt_make_rows, struct compress_options, make),
+    OPT_GROUP("Output", opt_output_rows, struct compress_options, common.save),
     OPT_GROUP("Output", own_rows, struct compress_options, own),
     OPT_GROUP("Output", opt_lines_rows, struct compress_options, lines),
     OPT_GROUP("Output", opt_shapes_rows, struct compress_options, shapes),
-    OPT_GROUP("Output", opt_save_rows, struct compress_options, common.save),
-    OPT_GROUP("Output", opt_hash_rows, struct compress_options, common.save),
-    OPT_GROUP("Output", opt_show_rows, struct compress_options, common.show),
+    SESSION_OUTPUT_GROUPS(struct compress_options),
     {.rows = NULL},
 };
 

@@ -4,7 +4,7 @@
 #include "src/tool/run/restore.h"
 
 struct decompress_options {
-    struct opt_make make;
+    struct opt_save save;
     struct opt_exec exec;
     uint64_t max_bytes;
     bool in_process;
@@ -28,7 +28,7 @@ static int check_call(const struct decompress_options *o, const struct opt_list 
     if (operands->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no file of messages given: name one that `gcbench compress -o` wrote");
-    return opt_make_check(&o->make, diag);
+    return opt_output_check(&o->save, diag);
 }
 
 /* Refuses --threads and --isa on a device, because they are for the CPU and would do nothing. */
@@ -63,7 +63,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;
-    err = gcb_h5out_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
+    err = gcb_h5out_create(&dump, o->save.output, o->save.force, operands->items, operands->count,
                            ctx->diag);
     r.dump = dump;
     for (size_t i = 0; !err && i < operands->count; i++)
@@ -79,7 +79,8 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Options", opt_device_rows, struct decompress_options, exec),
     OPT_GROUP("Options", opt_threads_rows, struct decompress_options, exec),
     {.title = "Options", .rows = rows},
-    OPT_GROUP("Output", opt_make_rows, struct decompress_options, make),
+    OPT_GROUP("Output", opt_output_rows, struct decompress_options, save),
+    OPT_GROUP("Output", opt_force_rows, struct decompress_options, save),
     {.rows = NULL},
 };
 

@@ -7,7 +7,7 @@
 #include "src/tool/write/dump.h"
 
 struct generate_options {
-    struct opt_make make;
+    struct opt_save save;
     const char *dist;
     int layout, dtype;
     /* elements 0: not given; dist, layout and dtype follow from the fields above */
@@ -56,7 +56,7 @@ static int read_options(struct gcb_generate *out, const struct generate_options 
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "generate reads no file: '%s'; for the file to write use -o",
                             gcb_escape(shown, sizeof(shown), operands->items[0]));
-    err = opt_make_check(&o->make, diag);
+    err = opt_output_check(&o->save, diag);
     if (!err && o->layout && out->elements)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "--elements is for --layout flat; %s has its own shapes; "
@@ -80,7 +80,7 @@ static int generate_run(const void *options, const struct opt_list *operands,
 
     if (err)
         return err;
-    err = gcb_h5out_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
+    err = gcb_h5out_create(&dump, o->save.output, o->save.force, NULL, 0, ctx->diag);
     if (!err)
         err = gcb_generate_write(dump, &config, ctx->diag);
     if (!err)
@@ -97,7 +97,8 @@ static int generate_run(const void *options, const struct opt_list *operands,
 
 static const struct opt_group groups[] = {
     {.title = "What to draw", .rows = rows},
-    OPT_GROUP("Output", opt_make_rows, struct generate_options, make),
+    OPT_GROUP("Output", opt_output_rows, struct generate_options, save),
+    OPT_GROUP("Output", opt_force_rows, struct generate_options, save),
     {.rows = NULL},
 };
 

@@ -12,18 +12,10 @@
 
 struct info_options {
     struct opt_show show;
-    int threads;
+    struct opt_exec exec;
 };
 
 #define INDENT 17 /* column of values */
-
-/* clang-format off */
-static const struct opt_row rows[] = {
-    {OPT_ROW("threads", INT, info_options, threads), .min = 1, .max = GCB_THREADS_MOST,
-     .help = "threads that measure bandwidth (default 1)"},
-    {.name = NULL},
-};
-/* clang-format on */
 
 /* Prints what the row knows of the build and the machine, under the names of its fields. Lists are left out. */
 static void print_facts(FILE *out, const struct gcb_row *row)
@@ -74,7 +66,7 @@ static void print_gpu(FILE *out)
 static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct info_options *o = options;
-    const struct gcb_queue queue = {.threads = o->threads ? o->threads : 1};
+    const struct gcb_queue queue = {.threads = o->exec.threads ? o->exec.threads : 1};
     const char *isa = gcb_cpu_isa_name(gcb_cpu_detect());
     struct gcb_bandwidth bandwidth;
     struct out_report r = {.stream = NULL};
@@ -122,7 +114,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
 }
 
 static const struct opt_group groups[] = {
-    {.title = "What to measure", .rows = rows},
+    OPT_GROUP("What to measure", opt_threads_rows, struct info_options, exec),
     OPT_GROUP("Output", opt_show_rows, struct info_options, show),
     {.rows = NULL},
 };

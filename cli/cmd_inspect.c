@@ -24,8 +24,6 @@ static const struct opt_row rows[] = {
      .help = "count values by magnitude; rows have four bins for each power of two"},
     {OPT_ROW("spectrum", FLAG, inspect_options, spectrum),
      .help = "show the energy of the Fourier transform by frequency and by magnitude"},
-    {OPT_ROW("threads", INT, inspect_options, exec.threads), .min = 1, .max = GCB_THREADS_MOST,
-     .help = "threads that compute the transforms (default 1)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -255,6 +253,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
 
 static const struct opt_group groups[] = {
     {.title = "What to show", .rows = rows},
+    OPT_GROUP("What to show", opt_threads_rows, struct inspect_options, exec),
     OPT_GROUP("Which tensors", opt_part_rows, struct inspect_options, input),
     OPT_GROUP("Which tensors", opt_input_rows, struct inspect_options, input),
     OPT_GROUP("Output", opt_show_rows, struct inspect_options, show),

@@ -18,8 +18,6 @@ const char *const opt_isas[] = {"auto", "c", "avx2", "avx512", "neon", NULL};
 static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
-static const char *const cpu_only[] = {"cpu", NULL};
-
 /* clang-format off */
 const struct opt_row opt_part_rows[] = {
     {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
@@ -78,12 +76,6 @@ const struct opt_row opt_message_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row opt_cpu_rows[] = {
-    {OPT_ROW("device", TEXT, opt_exec, device), .metavar = "DEVICE", .choices = cpu_only,
-     .help = "cpu; this command runs on no other device"},
-    {.name = NULL},
-};
-
 const struct opt_row opt_device_rows[] = {
     {OPT_ROW("device", TEXT, opt_exec, device), .metavar = "DEVICE", .choices = opt_devices,
      .help = "where to run: cpu (default) or cuda[:N]"},
@@ -92,7 +84,7 @@ const struct opt_row opt_device_rows[] = {
 
 const struct opt_row opt_threads_rows[] = {
     {OPT_ROW("threads", INT, opt_exec, threads), .min = 1, .max = GCB_THREADS_MOST,
-     .help = "threads that work on one message, on the cpu (default 1)"},
+     .help = "threads that work together, on the cpu (default 1)"},
     {.name = NULL},
 };
 
@@ -146,12 +138,12 @@ const struct opt_row opt_hash_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row opt_make_rows[] = {
-    {OPT_ROW("output", TEXT, opt_make, output), .letter = 'o', .metavar = "FILE",
+const struct opt_row opt_output_rows[] = {
+    {OPT_ROW("output", TEXT, opt_save, output), .letter = 'o', .metavar = "FILE",
      .help = "HDF5 file to write"},
-    {OPT_ROW("force", FLAG, opt_make, force), .help = "replace an existing file"},
     {.name = NULL},
 };
+
 const struct opt_row opt_lines_rows[] = {
     {OPT_ROW("sort", TEXT, opt_lines, sort), .metavar = "FIELD",
      .help = "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ..."},
@@ -169,11 +161,6 @@ const struct opt_row opt_shapes_rows[] = {
     {.name = NULL},
 };
 /* clang-format on */
-
-unsigned opt_timing_repeat(const struct opt_timing *in)
-{
-    return in->repeat ? (unsigned)in->repeat : 1;
-}
 
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag)
@@ -233,41 +220,21 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in)
     };
 }
 
-/* Reads "cpu", "cuda" or "cuda:N": the device's number, -1 for the CPU. */
-static int parse_device(int *out, const char *device, struct gcb_diag *diag)
+/* Opens the device "cuda" or "cuda:N"; "cpu" or NULL is none. */
+static int open_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
 {
     uint64_t number = 0;
     char shown[64];
 
-    *out = -1;
+    snprintf(out->device, sizeof(out->device), "cpu");
     if (!device || strcmp(device, "cpu") == 0)
         return 0;
     if (strcmp(device, "cuda") != 0 &&
         (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
         return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
                             gcb_escape(shown, sizeof(shown), device));
-    *out = (int)number;
-    return 0;
-}
-
-static int resolve_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
-{
-    int number;
-    const int err = parse_device(&number, device, diag);
-
-    snprintf(out->device, sizeof(out->device), "cpu");
-    if (err || number < 0)
-        return err;
-    snprintf(out->device, sizeof(out->device), "cuda:%d", number);
+    snprintf(out->device, sizeof(out->device), "cuda:%u", (unsigned)number);
     return gcb_device_open(&out->gpu, (unsigned)number, diag);
-}
-
-int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag)
-{
-    int number;
-    const int err = parse_device(&number, in->device, diag);
-
-    return err || number < 0 ? err : gcb_diag_set(diag, GCB_E_BACKEND, "%s", words);
 }
 
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag)
@@ -289,10 +256,10 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
     out->queue.threads = in->threads ? in->threads : 1;
     out->seed = in->seed ? in->seed : 1;
     gcb_kernels_init(&out->kernels, out->cpu_flags);
-    return resolve_device(out, in->device, diag);
+    return open_device(out, in->device, diag);
 }
 
-int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
+int opt_output_check(const struct opt_save *in, struct gcb_diag *diag)
 {
     static const char *const others[] = {".json", ".csv", ".tsv"};
     const char *suffix = in->output ? strrchr(in->output, '.') : NULL;
@@ -308,25 +275,22 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
     return 0;
 }
 
-static int unknown_field(const char *field, struct gcb_diag *diag)
+int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
 {
     const char *names[GCB_FIELDS];
     char shown[64], hint[96];
     size_t n = 0;
 
+    *out = in->sort ? gcb_field_find(in->sort) : GCB_FIELD_NONE;
+    if (!in->sort || gcb_tally_has_figure(*out))
+        return 0;
     for (enum gcb_field f = 0; f < GCB_FIELDS; f++)
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
-    opt_suggest(hint, sizeof(hint), field, "", names, n);
+    opt_suggest(hint, sizeof(hint), in->sort, "", names, n);
     return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'%s",
-                        gcb_escape(shown, sizeof(shown), field),
+                        gcb_escape(shown, sizeof(shown), in->sort),
                         hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
-}
-
-int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
-{
-    *out = in->sort ? gcb_field_find(in->sort) : GCB_FIELD_NONE;
-    return !in->sort || gcb_tally_has_figure(*out) ? 0 : unknown_field(in->sort, diag);
 }
 
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,

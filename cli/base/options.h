@@ -71,8 +71,6 @@ struct opt_exec {
     uint64_t seed;      /* 0: the default, 1 */
 };
 extern const struct opt_row opt_device_rows[];
-extern const struct opt_row
-    opt_cpu_rows[]; /* row of --device, for a command that runs on the CPU only */
 extern const struct opt_row opt_threads_rows[];
 extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-plan and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
@@ -91,9 +89,6 @@ struct opt_backend {
 /* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the device or instruction
  * set. Keep *out where it is while coders borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
-/* Checks --device of a command that runs on the CPU only. If `in` asks for another device, even for a missing one,
- * returns GCB_E_BACKEND with the message `words`. */
-int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
 /* Options on how often each message is measured. */
 struct opt_timing {
@@ -102,8 +97,6 @@ struct opt_timing {
     double min_time; /* in seconds; 0: no least time */
 };
 extern const struct opt_row opt_timing_rows[];
-unsigned opt_timing_repeat(
-    const struct opt_timing *in); /* the number of timed runs, for every command except bench */
 
 /* Options on how results are shown. */
 struct opt_show {
@@ -115,25 +108,19 @@ struct opt_show {
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 extern const struct opt_row opt_show_rows[];
 
-/* The option --results, which writes rows to a file too, and options on that file. */
+/* Options on the files that a command writes. */
 struct opt_save {
-    const char *results;
-    bool hash; /* also hash inputs over 1 GiB */
+    const char *output;  /* of -o, an HDF5 file */
+    const char *results; /* rows, also those that the command prints */
+    bool hash;           /* also hash inputs over 1 GiB */
     bool force;
 };
-extern const struct opt_row opt_save_rows[];
-/* row of --force, for commands without opt_make */
+extern const struct opt_row opt_output_rows[]; /* row of -o */
+extern const struct opt_row opt_save_rows[];   /* row of --results */
 extern const struct opt_row opt_force_rows[];
 extern const struct opt_row opt_hash_rows[]; /* row of --hash, for commands that read dumps */
-
-/* The options -o and --force. */
-struct opt_make {
-    const char *output;
-    bool force;
-};
-extern const struct opt_row opt_make_rows[];
-/* Checks -o, which writes HDF5: GCB_E_INVALID if it is missing, or names a .json, .csv or .tsv file. */
-int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
+/* Checks -o: GCB_E_INVALID if it is missing, or names a .json, .csv or .tsv file. */
+int opt_output_check(const struct opt_save *in, struct gcb_diag *diag);
 
 /* Options on the lines of a table of methods, for `compress` and `sweep`. */
 struct opt_lines {

@@ -126,7 +126,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
                   .fft_rigor = (enum gcb_fft_rigor)s->o.exec.fft_plan,
                   .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
-                             .repeat = opt_timing_repeat(timing),
+                             .repeat = timing->repeat ? (unsigned)timing->repeat : 1,
                              .min_time = timing->min_time}},
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .in_place = GCB_RUN_IN_PLACE,

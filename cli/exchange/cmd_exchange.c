@@ -103,8 +103,6 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
     int err = exchange_lanes(&c->lanes, &c->count, c->o, diag);
 
     if (!err)
-        err = opt_exec_cpu(&c->o->common.exec, "gcbench-mpi encodes on the CPU only", diag);
-    if (!err)
         err = session_resolve(&c->s);
     if (!err)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
@@ -504,7 +502,6 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Input", opt_input_rows, struct exchange_options, common.input),
     OPT_GROUP("Messages", opt_scope_rows, struct exchange_options, common.message),
     OPT_GROUP("Messages", opt_message_rows, struct exchange_options, common.message),
-    OPT_GROUP("Running", opt_cpu_rows, struct exchange_options, common.exec),
     OPT_GROUP("Running", opt_threads_rows, struct exchange_options, common.exec),
     OPT_GROUP("Running", opt_exec_rows, struct exchange_options, common.exec),
     OPT_GROUP("Network", exchange_link_rows, struct exchange_options, own),
