@@ -2,8 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/heading.h"
-#include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

@@ -1,5 +1,3 @@
-#include "cli/base/cmd.h"
-#include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "src/tool/run/restore.h"
 

@@ -1,7 +1,5 @@
 #include <string.h>
 
-#include "cli/base/cmd.h"
-#include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/write/dump.h"

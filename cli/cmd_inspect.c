@@ -2,8 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/heading.h"
-#include "cli/base/output.h"
+#include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/measure/survey.h"

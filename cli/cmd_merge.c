@@ -1,9 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/base/cmd.h"
 #include "cli/base/output.h"
-#include "cli/base/promise_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/number.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/base/interrupt.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/plot/plot.h"

@@ -1,4 +1,3 @@
-#include "cli/base/interrupt.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/page/page.h"

@@ -1,8 +1,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/base/interrupt.h"
-#include "cli/base/promise_table.h"
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

@@ -1,7 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/program.h"
+#include "cli/base/cmd.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/base/data.h"

@@ -1,6 +1,8 @@
 #ifndef CLI_BASE_CMD_H
 #define CLI_BASE_CMD_H
 
+#include <stdbool.h>
+
 #include "cli/base/optparse.h"
 
 /* Exit statuses of the process. Scripts depend on these numbers. */
@@ -88,5 +90,42 @@ struct cmd_meaning {
     const char *command; /* the only command that returns the code; NULL: every command may */
 };
 extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
+
+/* ---- the main functions of gcbench and gcbench-mpi ---- */
+
+/* What the programs gcbench and gcbench-mpi have in common: their main functions. */
+
+/*
+ * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a thread with a larger stack
+ * if the limit of the process is low. Then prints why the program failed: "NAME: words". `name` is ctx->program.
+ */
+int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
+
+/* Asks OpenBLAS for the fastest kernel that this processor can run, unless the user has asked for one. Changes the
+ * environment, so a program calls it before it starts threads. */
+void program_choose_blas(void);
+
+/* The context of a program that prints on stdout and stderr. Prepares the process: signals, and how memory is shared out. */
+struct cmd_context program_begin(const char *name, int argc, char *const *argv,
+                                 struct gcb_diag *diag);
+
+/* ---- signals ---- */
+
+/*
+ * From here on, no half-written file and no child process is left when the process ends, whether a signal ends it or a
+ * library exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
+ * an error, as on a full disk.
+ */
+void interrupt_tidy(void);
+
+/*
+ * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can still show what was measured
+ * and remove what is half-written. Programs that it started are told to end at once. A second signal ends the process
+ * at once.
+ */
+void interrupt_catch(void);
+bool interrupt_seen(void); /* Has a caught signal arrived? */
+/* interrupt_seen as a callback for observers; `ctx` is not used. */
+bool interrupt_stop(void *ctx);
 
 #endif

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/interrupt.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/host.h"

@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "cli/base/bench_options.h"
-#include "cli/base/heading.h"
-#include "cli/base/interrupt.h"
-#include "cli/base/session.h"
 #include "cli/bench/bench_kernels.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/base/cmd.h"
-#include "cli/base/method_options.h"
+#include "cli/base/options.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/fields.h"
 

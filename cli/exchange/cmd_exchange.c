@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include "cli/base/output.h"
-#include "cli/base/program.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/labels.h"

@@ -2,7 +2,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cli/base/interrupt.h"
 #include "cli/payoff/payoff.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/interrupt.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

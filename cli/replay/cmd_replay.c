@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/base/bench_options.h"
-#include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/replay/replay.h"
 #include "src/lib/base/alloc.h"

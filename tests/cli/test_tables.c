@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "cli/base/heading.h"
 #include "cli/replay/replay.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
