@@ -161,12 +161,28 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
                         bool condition)
 {
     const struct gcb_param *p = gcb_method_param(m, row);
-    char text[512], value[40];
+    char text[512] = "one of ", value[40], low[32], high[32];
     const int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
-    opt_wrap(r->out, param_range(text, sizeof(text), p), at,
-             7); /* 7, because the shortest start, "  max=0 ", takes 8 columns */
-    opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
+    if (p->type == GCB_PARAM_CHOICE) {
+        append_names(text, sizeof(text), p->choices);
+    } else {
+        gcb_real_text(high, p->max);
+        if (strlen(high) > 12) /* do not print all 17 digits of the largest float */
+            snprintf(high, sizeof(high), "%.3g", p->max);
+        snprintf(text, sizeof(text), "in [%s, %s%c", gcb_real_text(low, p->min), high,
+                 p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
+    }
+    /* 7, because the shortest start, "  max=0 ", takes 8 columns */
+    opt_wrap(r->out, text, at, 7);
+    snprintf(text, sizeof(text), "%s", p->help);
+    for (size_t c = 0; p->complement[c]; c++)
+        gcb_append(text, sizeof(text), "%s--%s", c ? " or " : "; or give ", p->complement[c]);
+    if (p->complement[0])
+        gcb_append(text, sizeof(text), ", 1 - %s", p->name);
+    if (condition && p->needs)
+        gcb_append(text, sizeof(text), " (with %s)", p->needs);
+    opt_wrap(r->out, text, fprintf(r->out, "     "), 6);
 }
 
 /* Prints the parameters from..to. Without `all`, parameters that have no effect are only named, in one paragraph:

@@ -493,33 +493,3 @@ int opt_methods_append(struct gcb_method **methods, size_t *count, const char *s
         return gcb_diag_nomem(diag, 0, "the methods");
     return gcb_method_parse(&(*methods)[(*count)++], spec, diag);
 }
-
-char *param_range(char *out, size_t size, const struct gcb_param *p)
-{
-    char low[32], high[32];
-
-    gcb_real_text(high, p->max);
-    if (strlen(high) > 12) /* do not print all 17 digits of the largest float */
-        snprintf(high, sizeof(high), "%.3g", p->max);
-    if (p->type != GCB_PARAM_CHOICE) {
-        snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,
-                 p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
-        return out;
-    }
-    snprintf(out, size, "one of");
-    for (size_t i = 0; p->choices[i]; i++)
-        gcb_append(out, size, "%s %s", i ? "," : "", p->choices[i]);
-    return out;
-}
-
-char *param_help(char *out, size_t size, const struct gcb_param *p, bool condition)
-{
-    snprintf(out, size, "%s", p->help);
-    for (size_t c = 0; p->complement[c]; c++)
-        gcb_append(out, size, "%s--%s", c ? " or " : "; or give ", p->complement[c]);
-    if (p->complement[0])
-        gcb_append(out, size, ", 1 - %s", p->name);
-    if (condition && p->needs)
-        gcb_append(out, size, " (with %s)", p->needs);
-    return out;
-}

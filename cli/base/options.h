@@ -173,12 +173,4 @@ int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, str
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 
-/* Two functions describe a parameter in words, for `gcbench methods` and the manual. Both return out. */
-
-/* Writes the values that a parameter takes: "in [0, 1)" or "one of a, b, c". */
-char *param_range(char *out, size_t size, const struct gcb_param *p);
-
-/* Writes what a parameter is, its other names and, with `condition`, the settings that it depends on. */
-char *param_help(char *out, size_t size, const struct gcb_param *p, bool condition);
-
 #endif

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes manual pages, completions and docs/rows.md while gcbench is built.
 
-    generate.py TABLES man gcbench NAME...  gcbench(1); NAME...: the commands that the build makes pages for
-    generate.py TABLES man NAME             gcbench-NAME(1)
-    generate.py TABLES completion FILE...   the table for completion, then the shell functions in each FILE
-    generate.py TABLES fields FILE          docs/rows.md with the tables of fields of src/tool/rows/fields.def
+    generate.py TABLES man METHODS gcbench NAME...  gcbench(1); NAME...: the commands that the build makes pages for
+    generate.py TABLES man METHODS NAME             gcbench-NAME(1)
+    generate.py TABLES completion METHODS FILE...   the table for completion, then the shell functions in each FILE
+    generate.py TABLES fields FILE                  docs/rows.md with the tables of fields of src/tool/rows/fields.def
 
-TABLES is the JSON that the program of tables.c prints.
+TABLES is the JSON that the program of tables.c prints, METHODS that of `gcbench methods --format json`.
 """
 import json
 import pathlib
@@ -90,13 +90,29 @@ def option(row):
     return tagged(tag, words + (f"; {row['range']}" if row["range"] else ""))
 
 
+def number(x):
+    whole = f"{x:.15g}"
+    return whole if len(whole) <= 12 else f"{x:.3g}"
+
+
+def applies(p, method):
+    """True if the method's defaults meet what the parameter needs, such as "select=topk|chunk&bits=1;values=range"."""
+    values = {q["name"]: q["default"] for q in method["parameters"]}
+    return not p["needs"] or any(all(values[key] in value.split("|") for key, value in
+                                     (term.split("=") for term in terms.split("&"))) for terms in p["needs"].split(";"))
+
+
 def parameter(p, condition):
     words = p["help"]
+    choice = p["type"] == "choice"
+    default = p["default"] if choice else number(p["default"])
+    span = ("one of " + ", ".join(p["choices"]) if choice else
+            f"in [{number(p['min'])}, {number(p['max'])}{']' if p['max_included'] else ')'}")
     if p["complements"]:
         words += "; or give " + " or ".join("--" + c for c in p["complements"]) + f", 1 - {p['name']}"
     if condition and p["needs"]:
         words += f" (with {p['needs']})"
-    return tagged(f"\\fB{escape(p['name'])}\\fP={escape(p['default'])}", p["range"]) + ".br\n" + paragraph(words)
+    return tagged(f"\\fB{escape(p['name'])}\\fP={escape(default)}", span) + ".br\n" + paragraph(words)
 
 
 def title(tables, name, summary):
@@ -106,7 +122,7 @@ def title(tables, name, summary):
 
 
 def method_names(tables):
-    return (".SH METHODS\n" + "".join(tagged(".B " + escape(m["name"]), m["summary"]) for m in tables["methods"]) +
+    return (".SH METHODS\n" + "".join(tagged(".B " + escape(m["method"]), m["summary"]) for m in tables["methods"]) +
             ".PP\ngcbench\\-methods(1) lists their papers, promises and parameters.\n")
 
 
@@ -116,13 +132,15 @@ def methods(tables):
         "A method is written NAME or NAME:key=value,...; each `name=value` below is a parameter with its default. Every "
         'method also takes the parameters under "Memory" and "Exchange", which gcbench-replay(1) uses.')
     for m in tables["methods"]:
-        out += (f".SS \"{escape(m['name'])}\"\n{paragraph(m['summary'])}.PP\nSource:\n{paragraph(m['source'])}"
-                f".br\nPromises:\n{paragraph(m['promises'])}")
-        out += "".join(parameter(p, not m["preset"]) for p in m["params"] if p["applies"] or not m["preset"])
+        preset = m["codec"] != m["method"]
+        out += (f".SS \"{escape(m['method'])}\"\n{paragraph(m['summary'])}.PP\nSource:\n{paragraph(m['source'])}"
+                f".br\nPromises:\n{paragraph(m['bound'])}")
+        out += "".join(parameter(p, not preset) for p in m["parameters"] if not preset or applies(p, m))
     out += ".SS Memory\nWhat a worker keeps of the values that it did not send.\n"
-    out += "".join(parameter(p, True) for p in tables["memory"])
+    codec = next(m for m in tables["methods"] if m["method"] == "sparse")  # its defaults are those of the tables
+    out += "".join(parameter(p, True) for p in codec["memory"])
     out += ".SS Exchange\nHow workers exchange their messages. The default depends on the method.\n"
-    return out + "".join(parameter(p, True) for p in tables["exchange"])
+    return out + "".join(parameter(p, True) for p in codec["exchange"])
 
 
 def options(command):
@@ -235,11 +253,11 @@ def completion(tables, files):
     put("gcbench", "--help", words="list the commands")
     put("gcbench", "--version", words="show the version")
     for m in tables["methods"]:
-        put(":", m["name"], words=m["summary"])
-        for p in m["params"] + tables["memory"] + tables["exchange"]:
-            put(m["name"] + ":", p["name"], "value", p["choices"], p["help"])
+        put(":", m["method"], words=m["summary"])
+        for p in m["parameters"] + m["memory"] + m["exchange"]:
+            put(m["method"] + ":", p["name"], "value", p.get("choices", ()), p["help"])
             for complement in p["complements"]:
-                put(m["name"] + ":", complement, "value", words=p["help"])
+                put(m["method"] + ":", complement, "value", words=p["help"])
     table = "".join(line + "\n" for line in lines)
     return ("#compdef gcbench\n# Completion of gcbench(1); generated from the tables of the command.\n\n"
             f"# shellcheck disable=SC2016 # help texts have backticks\n_gcbench_table='{table}'\n\n" +
@@ -278,12 +296,14 @@ def main():
         sys.exit(__doc__)
     tables = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     sys.stdout.reconfigure(encoding="utf-8")
-    if sys.argv[2] == "man":
-        sys.stdout.write(man(tables, sys.argv[3], sys.argv[4:]))
-    elif sys.argv[2] == "completion":
-        sys.stdout.write(completion(tables, sys.argv[3:]))
-    else:
+    if sys.argv[2] == "fields":
         sys.stdout.write(fields(tables, sys.argv[3]))
+        return
+    tables["methods"] = [json.loads(line) for line in open(sys.argv[3], encoding="utf-8")]
+    if sys.argv[2] == "man":
+        sys.stdout.write(man(tables, sys.argv[4], sys.argv[5:]))
+    else:
+        sys.stdout.write(completion(tables, sys.argv[4:]))
 
 
 if __name__ == "__main__":

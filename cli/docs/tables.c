@@ -6,27 +6,21 @@
 #include "src/lib/base/text.h"
 #include "src/tool/rows/fields.h"
 
-/* Runs while gcbench is built; prints the tables of commands, options, methods and result fields as JSON. generate.py makes
- * the manual, the completions and docs/rows.md from it. */
-
-static json_t *list_of(const char *const *texts)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; texts && texts[i]; i++)
-        json_array_append_new(list, json_string(texts[i]));
-    return list;
-}
+/* Runs while gcbench is built; prints the tables of commands, options and result fields as JSON. generate.py makes the manual, the
+ * completions and docs/rows.md from it. */
 
 static json_t *row_object(const struct opt_row *row)
 {
     const char letter[] = {row->letter, '\0'};
+    json_t *choices = json_array();
     char range[80];
 
+    for (size_t i = 0; row->choices && row->choices[i]; i++)
+        json_array_append_new(choices, json_string(row->choices[i]));
     return json_pack("{ss ss ss? ss ss? sb sb so}", "name", row->name, "letter", letter, "metavar",
                      opt_metavar(row), "help", row->help, "range",
                      opt_range(range, sizeof(range), row), "repeats", row->type == OPT_LIST,
-                     "checked", row->type == OPT_CHOICE, "choices", list_of(row->choices));
+                     "checked", row->type == OPT_CHOICE, "choices", choices);
 }
 
 static json_t *command_object(const struct cmd *cmd)
@@ -51,38 +45,6 @@ static json_t *command_object(const struct cmd *cmd)
                      parameters);
 }
 
-static json_t *param_object(const struct gcb_param *p, double value, bool applies)
-{
-    char shown[40], range[512];
-
-    return json_pack("{ss ss ss ss ss? so so sb}", "name", p->name, "default",
-                     gcb_param_text(shown, p, value), "range", param_range(range, sizeof(range), p),
-                     "help", p->help, "needs", p->needs, "choices", list_of(p->choices),
-                     "complements", list_of(p->complement), "applies", applies);
-}
-
-static json_t *table_list(const struct gcb_param *table)
-{
-    json_t *list = json_array();
-
-    for (; table->name; table++)
-        json_array_append_new(list, param_object(table, table->def, true));
-    return list;
-}
-
-static json_t *method_object(const struct gcb_method *m)
-{
-    const size_t own = gcb_param_count(m->codec->params);
-    json_t *params = json_array();
-
-    for (size_t i = 0; i < own; i++)
-        json_array_append_new(
-            params, param_object(gcb_method_param(m, i), m->value[i], gcb_method_applies(m, i)));
-    return json_pack("{ss ss ss ss sb so}", "name", m->name, "summary", gcb_method_summary(m),
-                     "source", gcb_method_source(m), "promises", gcb_method_guarantee(m), "preset",
-                     m->preset != NULL, "params", params);
-}
-
 /* Returns the fields of a record or part, without the two that every row has. */
 static json_t *record_list(enum gcb_record record)
 {
@@ -103,23 +65,18 @@ static json_t *record_list(enum gcb_record record)
 
 int main(void)
 {
-    json_t *commands = json_array(), *exits = json_array(), *methods = json_array();
-    json_t *records = json_object(), *all;
+    json_t *commands = json_array(), *exits = json_array(), *records = json_object(), *all;
     const struct cmd *cmd;
-    struct gcb_method m;
     bool failed;
 
     for (size_t i = 0; (cmd = cmd_at(i)); i++)
         json_array_append_new(commands, command_object(cmd));
     for (const struct cmd_meaning *x = cmd_meanings; x->words; x++)
         json_array_append_new(exits, json_pack("[iss?]", (int)x->code, x->words, x->command));
-    for (size_t i = 0; gcb_method_at(&m, i); i++)
-        json_array_append_new(methods, method_object(&m));
     for (enum gcb_record record = 0; record < GCB_RECORD_PARTS; record++)
         json_object_set_new(records, gcb_record_name(record), record_list(record));
-    all = json_pack("{ss so so so so so so}", "version", gcb_version(), "commands", commands,
-                    "exits", exits, "methods", methods, "memory", table_list(gcb_memory_table),
-                    "exchange", table_list(gcb_exchange_table), "records", records);
+    all = json_pack("{ss so so so}", "version", gcb_version(), "commands", commands, "exits", exits,
+                    "records", records);
     failed = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || fflush(stdout);
     json_decref(all);
     return failed;
