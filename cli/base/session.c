@@ -225,52 +225,25 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
     return err;
 }
 
-/* Adds an option to the list, which is sorted by name; options of the same name keep their order. */
-static int add_option(json_t *list, const struct opt_given *given)
-{
-    const char *value = given->value ? given->value : "";
-    const size_t length = strlen(given->name) + strlen(value) + sizeof("--=");
-    char *text = gcb_alloc(length);
-    size_t at = json_array_size(list);
-    int err;
-
-    if (!text)
-        return GCB_E_NOMEM;
-    for (; at > 0; at--) {
-        const char *before = json_string_value(json_array_get(list, at - 1)) + 2;
-
-        if (strncmp(before, given->name, strcspn(before, "=")) <= 0)
-            break;
-    }
-    snprintf(text, length, "--%s%s%s", given->name, given->value ? "=" : "", value);
-    err = json_array_insert_new(list, at, gcb_row_make_text(text));
-    gcb_free(text);
-    return err;
-}
-
-/* True if shards with different values of the option still belong to the same run. A shard that ends at --budget is refused. */
-static bool may_differ(const struct opt_group *group, const struct opt_row *row)
-{
-    return row == &opt_shard_rows[0] || strcmp(group->title, "Output") == 0 ||
-           strcmp(row->name, "budget") == 0;
-}
-
 /* Lists the options of the command line that all shards of a run have. */
-static json_t *list_options(const struct opt_result *parsed)
+static void put_options(struct gcb_row *row, const struct opt_result *parsed)
 {
     json_t *list = json_array();
-    int failed = 0;
+    char text[4096];
 
-    for (size_t i = 0; list && i < parsed->given_count; i++) {
-        const struct opt_given *given = &parsed->given[i];
+    for (size_t i = 0; i < parsed->given_count; i++) {
+        const struct opt_given *g = &parsed->given[i];
 
-        if (!given->row || !may_differ(given->group, given->row))
-            failed |= add_option(list, given);
+        /* a shard that ends at --budget is refused anyway */
+        if (g->row && (g->row == &opt_shard_rows[0] || strcmp(g->group->title, "Output") == 0 ||
+                       strcmp(g->name, "budget") == 0))
+            continue;
+        snprintf(text, sizeof(text), "--%s%s%s", g->name, g->value ? "=" : "",
+                 g->value ? g->value : "");
+        if (json_array_append_new(list, gcb_row_make_text(text)))
+            row->failed = true;
     }
-    if (!failed)
-        return list;
-    json_decref(list);
-    return NULL;
+    gcb_row_json(row, GCB_FIELD_OPTIONS, list);
 }
 
 static void put_methods(struct gcb_row *row, const struct session_shard *shard)
@@ -327,60 +300,37 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
     gcb_row_u64(&row, GCB_FIELD_ALL_MESSAGES, shard->layout->all_count);
     gcb_row_text(&row, GCB_FIELD_PLAN, plan);
     put_methods(&row, shard);
-    gcb_row_json(&row, GCB_FIELD_OPTIONS, list_options(s->ctx->parsed));
+    put_options(&row, s->ctx->parsed);
     return session_put(s, &row);
 }
 
 /* ---- headings and notes ---- */
 
-#define WIDTH 80
 #define STEADY 9 /* number of timed runs whose median a few slow runs do not move */
 
-static void count_text(char *out, size_t size, uint64_t n, const char *what)
+static char *count_text(char out[40], uint64_t n, const char *what)
 {
-    snprintf(out, size, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
-}
-
-/* Writes, for example, "3 steps x 4 workers x 61 tensors, fp32, 13.1 MB". */
-static void extent_text(char *out, size_t size, const struct gcb_extent *e)
-{
-    char steps[40], workers[40], tensors[40], bytes[32];
-
-    count_text(steps, sizeof(steps), e->steps, "step");
-    count_text(workers, sizeof(workers), e->workers, "worker");
-    count_text(tensors, sizeof(tensors), e->tensors, "tensor");
-    snprintf(out, size, "%s x %s x %s%s, %s, %s", steps, workers, tensors,
-             e->full ? "" : " (not all)",
-             e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
-             gcb_bytes(bytes, (double)e->bytes));
-}
-
-/* Writes the file's name without folders, or the number of files; cuts the text to `size`. */
-static void name_text(char *out, size_t size, const struct opt_list *files)
-{
-    const char *path = files->items[0], *slash = strrchr(path, '/');
-
-    if (files->count == 1)
-        gcb_escape(out, size, slash && slash[1] ? slash + 1 : path);
-    else
-        count_text(out, size, files->count, "file");
+    snprintf(out, 40, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+    return out;
 }
 
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *e,
                    const char *settings)
 {
-    char name[WIDTH], extent[160];
-    size_t used;
+    const char *path = files->items[0], *slash = strrchr(path, '/');
+    char name[80], extent[160], steps[40], workers[40], tensors[40], bytes[32];
+    const int length = snprintf(
+        extent, sizeof(extent), "%s x %s x %s%s, %s, %s", count_text(steps, e->steps, "step"),
+        count_text(workers, e->workers, "worker"), count_text(tensors, e->tensors, "tensor"),
+        e->full ? "" : " (not all)", e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
+        gcb_bytes(bytes, (double)e->bytes));
 
-    extent_text(extent, sizeof(extent), e);
-    used = strlen(extent) + 2;
-    name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, files);
-    used = gcb_text_columns(name) + 2 + strlen(extent);
-    fprintf(out, "%s: %s", name, extent);
-    if (!settings[0])
-        fputc('\n', out);
-    else
-        fprintf(out, "%s%s\n", used + 3 + strlen(settings) <= WIDTH ? "   " : "\n", settings);
+    if (files->count > 1)
+        count_text(name, files->count, "file");
+    else /* cut, so that the line has at most 80 columns */
+        gcb_escape(name, length < 66 ? 79 - (size_t)length : 12,
+                   slash && slash[1] ? slash + 1 : path);
+    fprintf(out, "%s: %s\n%s%s", name, extent, settings, settings[0] ? "\n" : "");
 }
 
 void heading_note_load(FILE *out, unsigned repeat)
@@ -394,28 +344,17 @@ void heading_note_load(FILE *out, unsigned repeat)
                  repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
 }
 
-static void note_glob(FILE *err, const char *option, const char *glob)
-{
-    char shown[160];
-
-    fprintf(err,
-            "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole path, "
-            "such as '*conv*'\n",
-            option, gcb_escape(shown, sizeof(shown), glob));
-}
-
-static void note_layers(FILE *err, const char *option, const struct gcb_source *source,
-                        const struct opt_list *globs)
-{
-    for (size_t i = 0; i < globs->count; i++)
-        if (!gcb_source_matches(source, globs->items[i]))
-            note_glob(err, option, globs->items[i]);
-}
-
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message)
 {
-    char remark[GCB_REMARK_TEXT];
+    const struct {
+        const char *option;
+        const struct opt_list *list;
+    } globs[] = {{"dataset", &in->dataset},
+                 {"exclude", &in->exclude},
+                 {"dense", message ? &message->dense : NULL},
+                 {"output-layer", message ? &message->output_layer : NULL}};
+    char remark[GCB_REMARK_TEXT], shown[160];
 
     if (in->allow_external)
         fprintf(err,
@@ -424,14 +363,16 @@ void heading_note_input(FILE *err, const struct gcb_source *source, const struct
     for (int kind = 0; kind < GCB_REMARKS; kind++)
         if (gcb_source_remark(remark, source, (enum gcb_remark)kind))
             fprintf(err, "gcbench: note: %s\n", remark);
-    for (size_t i = 0; i < in->dataset.count; i++)
-        if (!gcb_source_met(source, i))
-            note_glob(err, "dataset", in->dataset.items[i]);
-    for (size_t i = 0; i < in->exclude.count; i++)
-        if (!gcb_source_met(source, in->dataset.count + i))
-            note_glob(err, "exclude", in->exclude.items[i]);
-    if (!message)
-        return;
-    note_layers(err, "dense", source, &message->dense);
-    note_layers(err, "output-layer", source, &message->output_layer);
+    for (size_t k = 0; k < (message ? 4 : 2); k++)
+        for (size_t i = 0; i < globs[k].list->count; i++) {
+            const char *glob = globs[k].list->items[i];
+
+            if (k < 2 ? gcb_source_met(source, k ? in->dataset.count + i : i)
+                      : gcb_source_matches(source, glob))
+                continue;
+            fprintf(err,
+                    "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole "
+                    "path, such as '*conv*'\n",
+                    globs[k].option, gcb_escape(shown, sizeof(shown), glob));
+        }
 }

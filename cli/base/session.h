@@ -121,8 +121,7 @@ void session_close(struct session *s); /* `s` may be zeroed */
 
 /* ---- headings and notes ---- */
 
-/* Prints the line above a table: what was read, and the settings, which may be "". Prints two lines if one is too long.
- * */
+/* Prints the lines above a table: what was read, and the settings, unless they are "". */
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *extent,
                    const char *settings);
 
