@@ -110,10 +110,8 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
     if (c->report.table)
         err = promise_show_counts(&c->report, c->labels, count, c->checks,
                                   at->all_messages - at->result.skipped_messages, diag);
-    if (!err && c->report.table) {
+    if (!err && c->report.table)
         note_rest(c, at);
-        promise_note_idle(c->report.out, c->checks, count);
-    }
     return err;
 }
 

@@ -88,8 +88,6 @@ static void show_notes(FILE *out, const struct verify *v)
         else
             fprintf(out, "gcbench: %s\n", line);
     }
-    if (table)
-        promise_note_idle(out, v->checks, v->count);
 }
 
 /* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is refused instead. */

@@ -15,13 +15,6 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/run/verify.h"
 
-static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
-{
-    if (show->color == OPT_COLOR_AUTO)
-        return !ctx->plain && isatty(fileno(ctx->out));
-    return show->color == OPT_COLOR_ALWAYS;
-}
-
 static int cannot_write(const struct gcb_outfile *file, struct gcb_diag *diag)
 {
     char shown[256];
@@ -55,19 +48,6 @@ const char *out_temp_folder(void)
     return ".";
 }
 
-static int open_saved(struct out_report *r, const struct opt_save *save,
-                      const struct opt_list *inputs, unsigned records, struct gcb_diag *diag)
-{
-    int err = gcb_outfile_init(&r->file, save->results, save->force, inputs ? inputs->items : NULL,
-                               inputs ? inputs->count : 0, diag);
-
-    if (!err)
-        err = out_open_file(&r->saved_stream, &r->file, diag);
-    return err ? err
-               : gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path,
-                                 records, diag);
-}
-
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
              const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx)
 {
@@ -75,13 +55,20 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 
     memset(r, 0, sizeof(*r));
     r->table = show->format == GCB_FORMAT_TABLE;
-    r->color = wants_color(show, ctx);
+    r->color = show->color == OPT_COLOR_AUTO ? !ctx->plain && isatty(fileno(ctx->out))
+                                             : show->color == OPT_COLOR_ALWAYS;
     r->quiet = show->quiet;
     r->verbose = show->verbose;
     r->out = ctx->out;
     r->width = opt_columns(ctx->out);
     if (save && save->results) {
-        err = open_saved(r, save, inputs, records, ctx->diag);
+        err = gcb_outfile_init(&r->file, save->results, save->force, inputs ? inputs->items : NULL,
+                               inputs ? inputs->count : 0, ctx->diag);
+        if (!err)
+            err = out_open_file(&r->saved_stream, &r->file, ctx->diag);
+        if (!err)
+            err = gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path,
+                                  records, ctx->diag);
         if (err)
             return err;
     }
@@ -344,24 +331,20 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
 
 /* ---- the outcome of bench and sweep ---- */
 
-static void add_total(struct bench_outcome *o, const struct gcb_run_total *total)
-{
-    const int status = total->failure.status;
-
-    if (status == GCB_E_BACKEND && !o->missing.status)
-        o->missing = total->failure;
-    if (!status || gcb_run_unsupported(total))
-        return;
-    if (!o->failed || (status == GCB_E_UNVERIFIED && !o->unverified))
-        o->first_bad = total->failure;
-    o->failed++;
-    o->unverified += status == GCB_E_UNVERIFIED;
-}
-
 void bench_outcome_add(struct bench_outcome *o, const struct gcb_run_result *result)
 {
-    for (size_t i = 0; result->totals && i < result->method_count; i++)
-        add_total(o, &result->totals[i]);
+    for (size_t i = 0; result->totals && i < result->method_count; i++) {
+        const struct gcb_diag *why = &result->totals[i].failure;
+
+        if (why->status == GCB_E_BACKEND && !o->missing.status)
+            o->missing = *why;
+        if (!why->status || gcb_run_unsupported(&result->totals[i]))
+            continue;
+        if (!o->failed || (why->status == GCB_E_UNVERIFIED && !o->unverified))
+            o->first_bad = *why;
+        o->failed++;
+        o->unverified += why->status == GCB_E_UNVERIFIED;
+    }
     o->methods += result->method_count;
 }
 
@@ -445,12 +428,8 @@ int promise_show_counts(const struct out_report *report, const struct gcb_label 
                 "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
                 promise_sum(counts, count, GCB_PROMISE_KEPT),
                 promise_sum(counts, count, GCB_PROMISE_BROKEN), messages, messages == 1 ? "" : "s");
+    if (!err && !report->quiet && promise_sum(counts, count, GCB_PROMISE_IDLE))
+        opt_note(report->out, "nothing to say: the tensor is too small or too simple for the "
+                              "check, or was sent raw; -v shows each check");
     return err;
-}
-
-void promise_note_idle(FILE *out, const struct promise_counts *counts, size_t count)
-{
-    if (promise_sum(counts, count, GCB_PROMISE_IDLE))
-        opt_note(out, "nothing to say: the tensor is too small or too simple for the check, or "
-                      "was sent raw; -v shows each check");
 }

@@ -131,13 +131,10 @@ struct promise_counts {
 void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
                   const struct gcb_row *row);
 
-/* Prints a table of the checks of each method, by outcome, and the line of their sum. */
+/* Prints a table of the checks of each method, by outcome, the line of their sum, and how to read it. */
 int promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                         size_t count, const struct promise_counts *counts, uint64_t messages,
                         struct gcb_diag *diag);
-
-/* Prints how to read the counts if some checks had nothing to say. */
-void promise_note_idle(FILE *out, const struct promise_counts *counts, size_t count);
 
 /* The number of checks of all methods with this outcome. */
 uint64_t promise_sum(const struct promise_counts *counts, size_t count,
