@@ -106,29 +106,6 @@ static int inspect_tensor(struct inspector *p, size_t i)
     return 0;
 }
 
-static int print_heading(struct inspector *p, const struct opt_list *files)
-{
-    struct gcb_extent e;
-    const int err = gcb_extent_of(&e, p->source, p->diag);
-
-    if (err)
-        return err;
-    heading_print(p->report.out, files, &e, "");
-    return 0;
-}
-
-/* Prints two spaces and a bar of share * width marks, or nothing if that is less than one mark. Ends the line. */
-static void print_bar(FILE *out, double share, int width)
-{
-    const int marks = (int)(share * width + 0.5);
-
-    if (marks > 0)
-        fputs("  ", out);
-    for (int i = 0; i < marks; i++)
-        fputc('#', out);
-    fputc('\n', out);
-}
-
 /* Prints a line for each power of two. It counts the values of both signs in all tensors. */
 static void print_histogram(const struct inspector *p)
 {
@@ -142,6 +119,7 @@ static void print_histogram(const struct inspector *p)
         const uint64_t count = gcb_histogram_octave(&p->all, e);
         const double part = gcb_histogram_share(&p->all, count);
         char range[32];
+        int marks;
 
         if (count == 0)
             continue;
@@ -149,8 +127,9 @@ static void print_histogram(const struct inspector *p)
             snprintf(range, sizeof(range), "below 2^-126");
         else
             snprintf(range, sizeof(range), "2^%-4d %.1e", e, ldexp(1.0, e));
-        fprintf(out, "  %-22s %7s", range, gcb_percent(share, part));
-        print_bar(out, part, 40);
+        marks = (int)(part * 40.0 + 0.5);
+        fprintf(out, "  %-22s %7s%.*s\n", range, gcb_percent(share, part), marks ? marks + 2 : 0,
+                "  ########################################");
     }
 }
 
@@ -206,22 +185,12 @@ static int open_report(struct inspector *p, const struct opt_list *files, struct
                     ctx);
 }
 
-static int survey_all(struct inspector *p)
-{
-    int err = 0;
-
-    for (size_t i = 0; !err && i < gcb_survey_count(p->survey); i++)
-        err = inspect_tensor(p, i);
-    if (!err && p->report.table)
-        err = print_tables(p);
-    return err ? err : out_commit(&p->report, p->diag);
-}
-
 static int inspect_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
     struct inspector p = {.options = options, .diag = ctx->diag};
     struct gcb_survey_config config;
+    struct gcb_extent extent;
     struct opt_backend backend;
     int err = opt_exec_resolve(&backend, &p.options->exec, ctx->diag);
 
@@ -239,9 +208,15 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = out_environment(&p.report, &backend, operands, NULL, 0, p.options->save.hash, ctx);
     if (!err && p.report.table)
-        err = print_heading(&p, operands);
+        err = gcb_extent_of(&extent, p.source, ctx->diag);
+    if (!err && p.report.table)
+        heading_print(p.report.out, operands, &extent, "");
+    for (size_t i = 0; !err && i < gcb_survey_count(p.survey); i++)
+        err = inspect_tensor(&p, i);
+    if (!err && p.report.table)
+        err = print_tables(&p);
     if (!err)
-        err = survey_all(&p);
+        err = out_commit(&p.report, ctx->diag);
     gcb_survey_destroy(p.survey);
     gcb_table_destroy(p.table);
     gcb_table_destroy(p.spectra);
