@@ -72,14 +72,10 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no method given: add --method fft, for example; "
                             "`gcbench methods` lists them");
-    if (o->common.save.output && o->methods.specs.count > 1)
+    if (o->common.save.output && (o->methods.specs.count > 1 || o->methods.nearer_than))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o keeps the messages of one method, and %zu are given: name one",
-                            o->methods.specs.count);
-    if (o->common.save.output && o->methods.nearer_than)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o keeps the messages of one method, and --nearer-than runs another: "
-                            "leave one out");
+                            "-o keeps the messages of one method: name one, and leave out "
+                            "--nearer-than");
     if (o->common.save.output && o->common.save.results &&
         gcb_outfile_same(o->common.save.output, o->common.save.results))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
@@ -89,28 +85,22 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     return err || !o->common.save.output ? err : opt_output_check(&o->common.save, diag);
 }
 
-/* Refuses options that contradict --method-for. */
-static int check_policy(const struct compress_options *o, struct gcb_diag *diag)
-{
-    if (o->common.message.scope != GCB_SCOPE_TENSOR)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method-for chooses the method of each tensor, so a message cannot "
-                            "have several: leave out --scope %s",
-                            opt_scopes[o->common.message.scope]);
-    if (o->common.shard.text)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "`gcbench merge` cannot join the results of --method-for: leave out "
-                            "--shard");
-    return 0;
-}
-
 /* Makes the policy of --method-for, which is the only method then. */
 static int make_policy(struct compress *c, struct gcb_diag *diag)
 {
-    int err = check_policy(c->o, diag);
+    const struct session_options *o = &c->o->common;
+    int err;
 
-    if (!err)
-        err = opt_policy_resolve(&c->policy, &c->o->methods, diag);
+    if (o->message.scope != GCB_SCOPE_TENSOR)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method-for chooses the method of each tensor, so a message cannot "
+                            "have several: leave out --scope %s",
+                            opt_scopes[o->message.scope]);
+    if (o->shard.text)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "`gcbench merge` cannot join the results of --method-for: leave out "
+                            "--shard");
+    err = opt_policy_resolve(&c->policy, &c->o->methods, diag);
     for (size_t i = 0; !err && i < c->policy.count; i++)
         session_drop_memory(&c->s, "compress", &c->policy.rules[i].method, 1);
     if (err)
@@ -209,29 +199,22 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-/* Creates what on_trial fills. */
-static int create_results(struct compress *c, struct gcb_diag *diag)
-{
-    const struct opt_shapes *wanted = &c->o->shapes;
-    const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
-                                             &c->s.backend.queue};
-
-    gcb_groups_init(&c->losses, GCB_PER_TENSOR, c->count);
-    if (wants_groups(c))
-        gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
-    if (!wanted->histogram && !wanted->spectrum)
-        return 0;
-    return gcb_shapes_create(&c->shapes, &shapes, diag);
-}
-
 static int run_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor}; /* the policy and fp16 */
-    int err = create_results(c, diag);
+    const struct opt_shapes *wanted = &c->o->shapes;
+    const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
+                                             &c->s.backend.queue};
+    int err = 0;
 
+    gcb_groups_init(&c->losses, GCB_PER_TENSOR, c->count);
+    if (wants_groups(c))
+        gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
+    if (wanted->histogram || wanted->spectrum)
+        err = gcb_shapes_create(&c->shapes, &shapes, diag);
     if (err)
         return err;
     config.by_tensor = c->policy.count ? by_tensor : NULL;
@@ -248,22 +231,6 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     err = gcb_run(&c->result, &config, &observer, diag);
     progress_end(&c->s.progress);
     return session_judge(&c->s, err);
-}
-
-static int put_summaries(struct compress *c, struct gcb_diag *diag)
-{
-    char files[SESSION_FILES];
-    const struct session_shard shard = {
-        .layout = &c->s.layout,
-        .methods = c->methods,
-        .method_count = c->count,
-        .result = &c->result,
-        .files = session_name_files(files, &c->s),
-    };
-    const int err =
-        out_summaries(&c->s.report, &c->s.setting, c->methods, &c->result, files, true, diag);
-
-    return err ? err : session_put_shard(&c->s, &shard);
 }
 
 /* ---- tables and notes ---- */
@@ -381,25 +348,19 @@ static void print_loss(struct compress *c, size_t method, FILE *out)
         opt_wrap(out, text, several ? 0 : fprintf(out, "loses most:"), several ? 0 : 2);
 }
 
-static void note_headers(const struct compress *c, size_t method, FILE *out)
-{
-    const double share = gcb_tally_header_share(&c->result.totals[method].tally);
-
-    if (!(share > 0.05))
-        return;
-    opt_note(out, "headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
-             c->given > 1 ? " of " : "", c->given > 1 ? c->methods[method].name : "",
-             c->s.o.message.scope == GCB_SCOPE_MODEL ? ""
-                                                     : "; --scope bucket sends fewer messages");
-}
-
-static void note_exceptions(const struct compress *c, size_t method, FILE *out)
+/* Prints what is unusual in the messages of a method. */
+static void note_messages(const struct compress *c, size_t method, FILE *out)
 {
     const struct gcb_tally *t = &c->result.totals[method].tally;
+    const double share = gcb_tally_header_share(t);
 
-    if (t->stored > 0 && gcb_method_caps(&c->methods[method]) & GCB_CAP_LOSSLESS)
-        return; /* a lossless method sends raw tensors anyway */
-    if (t->stored > t->dense)
+    if (share > 0.05)
+        opt_note(out, "headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+                 c->given > 1 ? " of " : "", c->given > 1 ? c->methods[method].name : "",
+                 c->s.o.message.scope == GCB_SCOPE_MODEL ? ""
+                                                         : "; --scope bucket sends fewer messages");
+    if (t->stored > t->dense &&
+        !(gcb_method_caps(&c->methods[method]) & GCB_CAP_LOSSLESS)) /* these send raw tensors */
         opt_note(out,
                  "%s: %" PRIu64 " of %" PRIu64
                  " messages were sent raw: coding made them larger, the method "
@@ -412,10 +373,8 @@ static void print_notes(const struct compress *c, FILE *out)
     const struct gcb_run_result *r = &c->result;
     const struct gcb_tally *first = &r->totals[0].tally;
 
-    for (size_t m = 0; m < c->given; m++) {
-        note_headers(c, m, out);
-        note_exceptions(c, m, out);
-    }
+    for (size_t m = 0; m < c->given; m++)
+        note_messages(c, m, out);
     out_note_dense(out, c->methods, c->given, r);
     if (first->dense)
         opt_note(out, "%" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask",
@@ -440,20 +399,10 @@ static void print_notes(const struct compress *c, FILE *out)
         fprintf(out, "interrupted: these are the results so far\n");
 }
 
-/* The labels of the methods, and of the policy's rules. */
-static int make_labels(struct compress *c, struct gcb_diag *diag)
-{
-    const struct gcb_policy *p = &c->policy;
-
-    c->labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
-    if (p->count)
-        c->rule_labels = gcb_label_methods(&p->rules[0].method, sizeof(p->rules[0]), p->count);
-    return c->labels && (!p->count || c->rule_labels) ? 0 : gcb_diag_nomem(diag, 0, "labels");
-}
-
 static int show_tables(struct compress *c, struct gcb_diag *diag)
 {
     const struct out_report *report = &c->s.report;
+    const struct gcb_policy *p = &c->policy;
     int err = session_print_heading(&c->s, "");
 
     if (err || !report->table)
@@ -462,15 +411,19 @@ static int show_tables(struct compress *c, struct gcb_diag *diag)
         fputs("this shard has no messages: there are more shards than messages\n", report->out);
         return 0;
     }
-    err = make_labels(c, diag);
+    c->labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
+    if (p->count)
+        c->rule_labels = gcb_label_methods(&p->rules[0].method, sizeof(p->rules[0]), p->count);
+    if (!c->labels || (p->count && !c->rule_labels))
+        return gcb_diag_nomem(diag, 0, "labels");
     if (wants_groups(c) && c->sort)
         gcb_groups_sort(&c->groups, c->sort);
-    if (!err && wants_groups(c))
+    if (wants_groups(c))
         err = show_groups(c, diag);
     if (!err)
         err = show_totals(c, diag);
-    if (!err && c->policy.count)
-        opt_wrap(report->out, c->policy.text, fprintf(report->out, "policy:"), 2);
+    if (!err && p->count)
+        opt_wrap(report->out, p->text, fprintf(report->out, "policy:"), 2);
     for (size_t m = 0; !err && wants_losses(c) && m < c->given; m++)
         print_loss(c, m, report->out);
     if (!err)
@@ -480,38 +433,34 @@ static int show_tables(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Gives the answer, but not of a shard: only `merge` knows all messages. */
-static int put_answer(struct compress *c, struct gcb_diag *diag)
-{
-    struct gcb_row row;
-    int err;
-
-    if (c->result.interrupted || c->s.shard.count)
-        return 0;
-    err = answer_make(&row, "", c->methods, &c->result, true, diag);
-    return err ? err : out_answer(&c->s.report, &row, diag);
-}
-
-static int put_shapes(struct compress *c, struct gcb_diag *diag)
-{
-    if (!c->shapes)
-        return 0;
-    return gcb_shapes_rows(c->shapes, c->methods, out_put_row, &c->s.report, diag);
-}
-
-/* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. */
+/* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. A shard has no
+ * answer: only `merge` knows all messages. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
-    int err = put_summaries(c, diag);
+    char files[SESSION_FILES];
+    const struct session_shard shard = {
+        .layout = &c->s.layout,
+        .methods = c->methods,
+        .method_count = c->count,
+        .result = &c->result,
+        .files = session_name_files(files, &c->s),
+    };
+    struct gcb_row row;
+    int err = out_summaries(&c->s.report, &c->s.setting, c->methods, &c->result, files, true, diag);
 
     if (!err)
-        err = put_shapes(c, diag);
+        err = session_put_shard(&c->s, &shard);
+    if (!err && c->shapes)
+        err = gcb_shapes_rows(c->shapes, c->methods, out_put_row, &c->s.report, diag);
     if (!err && c->keep && !c->result.interrupted)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
         err = show_tables(c, diag);
-    if (!err)
-        err = put_answer(c, diag);
+    if (!err && !c->result.interrupted && !c->s.shard.count) {
+        err = answer_make(&row, "", c->methods, &c->result, true, diag);
+        if (!err)
+            err = out_answer(&c->s.report, &row, diag);
+    }
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)

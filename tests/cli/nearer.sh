@@ -52,6 +52,6 @@ fails 2 "unknown method '3'" bench --suite "$tmp/mine.json" "$tmp/ar.h5"
 
 fails 2 "no method given" compress --repeat 1 --nearer-than topk "$tmp/ar.h5"
 fails 2 "unknown method 'tokp'; did you mean 'topk'?" compress --repeat 1 --method fft --nearer-than tokp "$tmp/ar.h5"
-fails 2 "-o keeps the messages of one method, and --nearer-than runs another: leave one out" compress --repeat 1 --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
+fails 2 "-o keeps the messages of one method: name one, and leave out --nearer-than" compress --repeat 1 --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
 
 finish
