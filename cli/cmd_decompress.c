@@ -20,28 +20,6 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-static int check_call(const struct decompress_options *o, const struct opt_list *operands,
-                      struct gcb_diag *diag)
-{
-    if (operands->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no file of messages given: name one that `gcbench compress -o` wrote");
-    return opt_output_check(&o->save, diag);
-}
-
-/* Refuses --threads and --isa on a device, because they are for the CPU and would do nothing. */
-static int resolve_backend(struct opt_backend *backend, const struct opt_exec *exec,
-                           struct gcb_diag *diag)
-{
-    const int err = opt_exec_resolve(backend, exec, diag);
-
-    if (err || !backend->gpu.module || (exec->threads <= 1 && !exec->isa))
-        return err;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "device %s: %s has a meaning on the cpu only: leave it out",
-                        backend->device, exec->isa ? "--isa" : "--threads");
-}
-
 static int decompress_run(const void *options, const struct opt_list *operands,
                           struct cmd_context *ctx)
 {
@@ -54,10 +32,18 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         .in_process = o->in_process,
     };
     struct gcb_h5out *dump = NULL;
-    int err = check_call(o, operands, ctx->diag);
+    int err;
 
+    if (operands->count == 0)
+        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                            "no file of messages given: name one that `gcbench compress -o` wrote");
+    err = opt_output_check(&o->save, ctx->diag);
     if (!err)
-        err = resolve_backend(&backend, &o->exec, ctx->diag);
+        err = opt_exec_resolve(&backend, &o->exec, ctx->diag);
+    if (!err && backend.gpu.module && (o->exec.threads > 1 || o->exec.isa))
+        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                           "device %s: %s has a meaning on the cpu only: leave it out",
+                           backend.device, o->exec.isa ? "--isa" : "--threads");
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;

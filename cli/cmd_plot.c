@@ -87,21 +87,6 @@ static int choose_plots(struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-static int check_options(const struct plot_options *o, const struct opt_list *files,
-                         struct gcb_diag *diag)
-{
-    if (files->count == 0)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "no results given; other commands write them with --results FILE. Example: "
-            "gcbench plot results.json -o pictures");
-    if (!o->output && !o->terminal)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "no output given: -o DIR makes files, --terminal draws in the terminal");
-    return 0;
-}
-
 static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
 {
     struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
@@ -176,16 +161,6 @@ static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
     return err;
 }
 
-/* Fails if a plot that --only names lacks its rows. */
-static int check_data(const struct plotter *p, struct gcb_diag *diag)
-{
-    for (size_t i = 0; p->o->only && i < p->count; i++)
-        if (gcb_plot_pages(p->chosen[i], p->data) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "no data for %s; it needs %s",
-                                p->chosen[i]->name, p->chosen[i]->needs);
-    return 0;
-}
-
 static int finish(struct plotter *p)
 {
     char shown[256];
@@ -222,16 +197,25 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
 
     if (p.o->list)
         return print_list(ctx->out);
-    err = check_options(p.o, operands, ctx->diag);
-    if (!err)
-        err = choose_plots(&p, ctx->diag);
+    if (operands->count == 0)
+        return gcb_diag_set(
+            ctx->diag, GCB_E_INVALID,
+            "no results given; other commands write them with --results FILE. Example: "
+            "gcbench plot results.json -o pictures");
+    if (!p.o->output && !p.o->terminal)
+        return gcb_diag_set(
+            ctx->diag, GCB_E_INVALID,
+            "no output given: -o DIR makes files, --terminal draws in the terminal");
+    err = choose_plots(&p, ctx->diag);
     if (!err)
         err = gcb_plot_data_create(&p.data, ctx->diag);
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
     interrupt_catch(); /* not earlier: until here a signal may end the command at once */
-    if (!err)
-        err = check_data(&p, ctx->diag);
+    for (size_t i = 0; !err && p.o->only && i < p.count; i++)
+        if (gcb_plot_pages(p.chosen[i], p.data) == 0)
+            err = gcb_diag_set(ctx->diag, GCB_E_INVALID, "no data for %s; it needs %s",
+                               p.chosen[i]->name, p.chosen[i]->needs);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw_pages(&p, p.chosen[i]);
     if (!err ||

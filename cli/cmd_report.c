@@ -21,20 +21,6 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-static int check_options(const struct report_options *o, const struct opt_list *files,
-                         struct gcb_diag *diag)
-{
-    if (files->count == 0)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "no results given; other commands write them with --results FILE. Example: "
-            "gcbench report results.json -o report.html");
-    if (!o->output)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no output given: -o FILE names the page to write");
-    return 0;
-}
-
 /* The first call, after the files were read, starts to catch signals. Before, a signal may end the command at once. */
 static bool on_stop(void)
 {
@@ -57,11 +43,17 @@ static int report_run(const void *options, const struct opt_list *operands, stru
     struct gcb_page_outcome outcome = {.stopped = false};
     FILE *page = NULL;
     char shown[160];
-    int err = check_options(o, operands, ctx->diag);
+    int err;
 
-    if (!err)
-        err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count,
-                               ctx->diag);
+    if (operands->count == 0)
+        return gcb_diag_set(
+            ctx->diag, GCB_E_INVALID,
+            "no results given; other commands write them with --results FILE. Example: "
+            "gcbench report results.json -o report.html");
+    if (!o->output)
+        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                            "no output given: -o FILE names the page to write");
+    err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
         err = out_open_file(&page, &file, ctx->diag);
     if (!err)
