@@ -201,7 +201,7 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
 }
 
 /* With --shard, sends the `shard` row, which `merge` needs. */
-static int put_shard(struct verify *v, struct gcb_diag *diag)
+static int put_shard(struct verify *v)
 {
     const struct gcb_verify_result *r = &v->result;
     const struct gcb_run_result result = {
@@ -211,26 +211,17 @@ static int put_shard(struct verify *v, struct gcb_diag *diag)
         .interrupted = r->interrupted,
     };
     char files[SESSION_FILES];
-    uint64_t *checks = gcb_alloc_zero(v->count, sizeof(*checks));
     const struct session_shard shard = {
         .layout = &v->s.layout,
         .methods = v->methods,
         .method_count = v->count,
         .result = &result,
         .files = session_name_files(files, &v->s),
-        .checks = checks,
+        .checks = v->checks,
         .over_budget = r->notes[GCB_VERIFY_UNREACHED] > 0,
     };
-    int err;
 
-    if (!checks)
-        return gcb_diag_nomem(diag, 0, "methods");
-    for (size_t i = 0; i < v->count; i++)
-        for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
-            checks[i] += v->checks[i].of[k];
-    err = session_put_shard(&v->s, &shard);
-    gcb_free(checks);
-    return err;
+    return session_put_shard(&v->s, &shard);
 }
 
 static int judge_result(struct verify *v, struct gcb_diag *diag)
@@ -239,7 +230,7 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
     int err = show_results(v, diag);
 
     if (!err)
-        err = put_shard(v, diag);
+        err = put_shard(v);
     if (!err)
         err = out_commit(&v->s.report, diag);
     if (err)

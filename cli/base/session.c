@@ -256,13 +256,15 @@ static void put_methods(struct gcb_row *row, const struct session_shard *shard)
         const struct gcb_run_total *total = shard->result ? &shard->result->totals[i] : NULL;
         const bool good = total && !total->failure.status;
         const size_t at = total ? total->failed_at : 0;
+        uint64_t rows = 0;
 
         gcb_method_spec(spec, sizeof(spec), &shard->methods[i], GCB_SPEC_FULL);
         if (json_array_append_new(methods, gcb_row_make_text(spec)) ||
             json_array_append_new(failed, good ? json_null() : json_integer((json_int_t)at)))
             row->failed = true;
-        if (shard->checks &&
-            json_array_append_new(checks, json_integer((json_int_t)shard->checks[i])))
+        for (size_t k = 0; shard->checks && k < GCB_PROMISE_STATUSES; k++)
+            rows += shard->checks[i].of[k];
+        if (shard->checks && json_array_append_new(checks, json_integer((json_int_t)rows)))
             row->failed = true;
     }
     gcb_row_json(row, GCB_FIELD_METHODS, methods);

@@ -99,8 +99,8 @@ struct session_shard {
     size_t method_count;
     const struct gcb_run_result *result; /* NULL: the device cannot be used */
     const char *files;                   /* name of the input */
-    const uint64_t *checks; /* of `verify`: number of rows of each method; NULL: another command */
-    bool over_budget;       /* `verify` stopped at --budget */
+    const struct promise_counts *checks; /* of `verify`, of each method; NULL: another command */
+    bool over_budget;                    /* `verify` stopped at --budget */
 };
 int session_put_shard(struct session *s, const struct session_shard *shard);
 
