@@ -44,47 +44,40 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-static int read_options(struct gcb_generate *out, const struct generate_options *o,
-                        const struct opt_list *operands, struct gcb_diag *diag)
-{
-    char shown[64];
-    int err;
-
-    if (operands->count)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "generate reads no file: '%s'; for the file to write use -o",
-                            gcb_escape(shown, sizeof(shown), operands->items[0]));
-    err = opt_output_check(&o->save, diag);
-    if (!err && o->layout && out->elements)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--elements is for --layout flat; %s has its own shapes; "
-                           "leave out --elements or --layout",
-                           layouts[o->layout]);
-    if (!err)
-        err = gcb_synthetic_parse(&out->dist, o->dist ? o->dist : "normal", diag);
-    out->layout = layouts[o->layout];
-    out->elements = out->elements ? out->elements : UINT64_C(1) << 20;
-    out->dtype = (enum gcb_dtype)o->dtype;
-    return err;
-}
-
 static int generate_run(const void *options, const struct opt_list *operands,
                         struct cmd_context *ctx)
 {
     const struct generate_options *o = options;
+    const char *dist = o->dist ? o->dist : "normal";
     struct gcb_generate config = o->config;
     struct gcb_h5out *dump = NULL;
-    int err = read_options(&config, o, operands, ctx->diag);
+    char shown[64];
+    int err;
 
+    if (operands->count)
+        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                            "generate reads no file: '%s'; for the file to write use -o",
+                            gcb_escape(shown, sizeof(shown), operands->items[0]));
+    err = opt_output_check(&o->save, ctx->diag);
+    if (!err && o->layout && config.elements)
+        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                           "--elements is for --layout flat; %s has its own shapes; "
+                           "leave out --elements or --layout",
+                           layouts[o->layout]);
+    if (!err)
+        err = gcb_synthetic_parse(&config.dist, dist, ctx->diag);
     if (err)
         return err;
+    config.layout = layouts[o->layout];
+    config.elements = config.elements ? config.elements : UINT64_C(1) << 20;
+    config.dtype = (enum gcb_dtype)o->dtype;
     err = gcb_h5out_create(&dump, o->save.output, o->save.force, NULL, 0, ctx->diag);
     if (!err)
         err = gcb_generate_write(dump, &config, ctx->diag);
     if (!err)
         err = gcb_h5out_note(dump, "/", "dataset", "synthetic", ctx->diag);
     if (!err)
-        err = gcb_h5out_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
+        err = gcb_h5out_note(dump, "/", "distribution", dist, ctx->diag);
     if (!err)
         err = gcb_h5out_number(dump, "/", "seed", (double)config.seed, ctx->diag);
     if (!err)
