@@ -897,7 +897,7 @@ static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
 
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
-    struct bench_outcome outcome = {.noun = "settings"};
+    struct bench_outcome outcome = {.methods = 0};
     bool measured = false; /* not if a search was interrupted on its sample */
     int err = mix_tallies(c, diag);
 

@@ -126,7 +126,7 @@ static int report_status(const struct cmd_context *ctx, int status)
     }
 }
 
-/* Has the reader of this stream gone away? Then a message is pointless. */
+/* True if the reader of this stream has gone away; a message is pointless then. */
 static bool reader_gone(FILE *f)
 {
     struct pollfd p = {.fd = fileno(f)};

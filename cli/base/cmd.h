@@ -124,7 +124,7 @@ void interrupt_tidy(void);
  * at once.
  */
 void interrupt_catch(void);
-bool interrupt_seen(void); /* Has a caught signal arrived? */
+bool interrupt_seen(void); /* true if a caught signal has arrived */
 /* interrupt_seen as a callback for observers; `ctx` is not used. */
 bool interrupt_stop(void *ctx);
 

@@ -402,28 +402,28 @@ bool opt_methods_all(const struct gcb_method *m)
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag)
 {
+    const bool named = in->specs.count || !wanted;
     bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    struct opt_list specs = {.items = NULL};
-    struct gcb_method *methods = NULL, m;
-    size_t n = 0;
-    int err = opt_list_add_all(&specs, in->specs.items, in->specs.count);
+    struct gcb_method *methods, m;
+    size_t room = 1 + in->specs.count, n = 0;
+    int err = 0;
 
-    for (size_t i = 0; !err && wanted && !in->specs.count && gcb_method_at(&m, i); i++)
-        if (wanted(&m))
-            err = opt_list_add(&specs, m.name);
-    methods = gcb_alloc_array(specs.count + 1, sizeof(*methods));
-    if (err || !used || !methods)
+    for (size_t i = 0; !named && gcb_method_at(&m, i); i++)
+        room++;
+    methods = gcb_alloc_array(room, sizeof(*methods));
+    if (!used || !methods)
         err = gcb_diag_nomem(diag, 0, "the methods");
     if (!err && in->nearer_than)
         err = resolve_one(&methods[n++], in->nearer_than, in, used, diag);
-    for (size_t i = 0; !err && i < specs.count; i++) {
-        err = resolve_one(&methods[n], specs.items[i], in, used, diag);
+    for (size_t i = 0; !err && (named ? i < in->specs.count : gcb_method_at(&m, i)); i++) {
+        if (!named && !wanted(&m))
+            continue;
+        err = resolve_one(&methods[n], named ? in->specs.items[i] : m.name, in, used, diag);
         n += !in->nearer_than || !gcb_method_equal(&methods[n], &methods[0]);
     }
     if (!err)
         err = check_used(used, in, methods, n, diag);
     gcb_free(used);
-    opt_list_fini(&specs);
     if (err) {
         gcb_free(methods);
         return err;

@@ -41,13 +41,7 @@ struct opt_message {
     uint64_t bucket_bytes; /* 0: the default, 25 MiB */
     uint64_t min_elements;
     struct opt_list dense, output_layer;
-    int nonfinite; /* enum opt_nonfinite */
-};
-enum opt_nonfinite {
-    OPT_NONFINITE_ERROR,
-    OPT_NONFINITE_SKIP,
-    OPT_NONFINITE_ZERO,
-    OPT_NONFINITE_RAW
+    int nonfinite; /* enum gcb_nonfinite_policy */
 };
 extern const struct opt_row opt_scope_rows[];
 /* The option --shard; gcb_shard_parse reads its text. */
@@ -60,7 +54,7 @@ extern const struct opt_row opt_message_rows[];
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
 /* Makes the configuration of a layout from the options. It borrows strings from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
-/* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each list ends with NULL. */
+/* Names of enum gcb_scope, gcb_order and gcb_nonfinite_policy, for rows and headings; each list ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
 
 /* Options on the device, the threads and the arithmetic of a run. */

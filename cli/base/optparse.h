@@ -43,15 +43,15 @@ void opt_list_fini(struct opt_list *list);
 struct opt_row {
     const char *name; /* long name without dashes; NULL ends the table */
     char letter;      /* letter of the short form, or 0 */
-    const char
-        *metavar; /* name of the value in the help; NULL: N, SIZE, TIME or VALUE, by the type */
+    /* name of the value in the help; NULL: N, SIZE, TIME or VALUE, by the type */
+    const char *metavar;
     const char *help;
     enum opt_type type;
     size_t offset;   /* offset of the value in the group's struct */
     double min, max; /* smallest and largest allowed number; not checked if both are 0 */
     double initial;  /* the value of a number or choice if the option is not given */
-    const char *const *
-        choices; /* the values of a CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
+    /* the values of a CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
+    const char *const *choices;
 };
 /* Name, type and place of a row: {OPT_ROW("order", CHOICE, opt_input, order), .help = ...}. */
 #define OPT_ROW(name_, type_, struct_, member) \
@@ -62,23 +62,22 @@ const char *opt_metavar(const struct opt_row *row);
 char *opt_range(char *out, size_t size, const struct opt_row *row);
 
 struct opt_group {
-    const char *
-        title; /* title of a section in the help; consecutive groups with equal titles form one section */
+    /* title of a section in the help; consecutive groups with equal titles form one section */
+    const char *title;
     const struct opt_row *rows; /* NULL ends the list of groups */
     size_t offset;              /* offset of the group's struct in the command's struct */
     bool passed_on;             /* `regress` passes the options of this group on to `bench` */
     bool in_suite;              /* fields of a suite set the options of this group */
 };
 /* The group of a struct that is a member of the command's struct `type`. */
-#define OPT_GROUP(title_, rows_, type, member) \
-    { \
-        .title = (title_), .rows = (rows_), .offset = offsetof(type, member) \
-    }
+#define OPT_GROUP(title_, rows_, type, member) OPT_GROUP_(title_, rows_, type, member, false)
 
 /* The same, for a group that a suite may set. */
-#define OPT_SUITE_GROUP(title_, rows_, type, member) \
+#define OPT_SUITE_GROUP(title_, rows_, type, member) OPT_GROUP_(title_, rows_, type, member, true)
+#define OPT_GROUP_(title_, rows_, type, member, in_suite_) \
     { \
-        .title = (title_), .rows = (rows_), .offset = offsetof(type, member), .in_suite = true \
+        .title = (title_), .rows = (rows_), .offset = offsetof(type, member), \
+        .in_suite = (in_suite_) \
     }
 
 /* More long options, each with a value, collected in the order given: parameters of methods. */

@@ -351,9 +351,8 @@ void bench_outcome_add(struct bench_outcome *o, const struct gcb_run_result *res
 int bench_outcome_judge(const struct bench_outcome *o, FILE *err, struct gcb_diag *diag)
 {
     if (o->failed)
-        fprintf(err, "gcbench: %zu of %zu %s failed%s: %s\n", o->failed, o->methods,
-                o->noun ? o->noun : "methods", o->failed > 1 ? "; the first" : "",
-                o->first_bad.text);
+        fprintf(err, "gcbench: %zu of %zu methods failed%s: %s\n", o->failed, o->methods,
+                o->failed > 1 ? "; the first" : "", o->first_bad.text);
     if (o->unverified)
         return CMD_NOT_VERIFIED;
     if (o->failed)

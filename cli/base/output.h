@@ -47,7 +47,7 @@ int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
                     size_t bandwidth_count, bool hash, const struct cmd_context *ctx);
-/* Are rows shown or saved? If not, a command need not make rows. */
+/* True if rows are shown or saved. If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
 /* Renames the finished file of --results to its name. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
@@ -98,7 +98,6 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
 
 /* The outcome of `bench` or `sweep`: how many methods failed, over all cases. Starts zeroed. */
 struct bench_outcome {
-    const char *noun;  /* name of what is counted, for messages; NULL: "methods" */
     size_t methods;    /* number of methods tried; a method counts once for each case */
     size_t failed;     /* number of methods that failed, including the unverified ones */
     size_t unverified; /* number of methods whose result on the device differs from the CPU's */

@@ -79,7 +79,7 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
         {!methods && (synthetic || files),
          "--calibrate without a method exchanges no gradients: add --method identity, for example"},
         {own->dist && methods && !synthetic, "--dist needs --elements or --sizes"},
-        {c->o->common.message.nonfinite != OPT_NONFINITE_ERROR,
+        {c->o->common.message.nonfinite != GCB_POLICY_ERROR,
          "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite"},
     };
     char shown[128];
