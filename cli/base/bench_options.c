@@ -176,20 +176,6 @@ static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
     return 0;
 }
 
-/* Without files, refuses the options that choose tensors from files. */
-static int check_no_files(const struct gcb_suite *s, const struct bench_options *o,
-                          struct gcb_diag *diag)
-{
-    static const char *const choosing[] = {"dataset", "exclude", "step", "worker", "order", NULL};
-    const char *name = opt_first_set(&cmd_bench.spec, o, choosing);
-
-    if (name)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s chooses from a file: name a file", name);
-    if (s->input_count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file", s->name);
-    return 0;
-}
-
 int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag)
 {
     struct gcb_diag why = {0};
@@ -208,6 +194,8 @@ int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct 
 int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
                      bool files, struct gcb_diag *diag)
 {
+    static const char *const choosing[] = {"dataset", "exclude", "step", "worker", "order", NULL};
+    const char *name;
     int err = 0;
 
     if (o->own.suite || !files)
@@ -221,7 +209,15 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
     if (is_open(&o->own))
         filled->timing.repeat = 0;
     opt_merge(&cmd_bench.spec, o, filled);
-    return err || files ? err : check_no_files(suite, o, diag);
+    if (err || files)
+        return err;
+    name = opt_first_set(&cmd_bench.spec, o, choosing);
+    if (name)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s chooses from a file: name a file", name);
+    if (suite->input_count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file",
+                            suite->name);
+    return 0;
 }
 
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag)
@@ -239,31 +235,23 @@ int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct
     return err ? err : take_timing(out, o, diag);
 }
 
-/* Adds the method identity, unless it is in the list, and memcpy after identity. */
-static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
-{
-    size_t at = 0;
-    int err = 0;
-
-    while (at < *count && strcmp((*methods)[at].name, "identity") != 0)
-        at++;
-    if (at == *count)
-        err = opt_methods_append(methods, count, "identity", diag);
-    if (!err)
-        err = opt_methods_append(methods, count, "identity", diag);
-    if (err)
-        return err;
-    memmove(*methods + at + 2, *methods + at + 1, (*count - at - 2) * sizeof(**methods));
-    (*methods)[at + 1] = gcb_copy_method;
-    return 0;
-}
-
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag)
 {
-    const int err = opt_methods_resolve(out, count, &o->methods, opt_methods_all, diag);
+    size_t at = 0;
+    int err = opt_methods_resolve(out, count, &o->methods, opt_methods_all, diag);
 
-    return err ? err : add_baselines(out, count, diag);
+    while (!err && at < *count && strcmp((*out)[at].name, "identity") != 0)
+        at++;
+    if (!err && at == *count)
+        err = opt_methods_append(out, count, "identity", diag);
+    if (!err)
+        err = opt_methods_append(out, count, "identity", diag); /* room for memcpy */
+    if (err)
+        return err;
+    memmove(*out + at + 2, *out + at + 1, (*count - at - 2) * sizeof(**out));
+    (*out)[at + 1] = gcb_copy_method;
+    return 0;
 }
 
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
