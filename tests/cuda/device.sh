@@ -16,7 +16,7 @@ refuses() { # WORDS: info prints them and continues; commands with --device prin
     run info
     exits 0
     quiet
-    prints "gpu         none"
+    prints "gpu              none: "
     tr -s ' \n' '  ' <"$out" >"$tmp/words" # the message is wrapped
     check "info prints the message" grep -qF -- "$1" "$tmp/words"
     check "info fits a terminal" sh -c "! grep '^ .\{80\}' '$out'"
@@ -48,8 +48,8 @@ cp "$standin" "$module"
 run info
 exits 0
 quiet
-prints "gpu         a stand-in on the CPU, for tests, 4.3 GB, compute capability 8.0"
-prints "cuda        runtime 13.0, driver 13.0, "
+prints "gpu              a stand-in on the CPU, for tests, 4.3 GB, compute capability 8.0"
+prints "cuda             runtime 13.0, driver 13.0, "
 run methods topk
 prints "backends  cpu, cuda"
 run methods --format json
