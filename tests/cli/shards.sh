@@ -227,7 +227,7 @@ refused 2 "missing: shard 1 of 2" merge 0.json
 refused 2 "0.json: shard 0/2 is there twice, first in 0.json" merge 0.json 1.json 0.json
 refused 2 "field \`shards\` has 3, not 2" merge 0.json other_n.json
 refused 2 "field \`methods\` has \"topk:theta=0.9" merge 0.json other_theta.json
-refused 2 "field \`options\` has \"--seed=2\", not \"--step=0\"" merge 0.json other_seed.json
+refused 2 "field \`options\` has \"--seed=2\", not nothing" merge 0.json other_seed.json
 refused 2 "field \`input_xxh3\`" merge 0.json other_file.json
 refused 2 "field \`build_id\` has \"0123\"" merge 0.json other_build.json
 refused 2 "another version" merge 0.json older.json
