@@ -102,6 +102,70 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
     return err;
 }
 
+/* ---- signals ---- */
+
+static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
+
+/* Tidies up, then ends the process by the same signal, which is blocked while its handler runs. */
+static void end_process(int number)
+{
+    gcb_tidy_all();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void note_signal(int number)
+{
+    seen = 1;
+    gcb_tidy_signal(SIGTERM); /* ends child processes: nobody waits for them any more */
+    signal(number, end_process);
+}
+
+/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background of a script. */
+static void set_handler(int number, void (*handler)(int))
+{
+    struct sigaction action, before;
+
+    if (sigaction(number, NULL, &before) != 0 || before.sa_handler == SIG_IGN)
+        return;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, NULL);
+}
+
+/*
+ * From here on, no half-written file and no child process is left when the process ends, whether a signal ends it or a
+ * library exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
+ * an error, as on a full disk.
+ */
+static void tidy_at_end(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGABRT};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        set_handler(numbers[i], end_process);
+    signal(SIGXFSZ, SIG_IGN);
+    atexit(gcb_tidy_all);
+}
+
+void interrupt_catch(void)
+{
+    set_handler(SIGINT, note_signal);
+    set_handler(SIGTERM, note_signal);
+    set_handler(SIGHUP, note_signal);
+}
+
+bool interrupt_seen(void)
+{
+    return seen;
+}
+
+bool interrupt_stop(void *ctx)
+{
+    return seen;
+}
+
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
 /* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout went away. */
@@ -212,7 +276,7 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
     mallopt(M_ARENA_MAX, 1);
     /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
     signal(SIGPIPE, SIG_IGN);
-    interrupt_tidy();
+    tidy_at_end();
     return (struct cmd_context){
         .program = name,
         .out = stdout,
@@ -222,63 +286,4 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
         .plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0),
         .diag = diag,
     };
-}
-
-/* ---- signals ---- */
-
-static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
-
-/* Tidies up, then ends the process by the same signal, which is blocked while its handler runs. */
-static void end_process(int number)
-{
-    gcb_tidy_all();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static void note_signal(int number)
-{
-    seen = 1;
-    gcb_tidy_signal(SIGTERM); /* ends child processes: nobody waits for them any more */
-    signal(number, end_process);
-}
-
-/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background of a script. */
-static void set_handler(int number, void (*handler)(int))
-{
-    struct sigaction action, before;
-
-    if (sigaction(number, NULL, &before) != 0 || before.sa_handler == SIG_IGN)
-        return;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    sigaction(number, &action, NULL);
-}
-
-void interrupt_tidy(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGABRT};
-
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        set_handler(numbers[i], end_process);
-    signal(SIGXFSZ, SIG_IGN);
-    atexit(gcb_tidy_all);
-}
-
-void interrupt_catch(void)
-{
-    set_handler(SIGINT, note_signal);
-    set_handler(SIGTERM, note_signal);
-    set_handler(SIGHUP, note_signal);
-}
-
-bool interrupt_seen(void)
-{
-    return seen;
-}
-
-bool interrupt_stop(void *ctx)
-{
-    return seen;
 }

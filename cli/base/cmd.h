@@ -93,8 +93,6 @@ extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
-/* What the programs gcbench and gcbench-mpi have in common: their main functions. */
-
 /*
  * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a thread with a larger stack
  * if the limit of the process is low. Then prints why the program failed: "NAME: words". `name` is ctx->program.
@@ -110,13 +108,6 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);
 
 /* ---- signals ---- */
-
-/*
- * From here on, no half-written file and no child process is left when the process ends, whether a signal ends it or a
- * library exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
- * an error, as on a full disk.
- */
-void interrupt_tidy(void);
 
 /*
  * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can still show what was measured
