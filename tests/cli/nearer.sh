@@ -24,7 +24,7 @@ exits 0
 prints 'elements that are nearer to the input than with topk:theta=0.9:'
 prints 'nearer  farther  equal'
 check "topk comes first, once" sh -c "grep -v loses '$out' | grep -c '^topk:theta=0.9 ' | grep -qx 1 && \
-    sed -n 3p '$out' | grep -q '^topk:theta=0.9 '"
+    sed -n 4p '$out' | grep -q '^topk:theta=0.9 '"
 run compress --repeat 1 --method fft "$tmp/ar.h5"
 exits 0
 check "no table without the option" sh -c "! grep -q nearer '$out'"
