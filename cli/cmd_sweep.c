@@ -348,7 +348,7 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
     err = gcb_layout_init(&layout, c->s.source, &scope, diag);
     if (!err)
         err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config, run->trial.kernels,
-                                 run->trial.queue, diag);
+                                 diag);
     gcb_layout_fini(&layout);
     return err;
 }

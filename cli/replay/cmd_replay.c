@@ -18,7 +18,7 @@ struct replay {
     struct gcb_method *methods;
     size_t count;
     struct gcb_replay_config config;
-    struct gcb_replay *replay;
+    struct gcb_replay replay;
     struct gcb_replay_total *totals;
     size_t done; /* number of methods replayed so far */
     struct gcb_nonfinite_watch watch;
@@ -59,7 +59,7 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     if (!err)
         err = replay_schedule(&c->config.schedule, &c->o->own, diag);
     c->config.tune_steps = c->o->own.tune_steps;
-    if (!err && c->o->own.split_steps && !c->o->own.workers)
+    if (!err && c->o->own.order.split_steps && !c->o->own.order.workers)
         err = gcb_diag_set(diag, GCB_E_INVALID, "--split-steps needs a number of --workers");
     return err ? err : replay_check(&c->config, c->methods, c->count, diag);
 }
@@ -90,9 +90,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     c->config.output_layers =
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
     c->config.loops = c->o->own.loops;
-    c->config.workers = (uint32_t)c->o->own.workers;
-    c->config.split_steps = c->o->own.split_steps;
-    c->config.allow_gaps = c->o->own.allow_gaps;
+    c->config.order = c->o->own.order;
     c->watch = (struct gcb_nonfinite_watch){on_scan, c};
     c->config.watch = &c->watch;
     if (err)
@@ -115,8 +113,7 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
         replay_steps_add(c->steps, step, c->scheduled);
     if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
         return 0;
-    gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], gcb_replay_plan_of(c->replay),
-                         step);
+    gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], &c->replay.plan, step);
     return session_put(&c->s, &row);
 }
 
@@ -132,7 +129,7 @@ static void on_progress(void *ctx, double done)
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;
-    const size_t steps = gcb_replay_plan_of(c->replay)->step_count;
+    const size_t steps = c->replay.plan.step_count;
 
     if (!c->s.report.table || c->o->own.per != REPLAY_PER_DEFAULT)
         return c->s.report.table && c->o->own.per == REPLAY_PER_STEP;
@@ -146,8 +143,8 @@ static int put_total(struct replay *c)
 
     if (!out_wants_rows(&c->s.report))
         return 0;
-    gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], gcb_replay_plan_of(c->replay),
-                    &c->totals[c->done], session_name_files(files, &c->s));
+    gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], &c->replay.plan, &c->totals[c->done],
+                    session_name_files(files, &c->s));
     return session_put(&c->s, &row);
 }
 
@@ -163,7 +160,7 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     c->scheduled = gcb_replay_schedules(&c->config, method);
     c->steps = shown ? replay_steps_create(c->scheduled) : NULL;
     session_start_progress(&c->s);
-    err = gcb_replay_run(c->replay, method, &observer, &c->totals[c->done], diag);
+    err = gcb_replay_run(&c->replay, method, &observer, &c->totals[c->done], diag);
     progress_end(&c->s.progress);
     if (!err && shown) {
         if (c->count > 1)
@@ -187,7 +184,7 @@ static int run(struct replay *c, struct gcb_diag *diag)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
     err = session_print_heading(&c->s, times);
     if (!err && c->s.report.table)
-        replay_show_workers(c->s.report.out, gcb_replay_plan_of(c->replay));
+        replay_show_workers(c->s.report.out, &c->replay.plan);
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
         if (!err && c->totals[c->done].interrupted) {
@@ -201,8 +198,8 @@ static int run(struct replay *c, struct gcb_diag *diag)
 /* Prints the table and the notes, and gives the answer. */
 static int show(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)
 {
-    const uint64_t skipped = gcb_replay_skipped_steps(c->replay);
-    const struct gcb_replay_plan *plan = gcb_replay_plan_of(c->replay);
+    const uint64_t skipped = c->replay.scan.step_count;
+    const struct gcb_replay_plan *plan = &c->replay.plan;
     const struct out_report *report = &c->s.report;
     int err = 0;
 
@@ -234,7 +231,7 @@ static int finish(struct replay *c, struct gcb_diag *diag)
 
 static void release(struct replay *c)
 {
-    gcb_replay_close(c->replay);
+    gcb_replay_close(&c->replay);
     gcb_free(c->totals);
     session_close(&c->s);
     gcb_free(c->methods);

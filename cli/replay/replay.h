@@ -10,8 +10,8 @@
 enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 
 struct replay_own {
-    uint64_t loops, tune_steps, workers;
-    bool allow_gaps, split_steps;
+    uint64_t loops, tune_steps;
+    struct gcb_replay_order order;
     const char *suite, *schedule, *lr;
     double lipschitz;
     int per;

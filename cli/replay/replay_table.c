@@ -95,7 +95,7 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
 
     snprintf(text, sizeof(text), "%" PRIu64, s->step);
     gcb_table_cell(table, text);
-    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->tally.wire_bytes, 0);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->sent.tally.wire_bytes, 0);
     add_errors(table, f);
     out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
     gcb_table_cell(table, gcb_number(text, 100.0 * f->density, 3));
@@ -115,7 +115,7 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method, 
     snprintf(text, sizeof(text), "%s", label);
     gcb_table_cell(table, gcb_spec_drop(text, "collective"));
     gcb_table_cell(table, gcb_collective_names[params.collective]);
-    out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.link_bytes / sends, 0);
+    out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.sent.link_bytes / sends, 0);
     add_errors(table, &t->figures);
     out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);
 }
@@ -167,8 +167,8 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
         gcb_append(note, NOTE,
                    "the update has another scale than the gradients, so only its "
                    "cosine says something; ");
-    if (f->rounds > 1)
-        gcb_append(note, NOTE, "up to %u rounds; ", f->rounds);
+    if (f->sent.rounds > 1)
+        gcb_append(note, NOTE, "up to %u rounds; ", f->sent.rounds);
     add_share(note, "kept ", f->density, " of positions");
     if (f->union_density < 1.0)
         add_share(note, "", f->union_density, " of elements sent by some worker");
@@ -206,7 +206,7 @@ static void show_nothing_sent(FILE *out, const struct gcb_method *method,
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
                        const char *name)
 {
-    if (t->figures.tally.messages)
+    if (t->figures.sent.tally.messages)
         show_sent(out, t, name);
     else if (!t->interrupted)
         show_nothing_sent(out, method, t);
@@ -217,7 +217,7 @@ void replay_show_notes(FILE *out, const struct gcb_method *method, const struct 
 static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
     const struct gcb_replay_figures *f = &t->figures;
-    const uint64_t bytes = plan->workers > 1 ? f->link_bytes : f->tally.wire_bytes;
+    const uint64_t bytes = plan->workers > 1 ? f->sent.link_bytes : f->sent.tally.wire_bytes;
 
     return (double)bytes / ((double)t->steps * plan->workers);
 }
@@ -246,11 +246,11 @@ int replay_answer(struct out_report *report, const struct gcb_method *methods,
 
         items[i] = gcb_answer_item_of(&methods[i]);
         items[i].name = labels[i].text;
-        if (!t->figures.tally.messages)
+        if (!t->figures.sent.tally.messages)
             continue;
         /* what a memory keeps back in one step comes in the next ones, so the sum counts */
         items[i].error = items[i].memory ? t->figures.cumulative_error : t->figures.alpha;
-        items[i].gain = fp16_bytes(plan, &t->figures.tally) / bytes_per_step(plan, t);
+        items[i].gain = fp16_bytes(plan, &t->figures.sent.tally) / bytes_per_step(plan, t);
     }
     if (!err) {
         gcb_answer_choose(&answer);

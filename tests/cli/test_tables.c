@@ -104,9 +104,9 @@ static void test_load(void **state)
 static struct gcb_replay_figures replay_figures(double v, double w)
 {
     return (struct gcb_replay_figures){
-        .tally = {.messages = 1, .wire_bytes = UINT64_MAX},
-        .rounds = GCB_REPLAY_ROUNDS,
-        .link_bytes = UINT64_MAX,
+        .sent = {.tally = {.messages = 1, .wire_bytes = UINT64_MAX},
+                 .rounds = GCB_REPLAY_ROUNDS,
+                 .link_bytes = UINT64_MAX},
         .ratio = v,
         .density = w,
         .union_density = v,

@@ -10,13 +10,14 @@ int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag)
 {
     const struct gcb_message_plan *m = load->layout->messages;
     struct gcb_layout first = *load->layout;
-    const struct gcb_replay_config config = {.source = load->source, .layout = &first};
+    const struct gcb_replay_order order = {.workers = 0};
     int err;
 
     for (first.count = 0; first.count < load->layout->count; first.count++)
         if (m[first.count].step != m[0].step)
             break;
-    err = gcb_replay_plan_init(&load->plan, &config, NULL, diag);
+    err = gcb_replay_plan_init(&load->plan, load->source, &first, &order, NULL, diag);
+    load->plan.layout = load->layout; /* the same messages, and it stays */
     load->elements = load->input_bytes = 0;
     for (size_t j = 0; !err && j < load->plan.messages; j++) {
         load->elements += m[j].count;
@@ -34,7 +35,7 @@ void gcb_load_fini(struct gcb_load *load)
 const struct gcb_message_plan *gcb_load_message(const struct gcb_load *load, unsigned worker,
                                                 size_t j)
 {
-    return gcb_replay_message_at(&load->plan, load->layout, 0, worker % load->plan.workers, j);
+    return gcb_replay_message_at(&load->plan, 0, worker, j);
 }
 
 int gcb_load_read(const struct gcb_load *load, unsigned worker, size_t j, float *x,

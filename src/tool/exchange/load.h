@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_EXCHANGE_LOAD_H
 #define SRC_TOOL_EXCHANGE_LOAD_H
 
-#include "src/tool/replay/replay.h"
+#include "src/tool/replay/replay_plan.h"
 
 /*
  * The gradients that workers exchange: those of the first step of a source. Worker w has the

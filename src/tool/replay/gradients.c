@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/replay/replay.h"
+#include "src/tool/replay/replay_plan.h"
 
 /* ---- which tensors ---- */
 
@@ -94,20 +94,20 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
 /* ---- reading ---- */
 
 static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
-                       const struct gcb_replay_plan *plan, const struct gcb_layout *layout,
-                       size_t step, unsigned worker, float *out, float *room, struct gcb_diag *diag)
+                       const struct gcb_replay_plan *plan, size_t step, unsigned worker, float *out,
+                       float *room, struct gcb_diag *diag)
 {
     size_t k = 0;
     int err = 0;
 
     for (size_t j = 0; !err && k < g->tensor_count; j++) {
         const struct gcb_gradients_tensor *t = &g->tensors[k];
-        const size_t first = layout->messages[j].pieces[0].tensor;
+        const size_t first = plan->layout->messages[j].pieces[0].tensor;
         size_t i;
 
         if (gcb_source_tensor(source, first) != t->tensor)
             continue;
-        i = gcb_replay_message_at(plan, layout, step, worker, j)->pieces[0].tensor;
+        i = gcb_replay_message_at(plan, step, worker, j)->pieces[0].tensor;
         if (t->count == t->tensor->count)
             err = gcb_source_read(source, i, out + t->offset, diag);
         else if (gcb_source_has_parts(source, i))
@@ -152,8 +152,8 @@ static void average(const struct gcb_gradients *g, const float *x, float *mean,
 #define LOOKS 32 /* the most steps over which noise and signal are measured */
 
 static int read_all(struct gcb_gradients *g, struct gcb_source *source,
-                    const struct gcb_replay_plan *plan, const struct gcb_layout *layout,
-                    const struct gcb_kernels *kernels, struct gcb_diag *diag)
+                    const struct gcb_replay_plan *plan, const struct gcb_kernels *kernels,
+                    struct gcb_diag *diag)
 {
     const double n = g->workers;
     const size_t few = plan->step_count < LOOKS ? plan->step_count : LOOKS;
@@ -174,7 +174,7 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
         float *x = g->data + slot * g->workers * g->count;
 
         for (unsigned w = 0; !err && w < g->workers; w++)
-            err = read_worker(g, source, plan, layout, step, w, x + w * g->count, room, diag);
+            err = read_worker(g, source, plan, step, w, x + w * g->count, room, diag);
         if (err)
             break;
         g->nonfinite += gcb_nonfinite_zero(x, g->workers * g->count);
@@ -188,36 +188,29 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
 
 int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        const struct gcb_layout *layout, const struct gcb_gradients_config *config,
-                       const struct gcb_kernels *kernels, const struct gcb_queue *queue,
-                       struct gcb_diag *diag)
+                       const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
-    const struct gcb_replay_config replay = {.source = source,
-                                             .layout = layout,
-                                             .kernels = kernels,
-                                             .queue = queue,
-                                             .nonfinite = GCB_POLICY_ZERO,
-                                             .allow_gaps = true};
-    const struct gcb_replay_plan *plan;
-    struct gcb_replay *r = NULL;
+    const struct gcb_replay_order order = {.allow_gaps = true};
+    struct gcb_replay_plan plan;
     uint64_t most = config->most ? config->most : UINT64_MAX;
     int err;
 
     *out = (struct gcb_gradients){.steps = config->steps};
-    err = gcb_replay_open(&r, &replay, diag);
+    err = gcb_replay_plan_init(&plan, source, layout, &order, NULL, diag);
     if (err)
-        return err;
-    plan = gcb_replay_plan_of(r);
-    out->workers = plan->recorded_workers;
+        goto out;
+    out->workers = plan.recorded_workers;
     if (config->workers && config->workers < out->workers)
         out->workers = config->workers;
-    if (!out->steps || out->steps > plan->step_count)
-        out->steps = plan->step_count;
+    if (!out->steps || out->steps > plan.step_count)
+        out->steps = plan.step_count;
     if (config->most_together && config->most_together / (out->workers * out->steps) < most)
         most = config->most_together / (out->workers * out->steps);
-    err = take_tensors(out, source, layout->messages, plan->messages, most ? most : 1, diag);
+    err = take_tensors(out, source, layout->messages, plan.messages, most ? most : 1, diag);
     if (!err)
-        err = read_all(out, source, plan, layout, kernels, diag);
-    gcb_replay_close(r);
+        err = read_all(out, source, &plan, kernels, diag);
+out:
+    gcb_free(plan.recorded);
     if (err)
         gcb_gradients_fini(out);
     return err;

@@ -2,7 +2,6 @@
 #define SRC_TOOL_REPLAY_GRADIENTS_H
 
 #include "kernels/kernels.h"
-#include "src/lib/base/queue.h"
 #include "src/tool/read/layout.h"
 
 /*
@@ -48,8 +47,7 @@ struct gcb_gradients_config {
  */
 int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        const struct gcb_layout *layout, const struct gcb_gradients_config *config,
-                       const struct gcb_kernels *kernels, const struct gcb_queue *queue,
-                       struct gcb_diag *diag);
+                       const struct gcb_kernels *kernels, struct gcb_diag *diag);
 void gcb_gradients_fini(struct gcb_gradients *g); /* zeroed is fine */
 
 /* The elements of a row of a tensor, along all dimensions but the first; 1 if it has only one

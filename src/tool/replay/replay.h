@@ -2,10 +2,9 @@
 #define SRC_TOOL_REPLAY_REPLAY_H
 
 #include "src/lib/device/load.h"
-#include "src/tool/read/layout.h"
+#include "src/tool/replay/replay_plan.h"
 #include "src/tool/replay/schedule.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/run/input.h"
 #include "src/tool/run/rows.h"
 
 /*
@@ -31,12 +30,7 @@ struct gcb_replay_config {
     struct gcb_output_layers output_layers;
     const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */
     uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
-    /* Workers of a replayed step; 0: those of the dump. Fewer: the first ones. More, a multiple
-     * of the dump's if split_steps: consecutive steps of the dump become workers of one step;
-     * otherwise the dump's workers are repeated. */
-    uint32_t workers;
-    bool split_steps;
-    bool allow_gaps; /* step numbers may have gaps */
+    struct gcb_replay_order order;
     struct gcb_schedule schedule;
     /* range floats: `max` becomes the largest value of the first tune_steps steps; 0: `max`
      * stays as set */
@@ -45,16 +39,27 @@ struct gcb_replay_config {
 
 #define GCB_REPLAY_ROUNDS 64 /* most rounds of an exchange */
 
+/* What was sent in a step, or in all steps. */
+struct gcb_replay_traffic {
+    struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
+    struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
+    uint64_t tuned_values, tuned_clamped;
+    uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
+    unsigned rounds;      /* the most rounds of a message */
+    /* bytes that all workers together put on their links in each round, and in all rounds */
+    uint64_t round_bytes[GCB_REPLAY_ROUNDS], link_bytes;
+    bool again; /* sums were encoded again: squared norms of the sums, and of what this lost */
+    double again_sum, again_lost;
+    bool sparse;                  /* there was a sparse all-reduce: */
+    struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
+};
+
 /* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures
  * of a step without a message. In the figures of all steps, members marked "last" are those of
  * the last step. */
 struct gcb_replay_figures {
-    struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
-    uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
-    unsigned rounds;      /* the most rounds that a message took */
-    /* bytes that all workers together put on their links in each round, and in all rounds */
-    uint64_t round_bytes[GCB_REPLAY_ROUNDS], link_bytes;
-    double ratio;                  /* tally.input_bytes over tally.wire_bytes */
+    struct gcb_replay_traffic sent;
+    double ratio;                  /* input bytes over bytes of the messages */
     double density, union_density; /* union_density of all steps: mean over steps with messages */
     double alpha, cosine; /* averaged update against what was owed since the update before */
     double second_error;  /* of sums that were encoded again; NAN: none were */
@@ -86,40 +91,6 @@ struct gcb_replay_total {
     bool interrupted;
 };
 
-/* The most workers of a replay. */
-#define GCB_REPLAY_WORKERS 4096
-
-/*
- * The order of a replay. All steps of the dump have the same workers, and all workers the same
- * messages: message j of the w-th worker of a recorded step is layout->messages[first + w *
- * messages + j]. A replayed step uses `merged` recorded steps, and worker w of it has the gradients
- * of worker w modulo `sources`.
- */
-struct gcb_replay_plan {
-    struct gcb_replay_plan_step {
-        uint64_t number; /* step number in the dump */
-        size_t first;
-    } * recorded;
-    size_t recorded_count;
-    uint32_t recorded_workers;
-    size_t messages; /* messages of one worker in a step */
-    size_t step_count;
-    uint32_t workers, merged;
-    uint32_t sources; /* workers with gradients of their own */
-};
-
-/* Makes the plan of a replay of all steps but those of `scan`, which may be NULL. Release
- * plan->recorded with gcb_free, also on failure. Errors are those of gcb_replay_open. */
-int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
-                         const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
-
-/* Message j of worker w < plan->sources in a step of the replay, from 0 to plan->step_count - 1. */
-const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
-                                                     const struct gcb_layout *layout, size_t step,
-                                                     uint32_t w, size_t j);
-/* Where the workers' gradients come from: "recorded", "repeated" or "steps". */
-const char *gcb_replay_origin(const struct gcb_replay_plan *plan);
-
 struct gcb_replay_observer {
     int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of gcb_replay_run done; may be NULL */
@@ -127,28 +98,28 @@ struct gcb_replay_observer {
     void *ctx;
 };
 
-struct gcb_replay;
+struct gcb_replay {
+    struct gcb_replay_config config;
+    struct gcb_nonfinite_scan scan; /* scan.step_count: steps that GCB_POLICY_SKIP leaves out */
+    struct gcb_replay_plan plan;
+};
 
 /*
  * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied,
  * what it points to is borrowed. If the watch ends the scan, the replay knows only what was
- * scanned, and must not be run. GCB_E_INVALID: steps have different messages, step numbers have
- * gaps and allow_gaps is false, or the number of workers is impossible; GCB_E_NONFINITE.
+ * scanned, and must not be run. Errors are those of gcb_replay_plan_init. Release with
+ * gcb_replay_close, also on failure.
  */
-int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
+int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
-void gcb_replay_close(struct gcb_replay *r); /* NULL is fine */
-
-const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r);
-/* Number of steps that GCB_POLICY_SKIP leaves out. */
-uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r);
+void gcb_replay_close(struct gcb_replay *r); /* zeroed is fine */
 
 /* True if the schedule, or tuning, changes parameters of this method. */
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 
 /* Replays all steps with one method. */
-int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
+int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);
 

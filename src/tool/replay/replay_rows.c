@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Writes how messages travelled. */
-static void put_rounds(struct gcb_row *row, const struct gcb_replay_figures *f)
+static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
 {
     json_t *bytes = json_array();
 
@@ -31,11 +31,11 @@ static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *sett
 static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
                         const struct gcb_replay_step *step, const struct gcb_replay_total *total)
 {
-    gcb_row_u64(row, GCB_FIELD_MESSAGES, f->tally.messages);
-    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, f->input_bytes);
-    gcb_row_u64(row, GCB_FIELD_COVERED_BYTES, f->tally.input_bytes);
-    gcb_rows_put_bytes(row, &f->tally);
-    put_rounds(row, f);
+    gcb_row_u64(row, GCB_FIELD_MESSAGES, f->sent.tally.messages);
+    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, f->sent.input_bytes);
+    gcb_row_u64(row, GCB_FIELD_COVERED_BYTES, f->sent.tally.input_bytes);
+    gcb_rows_put_bytes(row, &f->sent.tally);
+    put_rounds(row, &f->sent);
     gcb_row_real(row, GCB_FIELD_RATIO, f->ratio);
     gcb_row_real(row, GCB_FIELD_DENSITY, f->density);
     gcb_row_real(row, GCB_FIELD_UNION_DENSITY, f->union_density);

@@ -1,184 +1,12 @@
 #include "src/tool/replay/replay.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/base/text.h"
 #include "src/tool/replay/replay_state.h"
 
-/* ---- the plan ---- */
-
-struct planner {
-    struct gcb_replay_plan *plan;
-    const struct gcb_source *source;
-    const struct gcb_layout *layout;
-    size_t in_step; /* messages in a step */
-};
-
-/* The first message of the next step; `from` is the first message of a step. */
-static size_t step_end(const struct gcb_layout *layout, size_t from)
-{
-    size_t to = from;
-
-    while (to < layout->count && layout->messages[to].step == layout->messages[from].step)
-        to++;
-    return to;
-}
-
-/* Counts the workers and messages of the first step; all other steps must have as many. */
-static void measure_first(struct planner *p)
-{
-    const struct gcb_message_plan *m = p->layout->messages;
-    size_t n = 0;
-
-    p->in_step = step_end(p->layout, 0);
-    while (n < p->in_step && m[n].worker == m[0].worker)
-        n++;
-    p->plan->messages = n;
-    p->plan->recorded_workers = n ? (uint32_t)(p->in_step / n) : 0;
-}
-
-static bool same_message(const struct planner *p, const struct gcb_message_plan *a,
-                         const struct gcb_message_plan *b)
-{
-    char name[2][40];
-
-    return a->count == b->count && a->dense == b->dense && a->dtype == b->dtype &&
-           strcmp(gcb_plan_name(name[0], a, p->source), gcb_plan_name(name[1], b, p->source)) == 0;
-}
-
-static int differs(const struct planner *p, const struct gcb_message_plan *m, struct gcb_diag *diag)
-{
-    char name[40], shown[96];
-
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "step %" PRIu64 " worker %" PRIu32
-                        " %s: all workers of all steps need the same tensors, of "
-                        "the same sizes; select them with --step, --worker, --dataset",
-                        m->step, m->worker,
-                        gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
-}
-
-/* Every worker of every step must have the messages of the first worker of the first step. */
-static int check_step(const struct planner *p, size_t first, size_t end, struct gcb_diag *diag)
-{
-    const struct gcb_message_plan *m = p->layout->messages;
-    const size_t per_worker = p->plan->messages;
-
-    for (size_t i = 0; i < end - first; i++) {
-        const struct gcb_message_plan *here = &m[first + i];
-
-        if (i >= p->in_step || here->worker != m[i].worker ||
-            here->worker != m[i / per_worker * per_worker].worker ||
-            !same_message(p, here, &m[i % per_worker]))
-            return differs(p, here, diag);
-    }
-    if (end - first != p->in_step || p->in_step % per_worker)
-        return differs(p, &m[end - 1], diag);
-    return 0;
-}
-
-static int check_gap(const struct planner *p, size_t first, struct gcb_diag *diag)
-{
-    const struct gcb_message_plan *m = p->layout->messages;
-    const uint64_t before = first ? m[first - 1].step : 0, here = m[first].step;
-
-    if (first == 0 || here - before == 1)
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "step %" PRIu64 " follows step %" PRIu64 ": %" PRIu64 " between them %s "
-                        "missing; --allow-gaps replays without them",
-                        here, before, here - before - 1, here - before == 2 ? "is" : "are");
-}
-
-static int add_step(struct gcb_replay_plan *plan, size_t *cap, uint64_t number, size_t first,
-                    struct gcb_diag *diag)
-{
-    if (gcb_grow(&plan->recorded, cap, plan->recorded_count, sizeof(*plan->recorded)))
-        return gcb_diag_nomem(diag, 0, "a list of steps");
-    plan->recorded[plan->recorded_count++] = (struct gcb_replay_plan_step){number, first};
-    return 0;
-}
-
-/* Decides whose gradients the workers of a replayed step have. */
-static int assign_workers(struct gcb_replay_plan *plan, uint32_t workers, bool split_steps,
-                          struct gcb_diag *diag)
-{
-    const uint32_t recorded = plan->recorded_workers;
-
-    plan->workers = workers ? workers : recorded;
-    plan->merged = 1;
-    plan->sources = plan->workers < recorded ? plan->workers : recorded;
-    if (split_steps && plan->workers % recorded)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--split-steps: each step of the dump has %" PRIu32
-                            " workers, so --workers must be a multiple of %" PRIu32,
-                            recorded, recorded);
-    if (split_steps) {
-        plan->merged = plan->workers / recorded;
-        plan->sources = plan->workers;
-    }
-    plan->step_count = plan->recorded_count / plan->merged;
-    if (plan->step_count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--split-steps: %" PRIu32 " workers need %" PRIu32
-                            " steps of the dump, which has %zu; give fewer --workers",
-                            plan->workers, plan->merged, plan->recorded_count);
-    return 0;
-}
-
-const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
-                                                     const struct gcb_layout *layout, size_t step,
-                                                     uint32_t w, size_t j)
-{
-    const uint32_t recorded = plan->recorded_workers;
-    const size_t first = plan->recorded[step * plan->merged + w / recorded].first;
-
-    return &layout->messages[first + w % recorded * plan->messages + j];
-}
-
-const char *gcb_replay_origin(const struct gcb_replay_plan *plan)
-{
-    return plan->merged > 1 ? "steps" : plan->workers > plan->sources ? "repeated" : "recorded";
-}
-
-int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
-                         const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
-{
-    const struct gcb_layout *layout = config->layout;
-    struct planner p = {.plan = out, .source = config->source, .layout = layout};
-    size_t cap = 0, end;
-    int err = 0;
-
-    memset(out, 0, sizeof(*out));
-    measure_first(&p);
-    for (size_t first = 0; !err && first < layout->count; first = end) {
-        const uint64_t number = layout->messages[first].step;
-
-        end = step_end(layout, first);
-        err = check_step(&p, first, end, diag);
-        if (!err && !config->allow_gaps)
-            err = check_gap(&p, first, diag);
-        if (!err && !(scan && gcb_nonfinite_has_step(scan, number)))
-            err = add_step(out, &cap, number, first, diag);
-    }
-    if (!err && out->recorded_count == 0)
-        return gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs%s%s",
-                            scan ? ": " : "", scan ? scan->text : "");
-    return err ? err : assign_workers(out, config->workers, config->split_steps, diag);
-}
-
-/* ---- opening ---- */
-
-struct gcb_replay {
-    struct gcb_replay_config config;
-    struct gcb_nonfinite_scan scan;
-    struct gcb_replay_plan plan;
-};
-
-/* The replay of one method. */
+/* The replay of one method, with sums over all steps so far. */
 struct run {
     const struct gcb_replay *r;
     const struct gcb_replay_observer *observer;
@@ -186,10 +14,21 @@ struct run {
     struct gcb_replay_total *total;
     struct gcb_replay_state state;
     struct gcb_replay_step_sums step;
-    struct gcb_replay_sums *sums;
     double theta; /* theta of the current step */
     bool scheduled, tunes;
+
+    struct gcb_replay_traffic traffic;
+    double union_sum, contraction_sum;
+    uint64_t sent_steps;
+    double gradient_sq; /* largest square of the `window` of a worker's norms */
+    double residual_sq; /* largest squared norm of a worker's residual after a message */
+    double lost;        /* largest ||p - s||^2 / ||p||^2 of a worker, p encoded, s decoded */
+    /* how many staleness counters have each value; counted anew in each step, so that percentiles
+     * are exact */
+    uint64_t *ages;
 };
+
+/* ---- opening ---- */
 
 static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
 {
@@ -209,47 +48,27 @@ static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
                                                          : gcb_nonfinite_refuse(&r->scan, diag);
 }
 
-int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
+int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag)
 {
-    struct gcb_replay *r = gcb_alloc_zero(1, sizeof(*r));
     int err;
 
-    if (!r)
-        return gcb_diag_nomem(diag, sizeof(*r), "a replay");
-    r->config = *config;
-    err = config->nonfinite == GCB_POLICY_RAW
-              ? gcb_diag_set(diag, GCB_E_INVALID,
-                             "--nonfinite raw: a residual would keep the NaN for ever; use error, "
-                             "skip or zero")
-              : scan_dump(r, diag);
-    if (!err)
-        err = gcb_replay_plan_init(&r->plan, config, &r->scan, diag);
-    if (err) {
-        gcb_replay_close(r);
-        return err;
-    }
-    *out = r;
-    return 0;
+    *out = (struct gcb_replay){.config = *config};
+    if (config->nonfinite == GCB_POLICY_RAW)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--nonfinite raw: a residual would keep the NaN for ever; use error, "
+                            "skip or zero");
+    err = scan_dump(out, diag);
+    return err ? err
+               : gcb_replay_plan_init(&out->plan, config->source, config->layout, &config->order,
+                                      &out->scan, diag);
 }
 
 void gcb_replay_close(struct gcb_replay *r)
 {
-    if (!r)
-        return;
     gcb_free(r->plan.recorded);
     gcb_nonfinite_scan_fini(&r->scan);
-    gcb_free(r);
-}
-
-const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r)
-{
-    return &r->plan;
-}
-
-uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r)
-{
-    return r->scan.step_count;
+    memset(r, 0, sizeof(*r));
 }
 
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method)
@@ -262,6 +81,185 @@ bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_m
     double max;
 
     return config->tune_steps && gcb_method_value(method, "max", &max) && max == 0.0;
+}
+
+/* ---- figures ---- */
+
+static double ratio(double a, double b)
+{
+    return b > 0.0 ? a / b : a == 0.0 ? 0.0 : NAN;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+/*
+ * True if the memory bounds the residual e. With plain error feedback ||e||^2 <= 4 (1 - d) / d^2
+ * max ||g||^2 for gradients g and contraction d, whatever share of e is carried on. If a message
+ * covers several steps, g is the sum of their gradients, whose norm is at most the sum of their
+ * norms. Momentum adds more than the gradients, so there is no bound with momentum.
+ */
+static bool is_feedback(const struct gcb_memory_params *p)
+{
+    switch ((enum gcb_memory_kind)p->kind) {
+    case GCB_MEMORY_EF:
+    case GCB_MEMORY_DEMO:
+        return true;
+    case GCB_MEMORY_DGC:
+    case GCB_MEMORY_DELAY:
+    case GCB_MEMORY_GMC:
+        return p->momentum == 0.0;
+    case GCB_MEMORY_NONE:
+        break;
+    }
+    return false;
+}
+
+/* The smallest age for which at least `share` (above 0) of all staleness counters are at most that
+ * age; 0 without counters. */
+static uint64_t age_at(const uint64_t *ages, uint64_t counters, double share)
+{
+    const double wanted = ceil(share * (double)counters);
+    uint64_t seen = 0;
+
+    for (uint64_t age = 0; counters && age <= GCB_STALENESS_MAX; age++) {
+        seen += ages[age];
+        if ((double)seen >= wanted)
+            return age;
+    }
+    return 0;
+}
+
+static void measure_staleness(struct gcb_replay_figures *out, struct run *run)
+{
+    const struct gcb_replay_state *s = &run->state;
+    uint64_t counters = 0;
+
+    memset(run->ages, 0, (GCB_STALENESS_MAX + 1) * sizeof(*run->ages));
+    for (size_t j = 0; j < s->count; j++)
+        for (uint32_t w = 0; w < s->workers; w++) {
+            for (uint64_t i = 0; i < s->messages[j].count; i++)
+                run->ages[s->messages[j].workers[w].age[i]]++;
+            counters += s->messages[j].count;
+        }
+    out->staleness_median = age_at(run->ages, counters, 0.5);
+    out->staleness_p99 = age_at(run->ages, counters, 0.99);
+    out->staleness_max = age_at(run->ages, counters, 1.0);
+}
+
+/* Computes the figures that depend only on the messages. */
+static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay_traffic *traffic)
+{
+    const bool sent = traffic->tally.messages > 0;
+    struct gcb_fidelity_figures f;
+
+    gcb_fidelity_figures(&f, &traffic->updates, 0.0);
+    out->sent = *traffic;
+    out->ratio = sent ? gcb_tally_ratio(&traffic->tally) : NAN;
+    out->density = sent ? gcb_tally_density(&traffic->tally) : NAN;
+    out->alpha = sent ? f.rel_l2 : NAN;
+    out->cosine = sent ? f.cosine : NAN;
+    out->second_error = traffic->again ? sqrt(ratio(traffic->again_lost, traffic->again_sum)) : NAN;
+    out->dropped = traffic->sparse ? ratio(traffic->selected.dd, traffic->selected.xx) : NAN;
+    out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
+}
+
+/* Adds the norms of this step, and the sums for the bound of the residual. */
+static void add_workers(struct run *run, struct gcb_replay_step *step, bool sent)
+{
+    const uint32_t workers = run->state.workers;
+    double gradient = 0.0, residual = 0.0, lost = 0.0;
+
+    for (uint32_t w = 0; w < workers; w++) {
+        struct gcb_replay_norms *n = &run->step.workers[w];
+        const double part = ratio(n->lost, n->encoded);
+
+        gradient += n->gradient;
+        residual += n->residual;
+        lost = part > lost || isnan(part) ? part : lost;
+        n->window += sqrt(n->gradient);
+        run->gradient_sq = fmax(run->gradient_sq, n->window * n->window);
+        if (!sent)
+            continue;
+        n->window = 0.0;
+        run->residual_sq = fmax(run->residual_sq, n->residual);
+    }
+    step->figures.gradient_norm = sqrt(gradient / workers);
+    step->figures.residual_norm =
+        run->state.memory.kind == GCB_MEMORY_NONE ? NAN : sqrt(residual / workers);
+    step->contraction = sent ? 1.0 - lost : NAN;
+    if (sent)
+        run->lost = fmax(run->lost, lost);
+}
+
+static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_traffic *added)
+{
+    gcb_tally_merge(&sum->tally, &added->tally);
+    gcb_fidelity_merge(&sum->updates, &added->updates);
+    sum->tuned_values += added->tuned_values;
+    sum->tuned_clamped += added->tuned_clamped;
+    sum->input_bytes += added->input_bytes;
+    sum->rounds = added->rounds > sum->rounds ? added->rounds : sum->rounds;
+    for (unsigned i = 0; i < added->rounds; i++)
+        sum->round_bytes[i] += added->round_bytes[i];
+    sum->link_bytes += added->link_bytes;
+    sum->again |= added->again;
+    sum->again_sum += added->again_sum;
+    sum->again_lost += added->again_lost;
+    sum->sparse |= added->sparse;
+    gcb_fidelity_merge(&sum->selected, &added->selected);
+}
+
+/* Adds a step to the sums, and fills its figures. */
+static void add_step(struct run *run, struct gcb_replay_step *step)
+{
+    const struct gcb_replay_step_sums *added = &run->step;
+    const struct gcb_tally *tally = &added->traffic.tally;
+    struct gcb_replay_total *total = run->total;
+    struct gcb_replay_figures *f = &step->figures;
+    const bool sent = tally->messages > 0;
+
+    fill_figures(f, &added->traffic);
+    f->union_density = sent ? share(added->touched, tally->elements / run->state.workers) : NAN;
+    f->cumulative_error = sqrt(ratio(added->drift, added->owed));
+    measure_staleness(f, run);
+    add_workers(run, step, sent);
+    add_traffic(&run->traffic, &added->traffic);
+    total->steps++;
+    total->figures = *f;
+    total->residual_max =
+        total->steps == 1 ? f->residual_norm : fmax(total->residual_max, f->residual_norm);
+    if (!sent) {
+        total->silent_steps++;
+        total->unsent_steps++;
+        return;
+    }
+    total->unsent_steps = 0;
+    total->alpha_max = run->sent_steps ? fmax(total->alpha_max, f->alpha) : f->alpha;
+    run->union_sum += f->union_density;
+    run->contraction_sum += step->contraction;
+    run->sent_steps++;
+}
+
+/* Computes the figures of all steps, after the last step. */
+static void finish(const struct run *run)
+{
+    struct gcb_replay_total *total = run->total;
+    const double steps = (double)run->sent_steps, d = 1.0 - run->lost;
+    const bool sent = run->sent_steps > 0;
+
+    fill_figures(&total->figures, &run->traffic);
+    total->figures.union_density = sent ? run->union_sum / steps : NAN;
+    total->alpha_max = sent ? total->alpha_max : NAN;
+    total->contraction_min = sent ? d : NAN;
+    total->contraction_mean = sent ? run->contraction_sum / steps : NAN;
+    total->feedback = is_feedback(&run->state.memory);
+    /* there is a bound only if the contraction is above 0 */
+    total->bound_ratio = total->feedback && d > 0.0
+                             ? ratio(run->residual_sq, 4.0 * run->lost / (d * d) * run->gradient_sq)
+                             : NAN;
 }
 
 /* ---- what changes between steps ---- */
@@ -322,7 +320,8 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
 {
     struct gcb_replay_norms *workers = run->step.workers;
 
-    memset(workers, 0, run->state.workers * sizeof(*workers));
+    for (uint32_t w = 0; w < run->state.workers; w++)
+        workers[w] = (struct gcb_replay_norms){.window = workers[w].window};
     run->step = (struct gcb_replay_step_sums){
         .at = run->r->plan.recorded[0].number + step->index,
         .workers = workers,
@@ -356,7 +355,7 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, st
     }
     if (err)
         return err;
-    gcb_replay_add_step(run->sums, &run->state, &run->step, step, run->total);
+    add_step(run, step);
     return run->observer->step(run->observer->ctx, step, diag);
 }
 
@@ -380,24 +379,19 @@ static int run_steps(struct run *run, struct gcb_diag *diag)
 
 static int start(struct run *run, struct gcb_diag *diag)
 {
-    const uint32_t workers = run->r->plan.workers;
+    const struct gcb_replay *r = run->r;
 
-    run->step.workers = gcb_alloc_zero(workers, sizeof(*run->step.workers));
-    run->sums = gcb_alloc_zero(1, sizeof(*run->sums));
-    if (!run->step.workers || !run->sums)
-        return gcb_diag_nomem(diag, sizeof(*run->sums), "sums");
-    run->sums->window = gcb_alloc_zero(workers, sizeof(*run->sums->window));
-    if (!run->sums->window)
+    run->step.workers = gcb_alloc_zero(r->plan.workers, sizeof(*run->step.workers));
+    run->ages = gcb_alloc_array(GCB_STALENESS_MAX + 1, sizeof(*run->ages));
+    if (!run->step.workers || !run->ages)
         return gcb_diag_nomem(diag, 0, "sums");
-    run->sums->workers = workers;
-    gcb_method_memory(&run->sums->memory, run->method);
-    run->scheduled = gcb_replay_schedules(&run->r->config, run->method);
-    run->tunes = gcb_replay_tunes(&run->r->config, run->method);
+    run->scheduled = gcb_replay_schedules(&r->config, run->method);
+    run->tunes = gcb_replay_tunes(&r->config, run->method);
     gcb_method_value(run->method, "theta", &run->theta);
-    return gcb_replay_state_init(&run->state, &run->r->config, &run->r->plan, run->method, diag);
+    return gcb_replay_state_init(&run->state, &r->config, &r->plan, run->method, diag);
 }
 
-int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
+int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag)
 {
@@ -409,11 +403,9 @@ int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
     if (!err)
         err = run_steps(&run, diag);
     if (!err)
-        gcb_replay_finish(run.sums, out);
+        finish(&run);
     gcb_replay_state_fini(&run.state);
-    if (run.sums)
-        gcb_free(run.sums->window);
-    gcb_free(run.sums);
+    gcb_free(run.ages);
     gcb_free(run.step.workers);
     return err;
 }

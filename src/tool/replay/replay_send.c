@@ -13,7 +13,7 @@ static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
 static const struct gcb_message_plan *plan_of(const struct gcb_replay_state *s, size_t at,
                                               uint32_t w, size_t j)
 {
-    return gcb_replay_message_at(s->plan, s->config->layout, at, source_of(s, w), j);
+    return gcb_replay_message_at(s->plan, at, source_of(s, w), j);
 }
 
 static bool clips(const struct gcb_replay_state *s)
@@ -114,6 +114,7 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
         traffic->rounds = round + 1;
     if (round < GCB_REPLAY_ROUNDS)
         traffic->round_bytes[round] += link_bytes;
+    traffic->link_bytes += link_bytes;
     for (uint32_t w = 0; w < s->workers; w++, bytes += s->wires[w - 1].len)
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
 }

@@ -111,7 +111,7 @@ int replay_tear_down(void **state)
 {
     struct replay_setup *s = *state;
 
-    gcb_replay_close(s->replay);
+    gcb_replay_close(&s->replay);
     gcb_layout_fini(&s->plan);
     test_free(s);
     return 0;
@@ -128,13 +128,12 @@ int replay_start(struct replay_setup *s, const char *spec)
     assert_int_equal(gcb_method_parse(&method, spec, &s->diag), 0);
     s->config.layout = &s->plan;
     err = gcb_replay_open(&s->replay, &s->config, &s->diag);
-    return err ? err : gcb_replay_run(s->replay, &method, &observer, &s->total, &s->diag);
+    return err ? err : gcb_replay_run(&s->replay, &method, &observer, &s->total, &s->diag);
 }
 
 int replay_run(struct replay_setup *s, const char *spec)
 {
-    gcb_replay_close(s->replay);
-    s->replay = NULL;
+    gcb_replay_close(&s->replay);
     gcb_layout_fini(&s->plan);
     assert_int_equal(gcb_layout_init(&s->plan, &replay_source, &s->layout, &s->diag), 0);
     return replay_start(s, spec);

@@ -45,7 +45,7 @@ struct replay_setup {
     struct gcb_layout_config layout;
     struct gcb_layout plan;
     struct gcb_replay_config config;
-    struct gcb_replay *replay;
+    struct gcb_replay replay;
     struct gcb_replay_total total;
     struct seen seen;
     struct gcb_diag diag;

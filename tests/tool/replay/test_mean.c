@@ -251,15 +251,15 @@ static double replayed(struct setup *s, const char *spec, enum gcb_scope scope)
                                        .seed = 1};
     struct gcb_replay_total total;
     struct gcb_method method;
-    struct gcb_replay *r;
+    struct gcb_replay r;
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     assert_int_equal(gcb_layout_init(&layout, &s->source, &how, NULL), 0);
     assert_int_equal(gcb_replay_open(&r, &config, &s->reader.diag), 0);
-    assert_int_equal(gcb_replay_run(r, &method, &observer, &total, &s->reader.diag), 0);
-    gcb_replay_close(r);
+    assert_int_equal(gcb_replay_run(&r, &method, &observer, &total, &s->reader.diag), 0);
+    gcb_replay_close(&r);
     gcb_layout_fini(&layout);
-    return (double)total.figures.link_bytes / (double)total.steps;
+    return (double)total.figures.sent.link_bytes / (double)total.steps;
 }
 
 static void test_bytes(void **state)

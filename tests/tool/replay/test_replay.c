@@ -1,7 +1,6 @@
 /* Replays: what is sent whole arrives whole, scopes, refusals, interruptions, staleness. */
 #include <math.h>
 
-#include "src/tool/replay/replay_state.h"
 #include "tests/tool/replay/replay_source.h"
 
 /* What is sent whole arrives whole: nothing is left, nothing is wrong, nothing is late. */
@@ -56,7 +55,7 @@ static void scopes_and_threads(void **state)
 
     s->layout.scope = GCB_SCOPE_MODEL;
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    assert_int_equal(s->total.figures.tally.messages, STEPS * WORKERS);
+    assert_int_equal(s->total.figures.sent.tally.messages, STEPS * WORKERS);
     before = s->total;
     s->queue.threads = 4;
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
@@ -65,7 +64,7 @@ static void scopes_and_threads(void **state)
     assert_true(s->total.figures.cumulative_error == before.figures.cumulative_error);
     s->layout = (struct gcb_layout_config){.min_elements = 100};
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    assert_int_equal(s->total.figures.tally.dense, STEPS * WORKERS);
+    assert_int_equal(s->total.figures.sent.tally.dense, STEPS * WORKERS);
 }
 
 /* The bytes of each round: over all messages in a step, and over all steps in the total. */
@@ -76,35 +75,35 @@ static void rounds_and_bytes(void **state)
     const uint64_t dense = STEPS * (LARGEST + 70) * sizeof(float);
 
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0); /* an all-gather */
-    assert_int_equal(f->rounds, 1);
-    assert_int_equal(f->round_bytes[0], (WORKERS - 1) * f->tally.wire_bytes);
-    assert_int_equal(f->link_bytes, f->round_bytes[0]);
-    assert_int_equal(s->seen.step[2].figures.link_bytes,
-                     (WORKERS - 1) * s->seen.step[2].figures.tally.wire_bytes);
+    assert_int_equal(f->sent.rounds, 1);
+    assert_int_equal(f->sent.round_bytes[0], (WORKERS - 1) * f->sent.tally.wire_bytes);
+    assert_int_equal(f->sent.link_bytes, f->sent.round_bytes[0]);
+    assert_int_equal(s->seen.step[2].figures.sent.link_bytes,
+                     (WORKERS - 1) * s->seen.step[2].figures.sent.tally.wire_bytes);
     assert_true(isnan(f->second_error));
     assert_int_equal(replay_run(s, "identity"), 0); /* an all-reduce, in place of headers */
-    assert_int_equal(f->rounds, 1);
-    assert_int_equal(f->tally.wire_bytes, WORKERS * dense);
-    assert_int_equal(f->round_bytes[0], 2 * (WORKERS - 1) * dense);
+    assert_int_equal(f->sent.rounds, 1);
+    assert_int_equal(f->sent.tally.wire_bytes, WORKERS * dense);
+    assert_int_equal(f->sent.round_bytes[0], 2 * (WORKERS - 1) * dense);
     assert_int_equal(replay_run(s, "identity:collective=allgather,memory=delay,delay=2"), 0);
-    assert_int_equal(s->seen.step[0].figures.rounds, 0); /* a silent step */
-    assert_int_equal(s->seen.step[0].figures.link_bytes, 0);
-    assert_int_equal(s->seen.step[1].figures.rounds, 1);
+    assert_int_equal(s->seen.step[0].figures.sent.rounds, 0); /* a silent step */
+    assert_int_equal(s->seen.step[0].figures.sent.link_bytes, 0);
+    assert_int_equal(s->seen.step[1].figures.sent.rounds, 1);
     assert_int_equal(replay_run(s, "qsgd:collective=twoshot"), 0);
-    assert_int_equal(f->rounds, 2);
-    assert_int_equal(f->link_bytes, f->round_bytes[0] + f->round_bytes[1]);
-    assert_true(f->round_bytes[1] > 0 && f->link_bytes < dense);
+    assert_int_equal(f->sent.rounds, 2);
+    assert_int_equal(f->sent.link_bytes, f->sent.round_bytes[0] + f->sent.round_bytes[1]);
+    assert_true(f->sent.round_bytes[1] > 0 && f->sent.link_bytes < dense);
     assert_true(f->second_error > 0.0 && f->second_error < f->alpha);
     assert_true(isnan(f->dropped));
     assert_int_equal(replay_run(s, "topk:density=0.1,collective=oktopk"), 0);
-    assert_true(f->rounds == 3 && s->seen.step[0].figures.rounds == 3);
-    assert_int_equal(s->seen.step[1].figures.rounds, 2);
+    assert_true(f->sent.rounds == 3 && s->seen.step[0].figures.sent.rounds == 3);
+    assert_int_equal(s->seen.step[1].figures.sent.rounds, 2);
     /* what is dropped is not in the update, and the rest of the error was never selected */
     assert_true(f->dropped > 0.0 && f->dropped < f->alpha * f->alpha);
     s->layout.min_elements = 100; /* the small tensor by all-reduce: only in the first round */
     assert_int_equal(replay_run(s, "qsgd:collective=twoshot"), 0);
-    assert_int_equal(f->rounds, 2);
-    assert_true(f->round_bytes[0] > f->round_bytes[1] + STEPS * 2 * (WORKERS - 1) * 70);
+    assert_int_equal(f->sent.rounds, 2);
+    assert_true(f->sent.round_bytes[0] > f->sent.round_bytes[1] + STEPS * 2 * (WORKERS - 1) * 70);
 }
 
 /* Fewer workers are the first ones; repeated workers send what the others send; steps become workers. */
@@ -117,49 +116,49 @@ static void other_workers(void **state)
 
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
     three = s->total;
-    assert_string_equal(gcb_replay_origin(gcb_replay_plan_of(s->replay)), "recorded");
-    s->config.workers = 2 * WORKERS;
+    assert_string_equal(gcb_replay_origin(&s->replay.plan), "recorded");
+    s->config.order.workers = 2 * WORKERS;
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    plan = gcb_replay_plan_of(s->replay);
+    plan = &s->replay.plan;
     assert_string_equal(gcb_replay_origin(plan), "repeated");
     assert_true(plan->workers == 2 * WORKERS && plan->step_count == STEPS);
-    assert_int_equal(f->tally.wire_bytes, 2 * three.figures.tally.wire_bytes);
-    assert_int_equal(f->link_bytes, (2 * WORKERS - 1) * f->tally.wire_bytes);
+    assert_int_equal(f->sent.tally.wire_bytes, 2 * three.figures.sent.tally.wire_bytes);
+    assert_int_equal(f->sent.link_bytes, (2 * WORKERS - 1) * f->sent.tally.wire_bytes);
     replay_expect(f->alpha, three.figures.alpha, 1e-6);
     replay_expect(f->residual_norm, three.figures.residual_norm, 1e-12);
     assert_true(f->union_density == three.figures.union_density);
     assert_int_equal(replay_run(s, "dgc:density=0.1,clip-norm=0.001"), 0);
     three = s->total; /* all gradients are clipped, to another norm: errors are relative */
-    s->config.workers = WORKERS;
+    s->config.order.workers = WORKERS;
     assert_int_equal(replay_run(s, "dgc:density=0.1,clip-norm=0.001"), 0);
     replay_expect(f->cumulative_error, three.figures.cumulative_error, 1e-5);
     replay_expect(f->residual_norm, three.figures.residual_norm * sqrt(2.0), 1e-5);
-    s->config.workers = 2 * WORKERS;
+    s->config.order.workers = 2 * WORKERS;
     assert_int_equal(replay_run(s, "qsgd:bits=2"), 0); /* repeated workers draw apart */
     three = s->total;
-    s->config.workers = WORKERS;
+    s->config.order.workers = WORKERS;
     assert_int_equal(replay_run(s, "qsgd:bits=2"), 0);
     assert_true(three.figures.alpha < 0.8 * f->alpha);
-    s->config.workers = 1; /* the sum of one worker is its own tensor */
+    s->config.order.workers = 1; /* the sum of one worker is its own tensor */
     assert_int_equal(replay_run(s, "fp16:collective=allgather"), 0);
-    assert_int_equal(f->link_bytes, 0);
-    assert_int_equal(f->tally.messages, STEPS * NAMES);
-    s->config.workers = 2 * WORKERS;
-    s->config.split_steps = true;
+    assert_int_equal(f->sent.link_bytes, 0);
+    assert_int_equal(f->sent.tally.messages, STEPS * NAMES);
+    s->config.order.workers = 2 * WORKERS;
+    s->config.order.split_steps = true;
     assert_int_equal(replay_run(s, "identity"), 0);
-    plan = gcb_replay_plan_of(s->replay);
+    plan = &s->replay.plan;
     assert_string_equal(gcb_replay_origin(plan), "steps");
     assert_int_equal(s->total.steps, STEPS / 2);
     assert_true(s->seen.step[1].step == 12 && f->alpha == 0.0);
-    assert_ptr_equal(gcb_replay_message_at(plan, &s->plan, 1, WORKERS + 2, 1),
+    assert_ptr_equal(gcb_replay_message_at(plan, 1, WORKERS + 2, 1),
                      &s->plan.messages[(3 * WORKERS + 2) * NAMES + 1]);
-    s->config.workers = 4 * WORKERS; /* leaves two steps out */
+    s->config.order.workers = 4 * WORKERS; /* leaves two steps out */
     assert_int_equal(replay_run(s, "identity"), 0);
     assert_int_equal(s->total.steps, 1);
-    s->config.workers = WORKERS + 1;
+    s->config.order.workers = WORKERS + 1;
     assert_int_equal(replay_run(s, "identity"), GCB_E_INVALID);
     assert_non_null(strstr(s->diag.text, "must be a multiple of 3"));
-    s->config.workers = 7 * WORKERS;
+    s->config.order.workers = 7 * WORKERS;
     assert_int_equal(replay_run(s, "identity"), GCB_E_INVALID);
     assert_non_null(strstr(s->diag.text, "21 workers need 7 steps of the dump, which has 6"));
 }
@@ -191,7 +190,7 @@ static void refuses(void **state)
     assert_int_equal(replay_run(s, "topk:memory=ef"), 0);
     assert_int_equal(s->total.steps, STEPS - 1);
     assert_int_equal(s->seen.step[0].step, 11);
-    assert_int_equal(gcb_replay_skipped_steps(s->replay), 1);
+    assert_int_equal(s->replay.scan.step_count, 1);
     s->config.nonfinite = GCB_POLICY_ZERO;
     assert_int_equal(replay_run(s, "topk:memory=ef"), 0);
     assert_int_equal(s->total.steps, STEPS);
@@ -199,7 +198,7 @@ static void refuses(void **state)
         replay_source.tensor[i].step += 3;
     assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
     assert_non_null(strstr(s->diag.text, "step 17 follows step 13: 3 between them are missing"));
-    s->config.allow_gaps = true;
+    s->config.order.allow_gaps = true;
     assert_int_equal(replay_run(s, "topk"), 0);
     replay_source.tensor[TENSORS - 1].count = 69;
     assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
@@ -220,8 +219,7 @@ static void without_memory(void **state)
     gcb_schedule_parse(&s->config.schedule, "0.9@3", NULL);
     do {
         s->diag.text[0] = '\0';
-        gcb_replay_close(s->replay);
-        s->replay = NULL;
+        gcb_replay_close(&s->replay);
         replay_calls = 0;
         replay_fail_at = 0;
         gcb_layout_fini(&s->plan);
@@ -246,22 +244,6 @@ static void stops(void **state)
     assert_int_equal(s->total.steps, 2);
 }
 
-static void staleness_percentiles(void **state)
-{
-    struct gcb_staleness *s = malloc(sizeof(*s));
-    const uint16_t age[] = {0, 0, 0, 5, 9, 65535};
-
-    memset(s, 0, sizeof(*s));
-    assert_int_equal(gcb_staleness_at(s, 0.5), 0);
-    assert_int_equal(gcb_staleness_max(s), 0);
-    gcb_staleness_add(s, age, 6);
-    assert_int_equal(gcb_staleness_at(s, 0.5), 0);
-    assert_int_equal(gcb_staleness_at(s, 0.51), 5);
-    assert_int_equal(gcb_staleness_at(s, 0.99), 65535);
-    assert_int_equal(gcb_staleness_max(s), 65535);
-    free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,7 +256,6 @@ int main(void)
         REPLAY_CASE(refuses),
         REPLAY_CASE(without_memory),
         REPLAY_CASE(stops),
-        cmocka_unit_test(staleness_percentiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

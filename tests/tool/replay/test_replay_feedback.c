@@ -174,12 +174,12 @@ static void delay_counts_its_input(void **state)
     assert_int_equal(replay_run(s, "identity:memory=delay,delay=4"), 0);
     assert_int_equal(s->total.silent_steps, 5);
     assert_int_equal(s->total.unsent_steps, 2);
-    assert_int_equal(s->total.figures.input_bytes, STEPS * step_bytes);
-    assert_int_equal(s->total.figures.tally.input_bytes, 4 * step_bytes);
+    assert_int_equal(s->total.figures.sent.input_bytes, STEPS * step_bytes);
+    assert_int_equal(s->total.figures.sent.tally.input_bytes, 4 * step_bytes);
     replay_expect(s->total.figures.ratio,
-                  4.0 * (double)step_bytes / (double)s->total.figures.tally.wire_bytes, 1e-12);
+                  4.0 * (double)step_bytes / (double)s->total.figures.sent.tally.wire_bytes, 1e-12);
     assert_true(isnan(s->seen.step[0].figures.alpha) && isnan(s->seen.step[0].figures.ratio));
-    assert_int_equal(s->seen.step[0].figures.tally.wire_bytes, 0);
+    assert_int_equal(s->seen.step[0].figures.sent.tally.wire_bytes, 0);
     assert_true(s->seen.step[0].figures.cumulative_error == 1.0);
     replay_expect(s->seen.step[3].figures.ratio, s->total.figures.ratio, 1e-12);
     assert_true(s->seen.step[3].figures.alpha < 1e-6 &&
@@ -188,7 +188,7 @@ static void delay_counts_its_input(void **state)
     assert_int_equal(s->seen.step[3].figures.staleness_max, 0);
     assert_int_equal(s->total.figures.staleness_median, 2);
     assert_int_equal(replay_run(s, "identity:memory=delay,delay=2"), 0);
-    assert_int_equal(s->total.figures.tally.input_bytes, STEPS * step_bytes);
+    assert_int_equal(s->total.figures.sent.tally.input_bytes, STEPS * step_bytes);
     assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
 }
 
