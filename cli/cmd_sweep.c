@@ -17,7 +17,9 @@
 #define MEAN_MOST (UINT64_C(1) << 20)
 #define MEAN_TOGETHER (UINT64_C(4) << 20)
 #define MEAN_STEPS 3
-#define SEARCH 0.8 /* share of the progress bar for the searches of --match */
+/* shares of the progress bar where the search of a policy begins, and where all searches have ended */
+#define BUDGET_FROM 0.6
+#define SEARCH 0.8
 
 /* ---- options, and what follows from them before a file is opened ---- */
 
@@ -86,6 +88,7 @@ struct sweep_plan {
     bool
         matching; /* --match is given: choice.searches has a search for each of the `given` settings */
     struct gcb_choice choice;
+    struct gcb_policy policy_rules; /* of --budget; without rules: none meets the goal */
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
@@ -206,7 +209,6 @@ static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
         .goal_count = plan->goal_count,
         .compose = composes(o),
         .over = o->own.over,
-        .allot = o->own.budget,
         .narrow = o->methods.specs.count == 0,
         .searches = gcb_alloc_zero(n + plan->goal_count, sizeof(*c->searches)),
     };
@@ -244,10 +246,10 @@ static int take_choice(struct sweep_plan *plan, const struct sweep_options *o,
 
     plan->given = plan->choice.count;
     err = add_baseline(plan, !o->lines.no_baselines, diag);
-    if (err || plan->choice.policy.count == 0)
+    if (err || plan->policy_rules.count == 0)
         return err;
     plan->policy = plan->count++;
-    return gcb_policy_method(&plan->methods[plan->policy], &plan->choice.policy, diag);
+    return gcb_policy_method(&plan->methods[plan->policy], &plan->policy_rules, diag);
 }
 
 static int expand_plan(struct sweep_plan *plan, const struct sweep_options *o,
@@ -368,8 +370,14 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
     const struct gcb_match_mean mean = {measure_mean, &means};
     int err = read_gradients(c, &mean, &config, diag);
 
+    c->to = c->o->own.budget ? BUDGET_FROM : SEARCH;
     if (!err)
         err = gcb_choose_run(&c->plan.choice, &config, observer, &c->result.interrupted, diag);
+    c->from = c->to;
+    c->to = SEARCH;
+    if (!err && !c->result.interrupted && c->o->own.budget)
+        err = gcb_policy_search(&c->plan.policy_rules, &c->plan.choice, &config, observer,
+                                &c->result.interrupted, diag);
     return err ? err : take_choice(&c->plan, c->o, diag);
 }
 
@@ -382,7 +390,6 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     int err = 0;
 
     session_start_progress(&c->s);
-    c->to = SEARCH;
     if (c->plan.matching)
         err = search(c, &observer, diag);
     c->from = c->plan.matching ? SEARCH : 0.0;
@@ -398,9 +405,9 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
         err = by_tensor ? 0 : gcb_diag_nomem(diag, 0, "a policy");
     }
     if (by_tensor) {
-        by_tensor[c->plan.policy] = c->plan.choice.policy.by_tensor;
+        by_tensor[c->plan.policy] = c->plan.policy_rules.by_tensor;
         config.by_tensor = by_tensor;
-        c->s.setting.policy = &c->plan.choice.policy;
+        c->s.setting.policy = &c->plan.policy_rules;
     }
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
@@ -521,7 +528,7 @@ static void print_mixes(const struct sweep *c, FILE *out)
 /* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is long. */
 static void print_policy(const struct sweep *c, FILE *out)
 {
-    const struct gcb_policy *p = &c->plan.choice.policy;
+    const struct gcb_policy *p = &c->plan.policy_rules;
     char text[GCB_RULE_TEXT], shown[GCB_RULE_TEXT];
 
     if (c->plan.policy == SIZE_MAX)
@@ -692,13 +699,13 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
             out, size,
             "a method for each tensor (%zu rules) sends %.3g times fewer bytes than the best "
             "single method, %s",
-            c->plan.choice.policy.count, was / is, name);
+            c->plan.policy_rules.count, was / is, name);
     else
         gcb_append(
             out, size,
             "a method for each tensor (%zu rules) has an error of %s, against %s of the best "
             "single method, %s",
-            c->plan.choice.policy.count, error[0], error[1], name);
+            c->plan.policy_rules.count, error[0], error[1], name);
 }
 
 /* Without --match: how many settings are worth a look. */
@@ -726,7 +733,7 @@ static char *write_answer(char *out, size_t size, const struct sweep *c)
 
     out[0] = '\0';
     for (size_t g = 0; g < p->goal_count; g++) {
-        if (p->choice.allot)
+        if (c->o->own.budget)
             answer_budget(out, size, c);
         else
             answer_goal(out, size, c, &p->goals[g]);
@@ -743,14 +750,18 @@ static char *write_answer(char *out, size_t size, const struct sweep *c)
 static void print_search(const struct gcb_choice *c, FILE *out)
 {
     char sample[100] = "";
+    size_t evaluations = 0;
+
+    for (size_t i = 0; i < c->descent.count; i++)
+        evaluations += c->descent.searches[i].evaluations;
 
     if (c->sampled)
         snprintf(sample, sizeof(sample),
                  " on a sample of %.3g of %.3g million elements, and the best of them on all",
                  (double)c->sampled * 1e-6, (double)c->elements * 1e-6);
-    if (c->tried)
-        opt_note(out, "%zu settings and compositions were tuned with %zu measurements%s", c->tried,
-                 c->evaluations, sample);
+    if (c->descent.count)
+        opt_note(out, "%zu settings and compositions were tuned with %zu measurements%s",
+                 c->descent.count, evaluations, sample);
     if (c->left_out[0])
         opt_note(out,
                  "left out, because they missed the target on the sample or were more than "
@@ -930,6 +941,7 @@ static void release(struct sweep *c)
     gcb_gradients_fini(&c->gradients);
     gcb_free(c->plan.methods);
     gcb_choice_fini(&c->plan.choice);
+    gcb_policy_fini(&c->plan.policy_rules);
     session_close(&c->s);
 }
 

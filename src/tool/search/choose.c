@@ -6,7 +6,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/read/layout.h"
-#include "src/tool/search/policy_search.h"
 
 /* The share of what is left of the progress bar that the next search takes: nobody knows how many there are. */
 #define NEXT 0.3
@@ -16,11 +15,10 @@
 #define WHOLE_NEAR 1.05
 #define WHOLE_MOST 12
 
-/* A method's settings that are searched on the whole input. */
+/* A method's settings that are searched on the whole input: places in the descent, best first as found on the sample. */
 struct shortlist {
-    struct gcb_match_search s[WHOLE_MOST]; /* best first, as found on the sample */
-    size_t count, tried;                   /* `tried` of them were searched */
-    size_t asked;                          /* number that the current batch has */
+    size_t at[WHOLE_MOST];
+    size_t count, tried; /* `tried` of them were searched */
     bool left_out;
 };
 
@@ -29,9 +27,8 @@ struct chooser {
     struct gcb_run_config config;  /* of the whole input */
     struct gcb_run_config sampled; /* of the sample; the whole input if it is small */
     struct gcb_sample sample;
-    /* methods for all goals, as in c->searches, and then a family of compositions for each goal */
-    struct gcb_descent descent;
-    struct shortlist *lists; /* one for each family, if there is a sample */
+    struct shortlist *lists;  /* one for each family, if there is a sample */
+    struct gcb_descent whole; /* the settings of the lists, over the whole input */
     struct gcb_run_observer observer;
     const struct gcb_run_observer *user;
     double begun, last; /* share of the searches that have ended; what the current one said last */
@@ -57,12 +54,6 @@ static bool on_stop(void *ctx)
     return h->user->stop && h->user->stop(h->user->ctx);
 }
 
-static int run(struct chooser *h, struct gcb_match_search *searches, size_t count)
-{
-    return count ? gcb_match_run(searches, count, &h->config, &h->observer, h->interrupted, h->diag)
-                 : 0;
-}
-
 /* Takes the sample. Infinities and NaNs in it become 0: the searches over the whole input follow the policy. */
 static int take_sample(struct chooser *h)
 {
@@ -84,17 +75,15 @@ static int take_sample(struct chooser *h)
 static int plan_families(struct chooser *h)
 {
     const struct gcb_choice *c = h->c;
-    const size_t composed = c->compose ? c->goal_count : 0;
-    struct gcb_descent *d = &h->descent;
-    int err = 0;
+    struct gcb_descent *d = &h->c->descent;
 
-    d->families = gcb_alloc_zero(c->count + composed, sizeof(*d->families));
-    d->family_count = c->count + composed;
+    d->family_count = c->count + (c->compose ? c->goal_count : 0);
+    d->families = gcb_alloc_zero(d->family_count, sizeof(*d->families));
     d->several = h->sampled.layout->count > 1;
     d->diag = h->diag;
     if (!d->families)
         return gcb_diag_nomem(h->diag, 0, "methods");
-    for (size_t i = 0; !err && i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++) {
         const struct gcb_match_search *s = &c->searches[i];
 
         d->families[i] = (struct gcb_descent_family){.user = s->method,
@@ -102,41 +91,24 @@ static int plan_families(struct chooser *h)
                                                      .over = c->over,
                                                      .wide = 1,
                                                      .change = gcb_descent_vary};
-        err =
-            gcb_descent_add(d, i, &s->method, s->axis.param ? s->axis.param->name : NULL, SIZE_MAX);
+        gcb_descent_add(d, i, &s->method, s->axis.param ? s->axis.param->name : NULL, SIZE_MAX);
     }
-    for (size_t g = 0; !err && g < composed; g++)
-        err = gcb_compose_begin(d, c->count + g, &c->goals[g]);
-    return err;
-}
-
-static int search_settings(struct chooser *h)
-{
-    struct gcb_choice *c = h->c;
-    struct gcb_descent *d = &h->descent;
-    int err = plan_families(h);
-
-    if (!err)
-        err = gcb_descent_run(d, &h->sampled, &h->observer, h->interrupted);
-    c->tried = d->count;
-    for (size_t i = 0; i < d->count; i++)
-        c->evaluations += d->searches[i].evaluations;
-    if (err || !c->allot)
-        return err;
-    c->tried_all = gcb_alloc_array(d->count + 1, sizeof(*c->tried_all));
-    if (!c->tried_all)
-        return gcb_diag_nomem(h->diag, 0, "compositions");
-    for (size_t i = 0; i < d->count; i++)
-        if (d->nodes[i].family == c->count) /* the compositions for the first goal */
-            c->tried_all[c->tried_count++] = d->searches[i];
-    return 0;
+    for (size_t f = c->count; f < d->family_count; f++)
+        gcb_compose_begin(d, f, &c->goals[f - c->count]);
+    return d->err;
 }
 
 /* ---- the whole input ---- */
 
-static bool is_composed(const struct chooser *h, size_t family)
+bool gcb_choice_composes(const struct gcb_choice *c, size_t family)
 {
-    return h->descent.families[family].change != gcb_descent_vary;
+    return c->descent.families[family].change != gcb_descent_vary;
+}
+
+/* The cost on the sample of a setting of a list. */
+static double sample_cost(const struct chooser *h, size_t family, size_t k)
+{
+    return gcb_match_cost(&h->c->descent.searches[h->lists[family].at[k]]);
 }
 
 /* The least cost for the goal among the published methods. INFINITY: none meets it. */
@@ -145,145 +117,116 @@ static double least_cost(const struct chooser *h, const struct gcb_match_goal *g
     double least = (double)INFINITY;
 
     for (size_t f = 0; f < h->c->count; f++)
-        if (h->descent.families[f].goal == goal)
-            least = fmin(least, gcb_match_cost(&h->lists[f].s[0]));
+        if (h->c->descent.families[f].goal == goal)
+            least = fmin(least, sample_cost(h, f, 0));
     return least;
-}
-
-static void leave_out(struct gcb_choice *c, const struct gcb_match_search *s)
-{
-    if (!gcb_lists(c->left_out, s->method.name))
-        gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "",
-                   s->method.name);
 }
 
 /* Lists the settings to search on the whole input: the best ones of each method, and compositions of which each has another
  * transform or other values than all before it. Leaves out methods that are far behind. */
 static void make_lists(struct chooser *h)
 {
-    const struct gcb_descent *d = &h->descent;
-    const bool narrow = h->c->narrow && h->c->elements > GCB_CHOOSE_LARGE;
+    struct gcb_choice *c = h->c;
+    const struct gcb_descent *d = &c->descent;
+    const bool narrow = c->narrow && c->elements > GCB_CHOOSE_LARGE;
 
     for (size_t f = 0; f < d->family_count; f++) {
         struct shortlist *list = &h->lists[f];
-        size_t best[WHOLE_MOST];
+        const bool composed = gcb_choice_composes(c, f);
 
-        list->count = gcb_descent_rank(d, f, best, 0, is_composed(h, f) ? GCB_COMPOSE_BEST : 4,
+        list->count = gcb_descent_rank(d, f, list->at, 0, composed ? GCB_COMPOSE_BEST : 4,
                                        d->families[f].alike);
-        if (is_composed(h, f))
+        if (composed)
             list->count =
-                gcb_descent_rank(d, f, best, list->count, WHOLE_MOST, gcb_compose_related);
-        for (size_t i = 0; i < list->count; i++)
-            list->s[i] = d->searches[best[i]];
+                gcb_descent_rank(d, f, list->at, list->count, WHOLE_MOST, gcb_compose_related);
     }
-    for (size_t f = 0; narrow && f < h->c->count; f++) {
+    for (size_t f = 0; narrow && f < c->count; f++) {
         const double least = least_cost(h, d->families[f].goal);
+        const char *name = d->families[f].user.name;
 
-        h->lists[f].left_out =
-            isfinite(least) && gcb_match_cost(&h->lists[f].s[0]) > GCB_CHOOSE_FAR * least;
-        if (h->lists[f].left_out)
-            leave_out(h->c, &h->lists[f].s[0]);
+        h->lists[f].left_out = isfinite(least) && sample_cost(h, f, 0) > GCB_CHOOSE_FAR * least;
+        if (h->lists[f].left_out && !gcb_lists(c->left_out, name))
+            gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "", name);
     }
 }
 
-/* Should the next setting of a list but `k` be searched? The best one, compositions that may change places with it, and other
- * settings that almost reached it on the sample. Then those that promised more than was reached on the whole input, by 1 %,
- * because values differ: low bits that are enough for the sample may be too few for the larger range of the whole input. */
-static bool is_next(const struct shortlist *list, size_t k, bool composed)
+/* True if the next setting of a list but `k` should be searched: the best one, compositions that may change places with it, and
+ * other settings that almost reached it on the sample. Then those that promised more than was reached on the whole input, by 1
+ * %, because values differ: low bits that are enough for the sample may be too few for the larger range of the whole input. */
+static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
-    const double cost = gcb_match_cost(&list->s[list->tried + k]);
+    const struct shortlist *list = &h->lists[family];
+    const double cost = sample_cost(h, family, list->tried + k);
     double least = (double)INFINITY;
 
     if (list->tried == 0)
-        return k == 0 || (k < GCB_COMPOSE_BEST && composed) ||
-               (k < WHOLE_BEST && cost < WHOLE_NEAR * gcb_match_cost(&list->s[0]));
-    for (size_t i = 0; i < list->tried; i++)
-        least = fmin(least, gcb_match_cost(&list->s[i]));
+        return k == 0 || (k < GCB_COMPOSE_BEST && gcb_choice_composes(h->c, family)) ||
+               (k < WHOLE_BEST && cost < WHOLE_NEAR * sample_cost(h, family, 0));
+    for (size_t i = 0; i < h->whole.count; i++)
+        if (h->whole.nodes[i].family == family)
+            least = fmin(least, gcb_match_cost(&h->whole.searches[i]));
     return k < GCB_COMPOSE_BEST && cost < 0.99 * least;
 }
 
-/* Searches the next settings of all lists together. *count: how many there were. */
-static int search_next(struct chooser *h, struct gcb_match_search *batch, size_t *count)
+/* Adds the next settings of a list. */
+static void add_next(struct gcb_descent *whole, size_t family)
 {
-    const size_t families = h->descent.family_count;
+    struct chooser *h = whole->ctx;
+    struct shortlist *list = &h->lists[family];
+    struct gcb_match_search s;
     size_t n = 0;
-    int err = 0;
 
-    for (size_t f = 0; f < families; f++) {
-        struct shortlist *list = &h->lists[f];
-        size_t k = 0;
-
-        for (; !err && !list->left_out && list->tried + k < list->count &&
-               is_next(list, k, is_composed(h, f));
-             k++)
-            err = gcb_match_search_again(&batch[n++], &list->s[list->tried + k], h->diag);
-        list->asked = k;
+    if (list->left_out)
+        return;
+    while (list->tried + n < list->count && is_next(h, family, n))
+        n++;
+    for (; n > 0 && !whole->err; n--) {
+        whole->err =
+            gcb_match_search_again(&s, &h->c->descent.searches[list->at[list->tried++]], h->diag);
+        gcb_descent_append(whole, family, &s, SIZE_MAX);
     }
-    if (!err)
-        err = run(h, batch, n);
-    *count = n;
-    for (size_t f = 0; !err && f < families; f++)
-        for (; h->lists[f].asked > 0; h->lists[f].asked--)
-            h->lists[f].s[h->lists[f].tried++] = *batch++;
-    return err;
 }
 
 static int search_whole(struct chooser *h)
 {
-    const size_t families = h->descent.family_count;
-    struct gcb_match_search *batch;
-    size_t count = 1;
-    int err = 0;
+    const struct gcb_descent *d = &h->c->descent;
 
-    h->lists = gcb_alloc_zero(families, sizeof(*h->lists));
-    batch = gcb_alloc_array(families * GCB_COMPOSE_BEST, sizeof(*batch));
-    if (!h->lists || !batch)
-        err = gcb_diag_nomem(h->diag, 0, "settings");
-    else
-        make_lists(h);
-    while (!err && !*h->interrupted && count > 0)
-        err = search_next(h, batch, &count);
-    gcb_free(batch);
-    return err;
+    h->whole = (struct gcb_descent){.families = d->families,
+                                    .family_count = d->family_count,
+                                    .grow = add_next,
+                                    .ctx = h,
+                                    .diag = h->diag};
+    h->lists = gcb_alloc_zero(d->family_count, sizeof(*h->lists));
+    if (!h->lists)
+        return gcb_diag_nomem(h->diag, 0, "settings");
+    make_lists(h);
+    for (size_t f = 0; f < d->family_count; f++)
+        add_next(&h->whole, f);
+    return gcb_descent_run(&h->whole, &h->config, &h->observer, h->interrupted);
 }
 
 /* ---- results ---- */
-
-/* The best setting that was measured, or a mix of two. */
-static int take_result(struct chooser *h, struct gcb_match_search *out, size_t family)
-{
-    const struct shortlist *list = h->lists ? &h->lists[family] : NULL;
-
-    if (!list)
-        return gcb_descent_result(out, &h->descent, family, *h->interrupted);
-    if (list->tried && !*h->interrupted)
-        return gcb_match_combine(out, list->s, list->tried, h->diag);
-    for (size_t i = 0; i < list->tried; i++)
-        if (i == 0 || gcb_match_better(&list->s[i], out))
-            *out = list->s[i];
-    return 0;
-}
 
 /* Replaces the searches by their results, and appends the compositions. After an interruption on the sample nothing is known
  * of the whole input. */
 static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
-    const size_t families = h->descent.family_count;
+    const size_t families = c->descent.family_count;
     int err = 0;
 
     if (*h->interrupted && c->sampled && !h->lists)
         return 0;
     c->count = 0;
     for (size_t f = 0; !err && f < families; f++) {
-        const bool composed = is_composed(h, f);
+        const bool composed = gcb_choice_composes(c, f);
         struct gcb_match_search s = {.goal = NULL};
 
         if ((h->lists && h->lists[f].left_out) || (composed && *h->interrupted))
             continue;
         if (!composed)
             s = c->searches[f];
-        err = take_result(h, &s, f);
+        err = gcb_descent_result(&s, h->lists ? &h->whole : &c->descent, f, *h->interrupted);
         if (!composed || s.mix.reached) {
             c->searches[c->count++] = s;
             c->composed += composed;
@@ -303,8 +246,8 @@ static int take_away(struct chooser *h)
     c->stages = gcb_alloc_zero(most, sizeof(*c->stages));
     if (!c->without || !c->stages)
         return gcb_diag_nomem(h->diag, most * sizeof(*c->without), "searches");
-    for (size_t i = c->count - c->composed; !err && i < c->count; i++)
-        for (int stage = 0; !err && stage < GCB_STAGE_NAMES; stage++) {
+    for (size_t i = c->count - c->composed; i < c->count; i++)
+        for (int stage = 0; stage < GCB_STAGE_NAMES; stage++) {
             struct gcb_match_search *s = &c->without[c->without_count];
             struct gcb_method m;
 
@@ -312,11 +255,13 @@ static int take_away(struct chooser *h)
                 continue;
             err = gcb_match_search_init(s, &m, c->searches[i].goal, NULL, h->diag);
             if (err)
-                break;
+                return err;
             gcb_match_search_near(s, &c->searches[i]);
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
-    return err ? err : run(h, c->without, c->without_count);
+    return c->without_count ? gcb_match_run(c->without, c->without_count, &h->config, &h->observer,
+                                            h->interrupted, h->diag)
+                            : 0;
 }
 
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
@@ -339,18 +284,17 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
     if (c->elements > GCB_CHOOSE_SAMPLE)
         err = take_sample(&h);
     if (!err)
-        err = search_settings(&h);
+        err = plan_families(&h);
+    if (!err)
+        err = gcb_descent_run(&c->descent, &h.sampled, &h.observer, interrupted);
     if (!err && !*interrupted && c->sampled)
         err = search_whole(&h);
     if (!err)
         err = take_results(&h);
     if (!err && !*interrupted && c->composed)
         err = take_away(&h);
-    if (!err && !*interrupted && c->allot)
-        err = gcb_policy_search(&c->policy, c, &h.config, &h.observer, interrupted, diag);
     gcb_sample_fini(&h.sample);
-    gcb_free(h.descent.families);
-    gcb_descent_fini(&h.descent);
+    gcb_descent_fini(&h.whole);
     gcb_free(h.lists);
     return err;
 }
@@ -360,24 +304,14 @@ bool gcb_choice_composed(const struct gcb_choice *c, size_t search)
     return search < c->count && search >= c->count - c->composed;
 }
 
-/* The composition for a goal. */
-static const struct gcb_match_search *find_composition(const struct gcb_choice *c,
-                                                       const struct gcb_match_goal *goal)
-{
-    for (size_t i = c->count - c->composed; i < c->count; i++)
-        if (c->searches[i].goal == goal)
-            return &c->searches[i];
-    return NULL;
-}
-
 double gcb_choice_earns(const struct gcb_choice *c, size_t k)
 {
     const struct gcb_match_search *plain = &c->without[k];
-    const struct gcb_match_search *best = find_composition(c, plain->goal);
 
-    if (!best || !plain->mix.reached)
-        return (double)NAN;
-    return gcb_match_cost(plain) / gcb_match_cost(best);
+    for (size_t i = c->count - c->composed; i < c->count && plain->mix.reached; i++)
+        if (c->searches[i].goal == plain->goal)
+            return gcb_match_cost(plain) / gcb_match_cost(&c->searches[i]);
+    return (double)NAN;
 }
 
 void gcb_choice_put(struct gcb_row *row, const struct gcb_choice *c, size_t search)
@@ -401,7 +335,7 @@ void gcb_choice_fini(struct gcb_choice *c)
     gcb_free(c->searches);
     gcb_free(c->without);
     gcb_free(c->stages);
-    gcb_free(c->tried_all);
-    gcb_policy_fini(&c->policy);
+    gcb_free(c->descent.families);
+    gcb_descent_fini(&c->descent);
     memset(c, 0, sizeof(*c));
 }

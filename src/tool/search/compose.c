@@ -90,155 +90,133 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 /* ---- candidates ---- */
 
 /* Adds a composition that is new and possible. */
-static int add(struct gcb_descent *d, size_t family, struct composition is, size_t parent)
+static void add(struct gcb_descent *d, size_t family, struct composition is, size_t parent)
 {
     const size_t count = d->count;
     struct gcb_method method;
-    int err;
 
     if (is.transform == GCB_TRANSFORM_NONE && is.select != GCB_SELECT_CHUNK)
         is.chunk = 0;
     if (!has_bits(is.values))
         is.bits = 0;
     if (to_method(&method, &is) != 0)
-        return 0;
-    err = gcb_descent_add(d, family, &method, NULL, parent);
-    if (!err && d->count > count && is.select == GCB_SELECT_THRESHOLD)
+        return;
+    gcb_descent_add(d, family, &method, NULL, parent);
+    if (d->count > count && is.select == GCB_SELECT_THRESHOLD)
         d->searches[count].weight = THRESHOLD_EARNS;
-    return err;
 }
 
-static int add_to(struct gcb_descent *d, struct composition is, size_t from)
+static void add_to(struct gcb_descent *d, struct composition is, size_t from)
 {
-    return add(d, d->nodes[from].family, is, from);
+    add(d, d->nodes[from].family, is, from);
 }
 
 /* Adds each transform with some chunks to a selection by itself. */
-static int add_chunks(struct gcb_descent *d, size_t from)
+static void add_chunks(struct gcb_descent *d, size_t from, struct composition is)
 {
     static const uint64_t chunks[] = {16, 64, 256, 1024, 4096};
-    struct composition is = of_method(&d->searches[from].method);
-    int err = 0;
 
-    for (int t = 0; !err && t < GCB_TRANSFORMS; t++)
-        for (size_t k = 0; !err && k < sizeof(chunks) / sizeof(chunks[0]); k++) {
+    for (int t = 0; t < GCB_TRANSFORMS; t++)
+        for (size_t k = 0; k < sizeof(chunks) / sizeof(chunks[0]); k++) {
             is.transform = t;
             is.chunk = chunks[k];
-            err = add_to(d, is, from);
+            add_to(d, is, from);
         }
-    return err;
 }
 
-static int add_transforms(struct gcb_descent *d, size_t from)
+static void add_transforms(struct gcb_descent *d, size_t from, const struct composition is)
 {
-    const struct composition is = of_method(&d->searches[from].method);
     struct composition other = is;
-    int err = 0;
 
-    if (!other.chunk)
-        other.chunk = CHUNK_USUAL;
-    for (int t = 0; !err && t < GCB_TRANSFORMS; t++) {
-        other.transform = t;
-        err = add_to(d, other, from);
-    }
-    other = is;
-    if (!err && is.chunk && is.chunk < CHUNK_MOST) {
-        other.chunk = is.chunk * 2;
-        err = add_to(d, other, from);
-    }
-    if (!err && is.chunk > CHUNK_LEAST) {
-        other.chunk = is.chunk / 2;
-        err = add_to(d, other, from);
-    }
-    return err;
+    other.chunk = is.chunk ? is.chunk : CHUNK_USUAL;
+    for (other.transform = 0; other.transform < GCB_TRANSFORMS; other.transform++)
+        add_to(d, other, from);
+    other.transform = is.transform;
+    other.chunk = is.chunk * 2;
+    if (is.chunk && is.chunk < CHUNK_MOST)
+        add_to(d, other, from);
+    other.chunk = is.chunk / 2;
+    if (is.chunk > CHUNK_LEAST)
+        add_to(d, other, from);
 }
 
-static int add_values(struct gcb_descent *d, size_t from)
+static void add_values(struct gcb_descent *d, size_t from, const struct composition is)
 {
     static const int kinds[] = {GCB_VALUES_FP32,    GCB_VALUES_FP16,      GCB_VALUES_RANGE,
                                 GCB_VALUES_UNIFORM, GCB_VALUES_SIGN_MEAN, GCB_VALUES_MEANS};
-    const struct composition is = of_method(&d->searches[from].method);
+    const unsigned bits = is.bits ? is.bits : 5;
     struct composition other = is;
-    int err = 0;
 
     if (is.values == GCB_VALUES_MEAN) /* the other coders need no selection of one sign */
         other.select = GCB_SELECT_TOPK;
-    for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         other.values = kinds[i];
-        other.bits = is.bits ? is.bits : 5;
-        err = add_to(d, other, from);
-        for (int step = -1; !err && step <= 1 && has_bits(kinds[i]); step += 2) {
-            other.bits = (is.bits ? is.bits : 5) + (unsigned)step;
-            err = add_to(d, other, from);
-        }
+        other.bits = bits;
+        add_to(d, other, from);
+        for (other.bits = bits - 1; other.bits <= bits + 1 && has_bits(kinds[i]); other.bits += 2)
+            add_to(d, other, from);
     }
     other = is;
     other.values = GCB_VALUES_MEAN;
     other.select = GCB_SELECT_ONE_SIDED;
-    return err ? err : add_to(d, other, from);
+    add_to(d, other, from);
 }
 
 /* u32 and varint always take more bytes than one of these. */
-static int add_indices(struct gcb_descent *d, size_t from)
+static void add_indices(struct gcb_descent *d, size_t from, struct composition is)
 {
     static const int kinds[] = {GCB_INDEX_BITMAP, GCB_INDEX_GOLOMB, GCB_INDEX_ADAPTIVE,
                                 GCB_INDEX_ELIASFANO, GCB_INDEX_BLOCK};
-    struct composition other = of_method(&d->searches[from].method);
-    int err = 0;
 
-    for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        other.index = kinds[i];
-        err = add_to(d, other, from);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        is.index = kinds[i];
+        add_to(d, is, from);
     }
-    return err;
 }
 
 /* The other selections approximate top-k, which is exact. */
-static int add_selections(struct gcb_descent *d, size_t from)
+static void add_selections(struct gcb_descent *d, size_t from, struct composition is)
 {
-    struct composition other = of_method(&d->searches[from].method);
-    int err = 0;
-
-    if (other.values == GCB_VALUES_MEAN)
-        return 0;
-    other.select = GCB_SELECT_TOPK;
-    err = add_to(d, other, from);
-    other.select = GCB_SELECT_THRESHOLD;
-    if (!err && d->several)
-        err = add_to(d, other, from);
-    other.select = GCB_SELECT_CHUNK;
-    other.chunk = other.chunk ? other.chunk : CHUNK_USUAL;
-    return err ? err : add_to(d, other, from);
+    if (is.values == GCB_VALUES_MEAN)
+        return;
+    is.select = GCB_SELECT_TOPK;
+    add_to(d, is, from);
+    is.select = GCB_SELECT_THRESHOLD;
+    if (d->several)
+        add_to(d, is, from);
+    is.select = GCB_SELECT_CHUNK;
+    is.chunk = is.chunk ? is.chunk : CHUNK_USUAL;
+    add_to(d, is, from);
 }
 
-static int change(struct gcb_descent *d, size_t from)
+static void change(struct gcb_descent *d, size_t from)
 {
-    int err = d->nodes[from].parent == SIZE_MAX ? add_chunks(d, from) : add_transforms(d, from);
+    const struct composition is = of_method(&d->searches[from].method);
 
-    if (!err)
-        err = add_values(d, from);
-    if (!err)
-        err = add_indices(d, from);
-    return err ? err : add_selections(d, from);
+    if (d->nodes[from].parent == SIZE_MAX)
+        add_chunks(d, from, is);
+    else
+        add_transforms(d, from, is);
+    add_values(d, from, is);
+    add_indices(d, from, is);
+    add_selections(d, from, is);
 }
 
-int gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal)
+void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal)
 {
     static const unsigned bits[] = {5, 8, 12};
     struct composition first = {.values = GCB_VALUES_RANGE, .index = GCB_INDEX_ADAPTIVE};
-    int err = 0;
 
     d->families[family] = (struct gcb_descent_family){
         .goal = goal, .wide = GCB_COMPOSE_BEST, .change = change, .alike = is_alike};
-    for (size_t i = 0; !err && i < sizeof(bits) / sizeof(bits[0]); i++) {
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
         first.bits = bits[i];
         first.select = GCB_SELECT_TOPK;
-        err = add(d, family, first, SIZE_MAX);
+        add(d, family, first, SIZE_MAX);
         first.select = GCB_SELECT_THRESHOLD;
-        if (!err && d->several)
-            err = add(d, family, first, SIZE_MAX);
+        if (d->several)
+            add(d, family, first, SIZE_MAX);
     }
-    return err;
 }
 
 /* ---- stages ---- */

@@ -14,7 +14,7 @@
 #define GCB_COMPOSE_BEST 3 /* compositions that are changed in each round */
 
 /* Makes the family of all compositions and adds its first settings. */
-int gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
+void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
 
 /* Do compositions have the same transform (in chunks of any size) and the same values? */
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b);

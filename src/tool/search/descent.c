@@ -22,34 +22,44 @@ static bool is_same(const struct gcb_match_search *a, const struct gcb_method *b
     return true;
 }
 
-int gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
-                    const char *key, size_t parent)
+void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
+                        size_t parent)
 {
-    const struct gcb_descent_family *f = &d->families[family];
-    struct gcb_rate_axis axis;
+    if (d->err)
+        return;
+    if (gcb_grow(&d->nodes, &d->node_cap, d->count, sizeof(*d->nodes)) ||
+        gcb_grow(&d->searches, &d->search_cap, d->count, sizeof(*d->searches))) {
+        d->err = gcb_diag_nomem(d->diag, 0, "settings");
+        return;
+    }
+    d->searches[d->count] = *s;
+    d->nodes[d->count++] = (struct gcb_descent_node){.family = family, .parent = parent};
+}
+
+void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
+                     const char *key, size_t parent)
+{
+    const bool first = parent == SIZE_MAX;
+    struct gcb_match_search s;
     struct gcb_method m = *method;
     int err;
 
     for (size_t row = 0; gcb_method_param(&m, row); row++)
         m.given[row] &= !key || strcmp(gcb_method_param(&m, row)->name, key) != 0;
-    if (parent != SIZE_MAX &&
-        (gcb_method_check(&m, NULL) || gcb_rate_axis_init(&axis, &m, key, NULL)))
-        return 0;
-    if (gcb_grow(&d->nodes, &d->node_cap, d->count, sizeof(*d->nodes)) ||
-        gcb_grow(&d->searches, &d->search_cap, d->count, sizeof(*d->searches)))
-        return gcb_diag_nomem(d->diag, 0, "settings");
-    err = gcb_match_search_init(&d->searches[d->count], &m, f->goal, key, d->diag);
-    if (err)
-        return err;
-    axis = d->searches[d->count].axis;
+    if (!first && (gcb_method_check(&m, NULL) || (key && !gcb_rate_named(&m, key))))
+        return;
+    err = gcb_match_search_init(&s, &m, d->families[family].goal, key, first ? d->diag : NULL);
+    if (err) {
+        d->err = first && !d->err ? err : d->err;
+        return;
+    }
     for (size_t i = 0; i < d->count; i++)
-        if (d->nodes[i].family == family && d->searches[i].axis.param == axis.param &&
-            is_same(&d->searches[i], &m, axis.param ? axis.row : SIZE_MAX))
-            return 0;
-    if (parent != SIZE_MAX)
-        gcb_match_search_near(&d->searches[d->count], &d->searches[parent]);
-    d->nodes[d->count++] = (struct gcb_descent_node){.family = family, .parent = parent};
-    return 0;
+        if (d->nodes[i].family == family && d->searches[i].axis.param == s.axis.param &&
+            is_same(&d->searches[i], &m, s.axis.param ? s.axis.row : SIZE_MAX))
+            return;
+    if (!first)
+        gcb_match_search_near(&s, &d->searches[parent]);
+    gcb_descent_append(d, family, &s, parent);
 }
 
 /* ---- changes by the parameter tables ---- */
@@ -113,7 +123,7 @@ static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, dou
 }
 
 /* Adds the setting with another value of a parameter. */
-static int add_value(struct gcb_descent *d, size_t from, size_t row, double value)
+static void add_value(struct gcb_descent *d, size_t from, size_t row, double value)
 {
     const struct gcb_match_search *s = &d->searches[from];
     const struct gcb_param *p = &s->method.codec->params[row];
@@ -121,58 +131,46 @@ static int add_value(struct gcb_descent *d, size_t from, size_t row, double valu
     char text[40];
 
     if (gcb_method_change(&m, p->name, gcb_param_text(text, p, value), NULL) != 0)
-        return 0;
+        return;
     m.given[row] = value != d->families[d->nodes[from].family].user.value[row];
-    return gcb_descent_add(d, d->nodes[from].family, &m, s->axis.param ? s->axis.param->name : NULL,
-                           from);
+    gcb_descent_add(d, d->nodes[from].family, &m, s->axis.param ? s->axis.param->name : NULL, from);
 }
 
-/* Adds the setting with the line search along another parameter. */
-static int add_axis(struct gcb_descent *d, size_t from, const char *key)
+static void vary_param(struct gcb_descent *d, size_t from, size_t row)
 {
     const struct gcb_method *user = &d->families[d->nodes[from].family].user;
-    const struct gcb_rate_axis *old = &d->searches[from].axis;
+    const struct gcb_rate_axis axis = d->searches[from].axis;
     struct gcb_method m = d->searches[from].method;
-
-    m.value[old->row] = user->value[old->row];
-    m.given[old->row] = false;
-    return gcb_descent_add(d, d->nodes[from].family, &m, key, from);
-}
-
-static int vary_param(struct gcb_descent *d, size_t from, size_t row)
-{
-    const struct gcb_method m = d->searches[from].method;
-    const struct gcb_param *p = &m.codec->params[row], *axis = d->searches[from].axis.param;
+    const struct gcb_param *p = &m.codec->params[row];
     double values[MOST_TRIED];
     size_t n;
-    int err = 0;
 
-    if (axis && is_whole(axis) && is_whole(p) && p->rate != GCB_RATE_NONE)
-        return add_axis(d, from, p->name);
-    if (p->type == GCB_PARAM_CHOICE) {
-        for (size_t i = 0; !err && p->choices[i]; i++)
-            err = add_value(d, from, row, (double)i);
-        return err;
+    if (axis.param && is_whole(axis.param) && is_whole(p) && p->rate != GCB_RATE_NONE) {
+        /* the line search along the other parameter */
+        m.value[axis.row] = user->value[axis.row];
+        m.given[axis.row] = false;
+        gcb_descent_add(d, d->nodes[from].family, &m, p->name, from);
+    } else if (p->type == GCB_PARAM_CHOICE) {
+        for (size_t i = 0; p->choices[i]; i++)
+            add_value(d, from, row, (double)i);
+    } else {
+        n = list_values(values, p, m.value[row]);
+        for (size_t i = 0; i < n; i++)
+            add_value(d, from, row, values[i]);
     }
-    n = list_values(values, p, m.value[row]);
-    for (size_t i = 0; !err && i < n; i++)
-        err = add_value(d, from, row, values[i]);
-    return err;
 }
 
-int gcb_descent_vary(struct gcb_descent *d, size_t from)
+void gcb_descent_vary(struct gcb_descent *d, size_t from)
 {
     const struct gcb_descent_family *f = &d->families[d->nodes[from].family];
     const size_t count = gcb_param_count(f->user.codec->params);
-    int err = 0;
 
-    for (size_t row = 0; !err && !f->over && row < count; row++) {
+    for (size_t row = 0; !f->over && row < count; row++) {
         const struct gcb_match_search *s = &d->searches[from];
 
         if (s->axis.param != &f->user.codec->params[row] && may_change(f, &s->method, row))
-            err = vary_param(d, from, row);
+            vary_param(d, from, row);
     }
-    return err;
 }
 
 /* ---- the search ---- */
@@ -202,38 +200,35 @@ size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best
 }
 
 /* Adds the changes of the best settings of a family. */
-static int change_best(struct gcb_descent *d, size_t family)
+static void change_best(struct gcb_descent *d, size_t family)
 {
     const struct gcb_descent_family *f = &d->families[family];
     size_t best[8];
     const size_t n = gcb_descent_rank(d, family, best, 0, f->wide, f->alike);
-    int err = 0;
 
-    for (size_t i = 0; !err && i < n; i++) {
-        if (d->nodes[best[i]].changed)
-            continue;
-        d->nodes[best[i]].changed = true;
-        err = f->change(d, best[i]);
-    }
-    return err;
+    for (size_t i = 0; i < n; i++)
+        if (!d->nodes[best[i]].changed) {
+            d->nodes[best[i]].changed = true;
+            f->change(d, best[i]);
+        }
 }
 
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted)
 {
+    void (*const grow)(struct gcb_descent *, size_t) = d->grow ? d->grow : change_best;
     size_t from = 0;
-    int err = 0;
 
-    for (size_t round = 0; !err && !*interrupted && round < ROUNDS && from < d->count; round++) {
+    for (size_t round = 0; !d->err && !*interrupted && round < ROUNDS && from < d->count; round++) {
         const size_t count = d->count;
 
-        err =
+        d->err =
             gcb_match_run(d->searches + from, count - from, config, observer, interrupted, d->diag);
         from = count;
-        for (size_t f = 0; !err && !*interrupted && round + 1 < ROUNDS && f < d->family_count; f++)
-            err = change_best(d, f);
+        for (size_t f = 0; !*interrupted && round + 1 < ROUNDS && f < d->family_count; f++)
+            grow(d, f);
     }
-    return err;
+    return d->err;
 }
 
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,

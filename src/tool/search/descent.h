@@ -17,7 +17,7 @@ struct gcb_descent_family {
     bool over;   /* only the parameter of the line search is searched */
     size_t wide; /* settings that are changed in each round */
     /* Adds changes of a setting; gcb_descent_vary, or others. */
-    int (*change)(struct gcb_descent *d, size_t from);
+    void (*change)(struct gcb_descent *d, size_t from);
     /* Settings that are too much alike for both to be changed; NULL: none are. */
     bool (*alike)(const struct gcb_method *a, const struct gcb_method *b);
 };
@@ -33,7 +33,12 @@ struct gcb_descent {
     struct gcb_descent_family *families; /* borrowed */
     size_t family_count;
     bool several; /* there are several messages */
+    /* Adds the next settings of a family after each round. NULL: the changes of its best ones. */
+    void (*grow)(struct gcb_descent *d, size_t family);
+    void *ctx; /* for `grow` */
     struct gcb_diag *diag;
+
+    int err; /* of the first setting that could not be added: nothing is added after it */
 
     /* the settings: a search and a node for each */
     struct gcb_match_search *searches;
@@ -41,10 +46,13 @@ struct gcb_descent {
     size_t count, search_cap, node_cap;
 };
 
+/* Appends a search. */
+void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
+                        size_t parent);
 /* Adds a setting, unless the family has it or it is not valid. `method` may have a value of the parameter that is searched;
  * `key` names this parameter (NULL: the method's own). */
-int gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
-                    const char *key, size_t parent);
+void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
+                     const char *key, size_t parent);
 
 /*
  * Adds all changes of one parameter that the parameter tables allow: the other values of a choice, and half and twice a number, and the
@@ -52,9 +60,9 @@ int gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_metho
  * and real numbers, the parameters of the memory and of the exchange, and a choice that makes the method what it is. A
  * whole number that is searched may change places with another that changes the size.
  */
-int gcb_descent_vary(struct gcb_descent *d, size_t from);
+void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
-/* `config` and `observer` as in gcb_match_run. Every family has a setting. */
+/* `config` and `observer` as in gcb_match_run. Returns d->err. */
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted);
 

@@ -350,20 +350,6 @@ bool gcb_policy_search_can(const struct gcb_match_goal *goal)
     return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
-const struct gcb_match_search *gcb_choice_best(const struct gcb_choice *c)
-{
-    const struct gcb_match_search *best = NULL;
-
-    for (size_t i = 0; i < c->count; i++) {
-        const struct gcb_match_search *s = &c->searches[i];
-
-        if (s->goal == &c->goals[0] && s->mix.reached &&
-            (!best || gcb_match_cost(s) < gcb_match_cost(best)))
-            best = s;
-    }
-    return best;
-}
-
 /* ---- tensors ---- */
 
 static int by_name(const void *a, const void *b)
@@ -484,8 +470,9 @@ static int add_candidates(struct searcher *s)
 
     for (size_t i = 0; !err && i < c->count; i++)
         err = add_search(s, &c->searches[i], coarse, n);
-    for (size_t i = 0; !err && i < c->tried_count; i++)
-        err = add_search(s, &c->tried_all[i], coarse, n);
+    for (size_t i = 0; !err && i < c->descent.count; i++)
+        if (gcb_choice_composes(c, c->descent.nodes[i].family))
+            err = add_search(s, &c->descent.searches[i], coarse, n);
     return err;
 }
 
@@ -709,10 +696,17 @@ static int keep_few(struct searcher *s, double slope)
 /* Adds finer steps around the methods that were kept, and the best single method. */
 static int add_fine(struct searcher *s)
 {
-    const struct gcb_match_search *best = gcb_choice_best(s->choice);
+    const struct gcb_choice *c = s->choice;
+    const struct gcb_match_search *best = NULL;
     const size_t kept = s->method_count;
-    int err = best ? add_search(s, best, fine, sizeof(fine) / sizeof(fine[0])) : 0;
+    int err = 0;
 
+    for (size_t i = 0; i < c->count; i++)
+        if (c->searches[i].goal == s->goal && c->searches[i].mix.reached &&
+            (!best || gcb_match_cost(&c->searches[i]) < gcb_match_cost(best)))
+            best = &c->searches[i];
+    if (best)
+        err = add_search(s, best, fine, sizeof(fine) / sizeof(fine[0]));
     for (size_t i = 0; !err && i < kept; i++) {
         const struct gcb_method method = s->methods[i]; /* the array may move */
         const struct setting setting = s->settings[i];

@@ -1,7 +1,8 @@
 #ifndef SRC_TOOL_SEARCH_POLICY_SEARCH_H
 #define SRC_TOOL_SEARCH_POLICY_SEARCH_H
 
-#include "src/tool/search/choice.h"
+#include "src/tool/run/policy.h"
+#include "src/tool/search/choose.h"
 
 /*
  * Divides a budget of bytes or of error among tensors, each of which has a choice of settings. Each tensor begins with its
@@ -64,8 +65,5 @@ int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
 
 /* True if a policy can meet a goal of this kind. */
 bool gcb_policy_search_can(const struct gcb_match_goal *goal);
-
-/* The best search of a choice that met goals[0]: the best single method. NULL: none. */
-const struct gcb_match_search *gcb_choice_best(const struct gcb_choice *choice);
 
 #endif
