@@ -1,8 +1,7 @@
 #include "src/tool/search/rate.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DECADE 90000 /* numbers in a decade: five digits, 10000 to 99999 */
@@ -10,28 +9,15 @@
 
 enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
 
-static uint64_t power_of_ten(int exponent)
+double gcb_decimal(uint64_t m, int exponent, bool complement)
 {
-    uint64_t p = 1;
+    double power = 1.0; /* and all its steps are exact */
 
-    while (exponent-- > 0)
-        p *= 10;
-    return p;
-}
-
-char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement)
-{
-    const int digits = exponent < -18 ? 18 : -exponent;
-    const uint64_t one = power_of_ten(digits);
-
-    if (exponent >= 0) {
-        snprintf(out, 64, "%" PRIu64, m * power_of_ten(exponent));
-        return out;
-    }
-    if (complement)
-        m = one - m;
-    snprintf(out, 64, "%" PRIu64 ".%0*" PRIu64, m / one, digits, m % one);
-    return out;
+    for (int i = 0; i < abs(exponent); i++)
+        power *= 10.0;
+    if (exponent > 0)
+        return (double)m * power;
+    return (complement ? power - (double)m : (double)m) / power;
 }
 
 /* Finds the parameter `key` (NULL: any) that changes the size and has an effect. Returns the first, or NULL. */
@@ -53,7 +39,7 @@ bool gcb_rate_named(const struct gcb_method *m, const char *key)
     return find_param(m, key, &row);
 }
 
-/* Is the whole number valid with the method's other values? */
+/* True if the whole number is valid with the method's other values. */
 static bool is_valid(const struct gcb_method *m, size_t row, uint64_t value)
 {
     struct gcb_method at = *m;
@@ -113,17 +99,7 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-static void position_text(char *out, const struct gcb_rate_axis *axis, uint64_t position)
-{
-    if (axis->param->type == GCB_PARAM_REAL)
-        gcb_decimal_text(out, 10000 + position % DECADE,
-                         axis->exponent + (int)(position / DECADE) - DIGITS,
-                         axis->param->complement[0]);
-    else
-        snprintf(out, 64, "%" PRIu64, axis->low + position);
-}
-
-/* Does the number of a position fall along the line? Position 0 has the smallest messages; a complement is 1 - parameter, so
+/* True if the number of a position falls along the line. Position 0 has the smallest messages; a complement is 1 - parameter, so
  * it rises if the parameter falls. */
 static bool falls(const struct gcb_rate_axis *axis)
 {
@@ -158,11 +134,17 @@ uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag)
 {
-    char text[64];
+    const struct gcb_param *p = axis->param;
+    const bool real = p && p->type == GCB_PARAM_REAL;
+    const uint64_t at = p && falls(axis) ? axis->count - 1 - position : position;
 
-    if (!axis->param)
+    if (!p)
         return 0;
-    position_text(text, axis, falls(axis) ? axis->count - 1 - position : position);
-    m->given[axis->row] = false;
-    return gcb_method_set(m, axis->param->name, text, diag);
+    m->given[axis->row] = true;
+    return gcb_method_assign(m, p->name,
+                             real ? gcb_decimal(10000 + at % DECADE,
+                                                axis->exponent + (int)(at / DECADE) - DIGITS,
+                                                p->complement[0])
+                                  : (double)(axis->low + at),
+                             diag);
 }

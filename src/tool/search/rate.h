@@ -37,8 +37,8 @@ int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, ui
  * of 2 twice the density or the bits, or half the threshold. Ends at the ends of the line. */
 uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor);
 
-/* Writes m * 10^exponent in plain decimals, as gcb_parse_real reads it; with `complement`, 1 minus that number, which is then
- * in (0, 1]. `out` has at least 64 bytes. Returns out. */
-char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement);
+/* The double nearest to m * 10^exponent, or with `complement` to 1 minus that number. `exponent` is from -22 to 22; with
+ * `complement` from -15 to 0, and the number in (0, 1]. */
+double gcb_decimal(uint64_t m, int exponent, bool complement);
 
 #endif

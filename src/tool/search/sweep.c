@@ -152,15 +152,13 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
 static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
 {
     const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
-    double rounded;
+    const bool complement = r->steps_complement && !r->complement;
 
-    if (exponent < -15 || exponent > 0)
-        gcb_real_text(out, r->steps_complement && !r->complement ? 1.0 - value : value);
-    else
-        gcb_decimal_text(out, (uint64_t)rint(value * pow(10.0, -exponent)), exponent,
-                         r->steps_complement && !r->complement);
-    if (gcb_parse_real(out, &rounded))
-        gcb_real_text(out, rounded);
+    if (exponent >= -15 && exponent <= 0)
+        value = gcb_decimal((uint64_t)rint(value * pow(10.0, -exponent)), exponent, complement);
+    else if (complement)
+        value = 1.0 - value;
+    gcb_real_text(out, value);
 }
 
 static void step_text(char out[GCB_VARY_TEXT], const struct range *r, uint64_t i)
