@@ -314,22 +314,6 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     return err;
 }
 
-/* The setting of a point that a search has seen, and the search's own figures at it. */
-struct seen {
-    const struct gcb_match_search *search;
-    uint64_t position;
-    const struct gcb_line_point *point;
-};
-
-static struct seen find_seen(const struct gcb_match_search *searches, size_t point)
-{
-    const struct gcb_match_search *s = searches;
-
-    for (; point >= s->line.seen_count; s++)
-        point -= s->line.seen_count;
-    return (struct seen){s, gcb_line_search_position(&s->line, point), &s->line.seen[point]};
-}
-
 static double cost_of(const struct gcb_match_goal *goal, const struct gcb_line_point *p)
 {
     return gcb_match_limits_error(goal) ? p->bytes : p->error * p->error;
@@ -346,31 +330,40 @@ static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_sear
             const struct gcb_line_point *p = &searches[i].line.seen[k];
 
             out[n++] = (struct gcb_mix_point){gcb_match_sum(searches[i].goal, p->value),
-                                              cost_of(searches[i].goal, p) * searches[i].weight};
+                                              cost_of(searches[i].goal, p) * searches[i].weight,
+                                              &searches[i], k};
         }
     return n;
 }
 
 /* Makes `out` the setting of the first point, mixed with that of the second. */
 static int set_mix(struct gcb_match_search *out, const struct gcb_mix *mix,
-                   const struct seen *first, const struct seen *second, struct gcb_diag *diag)
+                   const struct gcb_mix_point *points, struct gcb_diag *diag)
 {
-    const struct gcb_line_point *a = first->point, *b = second->point;
+    const struct gcb_mix_point *first = &points[mix->first], *second = &points[mix->second];
+    const struct gcb_line_point *a = &first->search->line.seen[first->seen],
+                                *b = &second->search->line.seen[second->seen];
+    const uint64_t position = gcb_line_search_position(&first->search->line, first->seen);
     struct gcb_match_search s = *first->search;
-    int err = gcb_rate_axis_set(&s.method, &s.axis, first->position, diag);
+    int err = gcb_rate_axis_set(&s.method, &s.axis, position, diag);
 
-    s.mix = (struct gcb_match_mix){.reached = mix->reached, .share = mix->share};
-    s.mix.bytes = gcb_mix_between(mix, a->bytes, b->bytes);
-    s.mix.error = sqrt(gcb_mix_between(mix, a->error * a->error, b->error * b->error));
-    s.mix.other = second->search->method;
-    if (s.found.position != first->position) {
+    s.mix = (struct gcb_match_mix){
+        .reached = mix->reached,
+        .share = mix->share,
+        .bytes = gcb_mix_between(mix, a->bytes, b->bytes),
+        .error = sqrt(gcb_mix_between(mix, a->error * a->error, b->error * b->error)),
+        .other = second->search->method,
+    };
+    if (s.found.position != position) {
         s.tally = (struct gcb_tally){.messages = 0};
         s.found.beyond = (double)NAN;
     }
-    s.found.position = first->position;
+    s.found.position = position;
     s.found.value = a->value;
     if (!err && mix->share < 1.0) {
-        err = gcb_rate_axis_set(&s.mix.other, &second->search->axis, second->position, diag);
+        err =
+            gcb_rate_axis_set(&s.mix.other, &second->search->axis,
+                              gcb_line_search_position(&second->search->line, second->seen), diag);
         s.found.beyond = b->value;
     }
     *out = s;
@@ -396,14 +389,10 @@ int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_searc
         return gcb_diag_nomem(diag, all * sizeof(*points), "settings");
     gcb_mix_find(&mix, points, list_points(points, searches, count), limit,
                  fabs(limit) * GCB_LINE_NEAR * (goal->power ? abs(goal->power) : 1), goal->power);
-    if (mix.first == SIZE_MAX) { /* all settings failed */
+    if (mix.first == SIZE_MAX) /* all settings failed */
         *out = searches[0];
-    } else {
-        const struct seen first = find_seen(searches, mix.first),
-                          second = find_seen(searches, mix.second);
-
-        err = set_mix(out, &mix, &first, &second, diag);
-    }
+    else
+        err = set_mix(out, &mix, points, diag);
     out->evaluations = evaluations;
     gcb_free(points);
     return err;
@@ -545,14 +534,6 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
 
 /* ---- rows ---- */
 
-static const enum gcb_field match_fields[] = {
-    GCB_FIELD_MATCH_FIELD,  GCB_FIELD_MATCH_TARGET, GCB_FIELD_MATCH_REACHED,
-    GCB_FIELD_MATCH_SHARE,  GCB_FIELD_MATCH_WITH,   GCB_FIELD_MATCH_ERROR,
-    GCB_FIELD_MATCH_BYTES,  GCB_FIELD_MATCH_BITS,   GCB_FIELD_MATCH_RATIO,
-    GCB_FIELD_MATCH_BEYOND, GCB_FIELD_MATCH_BY,     GCB_FIELD_MATCH_EVALUATIONS,
-    GCB_FIELD_MATCH_STEADY, GCB_FIELD_MATCH_NOTE};
-#define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
-
 /* Writes what meets the target: the row's setting, or a mix of it with another. */
 static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struct gcb_tally at,
                     bool reached)
@@ -572,10 +553,7 @@ static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struc
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         gcb_row_real(row, fields[i][0],
                      reached ? gcb_tally_figure(&at, fields[i][1]) : (double)NAN);
-    if (reached)
-        gcb_row_u64(row, GCB_FIELD_MATCH_BYTES, at.wire_bytes);
-    else
-        gcb_row_null(row, GCB_FIELD_MATCH_BYTES);
+    gcb_row_known_u64(row, GCB_FIELD_MATCH_BYTES, reached, at.wire_bytes);
 }
 
 /* Writes the fields of a search. The goal is not reached if no setting was measured or the setting failed. `whole`: the
@@ -600,14 +578,11 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
     gcb_row_real(row, GCB_FIELD_MATCH_BEYOND, whole && measured ? s->found.beyond : (double)NAN);
     gcb_row_text(row, GCB_FIELD_MATCH_BY, s->axis.param ? s->axis.param->name : NULL);
     gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->evaluations);
-    if (whole && measured) {
-        gcb_row_bool(row, GCB_FIELD_MATCH_STEADY, s->found.monotonic);
-        gcb_row_text(row, GCB_FIELD_MATCH_NOTE, gcb_match_note(note, s, tally));
-    } else {
-        gcb_row_null(row, GCB_FIELD_MATCH_STEADY);
-        gcb_row_text(row, GCB_FIELD_MATCH_NOTE,
-                     measured ? "interrupted: the search may not have ended" : NULL);
-    }
+    gcb_row_known_bool(row, GCB_FIELD_MATCH_STEADY, whole && measured, s->found.monotonic);
+    gcb_row_text(row, GCB_FIELD_MATCH_NOTE,
+                 !measured ? NULL
+                 : whole   ? gcb_match_note(note, s, tally)
+                           : "interrupted: the search may not have ended");
 }
 
 void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep)
@@ -615,6 +590,9 @@ void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep)
     gcb_row_known_bool(row, GCB_FIELD_PARETO, sweep->compared, sweep->pareto);
     if (sweep->match)
         put_match(row, sweep->match, sweep->total, sweep->compared);
-    for (size_t i = 0; sweep->matching && !sweep->match && i < MATCH_FIELDS; i++)
-        gcb_row_null(row, match_fields[i]);
+    if (!sweep->matching || sweep->match)
+        return;
+    for (enum gcb_field f = GCB_FIELD_MATCH_FIELD; f <= GCB_FIELD_MATCH_STEADY; f++)
+        gcb_row_null(row, f);
+    gcb_row_null(row, GCB_FIELD_MATCH_NOTE);
 }

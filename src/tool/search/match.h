@@ -12,10 +12,15 @@
  * errors of the messages add up, so both change linearly with the share, and a mix can meet a limit exactly. What can be
  * reached in this way is the lower convex hull of all settings.
  */
+struct gcb_match_search;
+
 struct gcb_mix_point {
     double limited; /* the figure that has a limit; NAN: the setting failed */
-    double
-        cost; /* what should be small: bytes for a limit on the error, squared error for a limit on the size */
+    /* what should be small: bytes for a limit on the error, squared error for a limit on the size */
+    double cost;
+    /* the search that has seen the setting, and its place in search->line.seen */
+    const struct gcb_match_search *search;
+    size_t seen;
 };
 
 struct gcb_mix {
@@ -61,7 +66,7 @@ struct gcb_match_search {
     struct gcb_match_mix mix; /* `method` meets the goal by itself, if it can be met */
     size_t evaluations;       /* settings measured */
     double
-        weight; /* bytes count this much in a comparison of settings (gcb_match_better); 1: usual */
+        weight; /* bytes count this much when settings are compared (gcb_match_better); 1: usual */
 };
 
 /* `key`: the parameter to search along (gcb_rate_axis_init). A method without that parameter is

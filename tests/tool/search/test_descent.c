@@ -67,7 +67,8 @@ static void measure(struct run_setup *s, const struct gcb_method *methods, size_
     for (size_t i = 0; i < count; i++) {
         const double error = gcb_tally_figure(&result.totals[i].tally, GCB_FIELD_REL_L2);
 
-        out[i] = (struct gcb_mix_point){error * error, (double)result.totals[i].tally.wire_bytes};
+        out[i] = (struct gcb_mix_point){.limited = error * error,
+                                        .cost = (double)result.totals[i].tally.wire_bytes};
     }
     gcb_run_result_fini(&result);
 }

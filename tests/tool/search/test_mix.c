@@ -31,7 +31,10 @@ static void check(struct gcb_mix mix, size_t first, size_t second, double share,
 /* The hull has the first, the third and the fourth point; the second is above it. */
 static void test_pairs(void **state)
 {
-    static const struct gcb_mix_point points[] = {{0.04, 8}, {0.25, 7}, {0.16, 4}, {0.36, 2}};
+    static const struct gcb_mix_point points[] = {{.limited = 0.04, .cost = 8},
+                                                  {.limited = 0.25, .cost = 7},
+                                                  {.limited = 0.16, .cost = 4},
+                                                  {.limited = 0.36, .cost = 2}};
     const struct gcb_mix between = find(points, 4, 0.26, NEVER);
 
     check(between, 2, 3, 0.5, true); /* (0.36 - 0.26) / (0.36 - 0.16) */
@@ -46,14 +49,18 @@ static void test_pairs(void **state)
 /* The chord from the first to the last point is below the point between them. */
 static void test_skips_what_is_above_the_hull(void **state)
 {
-    static const struct gcb_mix_point points[] = {{0.1, 10}, {0.2, 9}, {0.5, 2}};
+    static const struct gcb_mix_point points[] = {
+        {.limited = 0.1, .cost = 10}, {.limited = 0.2, .cost = 9}, {.limited = 0.5, .cost = 2}};
 
     check(find(points, 3, 0.3, NEVER), 0, 2, 0.5, true);
 }
 
 static void test_collinear(void **state)
 {
-    static const struct gcb_mix_point points[] = {{3, 4}, {0, 10}, {2, 6}, {1, 8}};
+    static const struct gcb_mix_point points[] = {{.limited = 3, .cost = 4},
+                                                  {.limited = 0, .cost = 10},
+                                                  {.limited = 2, .cost = 6},
+                                                  {.limited = 1, .cost = 8}};
 
     check(find(points, 4, 1.5, NEVER), 3, 2, 0.5, true); /* the nearest two */
     check(find(points, 4, 1.0, NEVER), 3, 3, 1.0, true);
@@ -62,7 +69,8 @@ static void test_collinear(void **state)
 
 static void test_outside(void **state)
 {
-    static const struct gcb_mix_point points[] = {{0.2, 5}, {0.4, 3}};
+    static const struct gcb_mix_point points[] = {{.limited = 0.2, .cost = 5},
+                                                  {.limited = 0.4, .cost = 3}};
 
     check(find(points, 2, 0.5, NEVER), 1, 1, 1.0, true);  /* the cheapest has room left */
     check(find(points, 2, 0.1, NEVER), 0, 0, 1.0, false); /* the nearest misses */
@@ -73,14 +81,18 @@ static void test_outside(void **state)
 /* More bytes for more error: nothing is gained by a mix. */
 static void test_worse_beyond(void **state)
 {
-    static const struct gcb_mix_point points[] = {{0.2, 5}, {0.4, 5}, {0.6, 9}};
+    static const struct gcb_mix_point points[] = {
+        {.limited = 0.2, .cost = 5}, {.limited = 0.4, .cost = 5}, {.limited = 0.6, .cost = 9}};
 
     check(find(points, 3, 0.3, NEVER), 0, 0, 1.0, true);
 }
 
 static void test_equal_points(void **state)
 {
-    static const struct gcb_mix_point points[] = {{0.2, 6}, {0.2, 6}, {0.4, 2}, {0.4, 2}};
+    static const struct gcb_mix_point points[] = {{.limited = 0.2, .cost = 6},
+                                                  {.limited = 0.2, .cost = 6},
+                                                  {.limited = 0.4, .cost = 2},
+                                                  {.limited = 0.4, .cost = 2}};
 
     check(find(points, 4, 0.3, NEVER), 0, 2, 0.5, true);
     check(find(points, 2, 0.3, NEVER), 0, 0, 1.0, true);
@@ -88,8 +100,10 @@ static void test_equal_points(void **state)
 
 static void test_nan(void **state)
 {
-    static const struct gcb_mix_point points[] = {{NAN, 1},      {0.2, 6}, {0.25, NAN},
-                                                  {INFINITY, 1}, {0.4, 2}, {NAN, NAN}};
+    static const struct gcb_mix_point points[] = {
+        {.limited = NAN, .cost = 1},    {.limited = 0.2, .cost = 6},
+        {.limited = 0.25, .cost = NAN}, {.limited = INFINITY, .cost = 1},
+        {.limited = 0.4, .cost = 2},    {.limited = NAN, .cost = NAN}};
 
     check(find(points, 6, 0.3, NEVER), 1, 4, 0.5, true);
     check(find(points, 1, 0.3, NEVER), SIZE_MAX, SIZE_MAX, 1.0, false);
@@ -99,16 +113,18 @@ static void test_nan(void **state)
 /* A single setting just below the limit stands by itself, unless a mix is more than a hundredth cheaper (3.1 bytes). */
 static void test_single(void **state)
 {
-    struct gcb_mix_point points[] = {{0.16, 4}, {0.2499, 3.13}, {0.36, 2}};
+    struct gcb_mix_point points[] = {{.limited = 0.16, .cost = 4},
+                                     {.limited = 0.2499, .cost = 3.13},
+                                     {.limited = 0.36, .cost = 2}};
 
     check(find(points, 3, 0.25, 0.0005), 1, 1, 1.0, true);
     check(find(points, 3, 0.25, 0.00005), 0, 2, 0.55, true);
-    points[0] =
-        (struct gcb_mix_point){0.24995, 3.12}; /* the first, unless a later one is 0.5 % cheaper */
+    points[0] = (struct gcb_mix_point){
+        .limited = 0.24995, .cost = 3.12}; /* the first, unless a later one is 0.5 % cheaper */
     check(find(points, 3, 0.25, 0.0005), 0, 0, 1.0, true);
     points[1].cost = 3.10;
     check(find(points, 3, 0.25, 0.0005), 1, 1, 1.0, true);
-    points[0] = (struct gcb_mix_point){0.16, 4};
+    points[0] = (struct gcb_mix_point){.limited = 0.16, .cost = 4};
     points[1].cost = 3.14;
     check(find(points, 3, 0.25, 0.0005), 0, 2, 0.55, true);
 }
@@ -116,7 +132,8 @@ static void test_single(void **state)
 /* Figures that do not add up over messages cannot be mixed. */
 static void test_without_mixing(void **state)
 {
-    static const struct gcb_mix_point points[] = {{-0.95, 8}, {-0.92, 4}, {-0.8, 2}};
+    static const struct gcb_mix_point points[] = {
+        {.limited = -0.95, .cost = 8}, {.limited = -0.92, .cost = 4}, {.limited = -0.8, .cost = 2}};
     struct gcb_mix mix;
 
     gcb_mix_find(&mix, points, 3, -0.9, NEVER, false);
