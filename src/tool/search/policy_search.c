@@ -313,15 +313,19 @@ static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
-struct setting {
-    struct gcb_rate_axis axis;
-    uint64_t position;
+/* Sums over the messages of a unit; of a part of the input, scaled up to the whole. */
+struct sums {
+    double bytes, error,
+        squares; /* INFINITY: the method cannot encode it, or it is not in the part */
+    uint64_t elements;
 };
 
-/* Sums over the messages of a unit. */
-struct sums {
-    double bytes, error, squares;
-    uint64_t elements;
+/* A setting that is measured. */
+struct candidate {
+    struct gcb_method method;
+    struct gcb_rate_axis axis;
+    uint64_t position;
+    struct sums *sums; /* of each unit, as measured last; in searcher.sums */
 };
 
 struct searcher {
@@ -333,11 +337,10 @@ struct searcher {
     size_t path_count;
     size_t count;                   /* units: tensors that get the same method */
     size_t *unit_of_path, *unit_of; /* by path, and by tensor of the source */
-    struct sums *whole;             /* of each unit: elements of all its messages */
+    uint64_t *whole;                /* of each unit: elements of all its messages */
     uint64_t input_bytes;           /* of all messages */
-    struct gcb_method *methods;
-    struct setting *settings; /* of the methods */
-    size_t method_count, method_cap, setting_cap;
+    struct candidate *candidates;
+    size_t candidate_count, cap;
     struct sums *sums; /* of the last run: [method * count + unit] */
     struct gcb_allotment *units;
     struct gcb_allot_option *items;
@@ -409,7 +412,7 @@ static int list_units(struct searcher *s)
         size_t *unit = &s->unit_of[layout->messages[i].pieces[0].tensor];
 
         *unit = s->unit_of_path[*unit];
-        s->whole[*unit].elements += layout->messages[i].count;
+        s->whole[*unit] += layout->messages[i].count;
         s->input_bytes += layout->messages[i].input_bytes;
     }
     gcb_free(elements);
@@ -420,31 +423,32 @@ static int list_units(struct searcher *s)
 
 static bool has_method(const struct searcher *s, const struct gcb_method *m)
 {
-    for (size_t i = 0; i < s->method_count; i++)
-        if (s->methods[i].name == m->name &&
-            memcmp(s->methods[i].value, m->value, sizeof(m->value)) == 0)
+    for (size_t i = 0; i < s->candidate_count; i++)
+        if (s->candidates[i].method.name == m->name &&
+            memcmp(s->candidates[i].method.value, m->value, sizeof(m->value)) == 0)
             return true;
     return false;
 }
 
 /* Adds the settings around a position of a method's axis. */
-static int add_settings(struct searcher *s, const struct gcb_method *method,
-                        const struct setting *at, const double *factors, size_t count)
+static int add_settings(struct searcher *s, const struct candidate *at, const double *factors,
+                        size_t count)
 {
-    for (size_t i = 0; i < (at->axis.param ? count : 1); i++) {
-        const uint64_t position = gcb_rate_axis_scale(&at->axis, at->position, factors[i]);
-        struct gcb_method m = *method;
-        int err = gcb_rate_axis_set(&m, &at->axis, position, s->diag);
+    const struct candidate from = *at; /* the array may move */
 
+    for (size_t i = 0; i < (from.axis.param ? count : 1); i++) {
+        struct candidate c = from;
+        int err;
+
+        c.position = gcb_rate_axis_scale(&c.axis, c.position, factors[i]);
+        err = gcb_rate_axis_set(&c.method, &c.axis, c.position, s->diag);
         if (err)
             return err;
-        if (has_method(s, &m))
+        if (has_method(s, &c.method))
             continue;
-        if (gcb_grow(&s->methods, &s->method_cap, s->method_count, sizeof(*s->methods)) ||
-            gcb_grow(&s->settings, &s->setting_cap, s->method_count, sizeof(*s->settings)))
+        if (gcb_grow(&s->candidates, &s->cap, s->candidate_count, sizeof(*s->candidates)))
             return gcb_diag_nomem(s->diag, 0, "settings");
-        s->settings[s->method_count] = (struct setting){at->axis, position};
-        s->methods[s->method_count++] = m;
+        s->candidates[s->candidate_count++] = c;
     }
     return 0;
 }
@@ -454,11 +458,12 @@ static int add_settings(struct searcher *s, const struct gcb_method *method,
 static int add_search(struct searcher *s, const struct gcb_match_search *search,
                       const double *factors, size_t count)
 {
-    const struct setting at = {search->axis, search->found.position};
+    const struct candidate at = {
+        .method = search->method, .axis = search->axis, .position = search->found.position};
 
     if (search->goal != s->goal || search->line.seen_count == 0)
         return 0;
-    return add_settings(s, &search->method, &at, factors, count);
+    return add_settings(s, &at, factors, count);
 }
 
 /* Adds the coarse settings around what each search found. */
@@ -505,8 +510,21 @@ static bool on_stop(void *ctx)
     return s->user->stop && s->user->stop(s->user->ctx);
 }
 
+/* Scales what was measured of a unit up to all its messages. `failed`: the method cannot encode some tensor. */
+static void scale_up(struct sums *sums, uint64_t whole, bool failed)
+{
+    const double scale = whole ? (double)whole / (double)sums->elements : 1.0;
+
+    sums->bytes *= scale;
+    sums->error *= scale;
+    sums->squares *= scale;
+    if (failed || (whole && !sums->elements) || !isfinite(sums->error))
+        sums->bytes = sums->error = sums->squares = (double)INFINITY;
+}
+
 /* Measures methods on the messages of a layout. `by_tensor` as in struct gcb_run_config. */
-static int measure_methods(struct searcher *s, const struct gcb_layout *layout, size_t count,
+static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
+                           const struct gcb_method *methods, size_t count,
                            const struct gcb_method *const *const *by_tensor, bool *interrupted)
 {
     const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, s};
@@ -520,7 +538,7 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout, 
         return gcb_diag_nomem(s->diag, 0, "sums");
     config.layout = layout;
     config.in_place = layout == s->config->layout ? config.in_place : 0;
-    config.methods = s->methods;
+    config.methods = methods;
     config.method_count = count;
     config.by_tensor = by_tensor;
     config.carry_on = true;
@@ -528,15 +546,26 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout, 
     err = gcb_run(&result, &config, &observer, s->diag);
     *interrupted = result.interrupted;
     for (size_t m = 0; m < result.method_count; m++)
-        if (result.totals[m].failure.status) /* it cannot encode some tensor */
-            memset(&s->sums[m * s->count], 0, s->count * sizeof(*s->sums));
+        for (size_t u = 0; u < s->count; u++)
+            scale_up(&s->sums[m * s->count + u], s->whole[u], result.totals[m].failure.status);
     gcb_run_result_fini(&result);
     return err;
 }
 
+/* Measures the candidates. */
 static int measure(struct searcher *s, const struct gcb_layout *layout, bool *interrupted)
 {
-    return measure_methods(s, layout, s->method_count, NULL, interrupted);
+    struct gcb_method *methods = gcb_alloc_array(s->candidate_count, sizeof(*methods));
+    int err = methods ? 0 : gcb_diag_nomem(s->diag, 0, "settings");
+
+    for (size_t i = 0; !err && i < s->candidate_count; i++)
+        methods[i] = s->candidates[i].method;
+    if (!err)
+        err = measure_methods(s, layout, methods, s->candidate_count, NULL, interrupted);
+    for (size_t i = 0; !err && i < s->candidate_count; i++)
+        s->candidates[i].sums = &s->sums[i * s->count];
+    gcb_free(methods);
+    return err;
 }
 
 /* Measures the candidates on a part of the input, or on all of a small input. */
@@ -557,22 +586,12 @@ static int measure_part(struct searcher *s, bool *interrupted)
 
 /* ---- allotting ---- */
 
-/* How many times the elements of a unit are more than those measured; empty tensors have bytes alone. 0: nothing was
- * measured. */
-static double scale_of(const struct searcher *s, size_t method, size_t unit)
-{
-    const uint64_t measured = s->sums[method * s->count + unit].elements;
-
-    if (s->whole[unit].elements == 0)
-        return s->sums[method * s->count + unit].bytes > 0.0 ? 1.0 : 0.0;
-    return measured ? (double)s->whole[unit].elements / (double)measured : 0.0;
-}
-
+/* The squared norm of a unit's tensors; 0: no method encodes them. */
 static double squares_of(const struct searcher *s, size_t unit)
 {
-    for (size_t m = 0; m < s->method_count; m++)
-        if (scale_of(s, m, unit) > 0.0)
-            return s->sums[m * s->count + unit].squares * scale_of(s, m, unit);
+    for (size_t i = 0; i < s->candidate_count; i++)
+        if (isfinite(s->candidates[i].sums[unit].squares))
+            return s->candidates[i].sums[unit].squares;
     return 0.0;
 }
 
@@ -582,7 +601,7 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     double elements = 0.0;
 
     for (size_t u = 0; u < s->count; u++)
-        elements += (double)s->whole[u].elements;
+        elements += (double)s->whole[u];
     for (size_t u = 0; limit.on_error && u < s->count; u++)
         limit.most += squares_of(s, u) * s->goal->target * s->goal->target;
     if (s->goal->field == GCB_FIELD_RATIO)
@@ -602,25 +621,24 @@ static int allot(struct searcher *s, bool *met, double *slope)
     bool measured = false;
 
     *met = false;
-    if (s->method_count == 0)
+    if (s->candidate_count == 0)
         return 0;
     gcb_free(s->items);
     gcb_free(s->units);
-    s->items = gcb_alloc_array((uint64_t)s->method_count * s->count, sizeof(*s->items));
+    s->items = gcb_alloc_array((uint64_t)s->candidate_count * s->count, sizeof(*s->items));
     s->units = gcb_alloc_zero(s->count, sizeof(*s->units));
     if (!s->items || !s->units)
         return gcb_diag_nomem(s->diag, 0, "settings of the tensors");
     item = s->items;
     for (size_t u = 0; u < s->count; u++) {
         s->units[u].items = item;
-        for (size_t m = 0; m < s->method_count; m++) {
-            const struct sums *sums = &s->sums[m * s->count + u];
-            const double scale = scale_of(s, m, u);
+        for (size_t m = 0; m < s->candidate_count; m++) {
+            const struct sums *sums = &s->candidates[m].sums[u];
 
-            if (scale > 0.0 && isfinite(sums->error))
-                *item++ = (struct gcb_allot_option){sums->bytes * scale, sums->error * scale, m};
+            if (isfinite(sums->bytes))
+                *item++ = (struct gcb_allot_option){sums->bytes, sums->error, m};
+            measured |= isfinite(sums->bytes) && sums->bytes > 0.0;
         }
-        measured |= item > s->units[u].items;
         if (item == s->units[u].items) /* no method encodes it, or it is not in the sample */
             *item++ = (struct gcb_allot_option){0.0, squares_of(s, u), 0};
         s->units[u].count = (size_t)(item - s->units[u].items);
@@ -630,33 +648,14 @@ static int allot(struct searcher *s, bool *met, double *slope)
 }
 
 /* What a method costs for a unit, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it cannot encode it. */
-static double cost_of(const struct searcher *s, size_t method, size_t unit, double slope)
+static double cost_of(const struct candidate *c, size_t unit, double slope)
 {
-    const struct sums *sums = &s->sums[method * s->count + unit];
-    const double scale = scale_of(s, method, unit);
-
-    return scale > 0.0 ? (sums->bytes + slope * sums->error) * scale : (double)INFINITY;
+    return isfinite(c->sums[unit].bytes) ? c->sums[unit].bytes + slope * c->sums[unit].error
+                                         : (double)INFINITY;
 }
 
-/* Exchanges two methods, with their settings and sums. */
-static void swap_methods(struct searcher *s, size_t a, size_t b)
-{
-    const struct gcb_method method = s->methods[a];
-    const struct setting setting = s->settings[a];
-
-    s->methods[a] = s->methods[b];
-    s->methods[b] = method;
-    s->settings[a] = s->settings[b];
-    s->settings[b] = setting;
-    for (size_t u = 0; u < s->count; u++) {
-        const struct sums sums = s->sums[a * s->count + u];
-
-        s->sums[a * s->count + u] = s->sums[b * s->count + u];
-        s->sums[b * s->count + u] = sums;
-    }
-}
-
-/* Keeps the few methods that save most. Again and again, the method that lowers the cost of all tensors most joins them. */
+/* Moves the few methods that save most to the front and keeps them. Again and again, the method that lowers the cost of all
+ * tensors most joins them. */
 static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));
@@ -668,28 +667,30 @@ static int keep_few(struct searcher *s, double slope)
     for (size_t u = 0; u < s->count; u++)
         cost[u] = 1e300;
     while (kept < MOST_METHODS) {
-        size_t best = kept;
+        struct candidate best;
+        size_t at = kept;
         double most = 0.0;
 
-        for (size_t m = kept; m < s->method_count; m++) {
+        for (size_t m = kept; m < s->candidate_count; m++) {
             double saved = 0.0;
 
             for (size_t u = 0; u < s->count; u++)
-                saved += fmax(0.0, cost[u] - cost_of(s, m, u, slope));
+                saved += fmax(0.0, cost[u] - cost_of(&s->candidates[m], u, slope));
             if (saved > most) {
                 most = saved;
-                best = m;
+                at = m;
             }
         }
-        if (best >= s->method_count || most <= (kept ? EARNS * bytes : 0.0))
+        if (at >= s->candidate_count || most <= (kept ? EARNS * bytes : 0.0))
             break;
+        best = s->candidates[at];
         for (size_t u = 0; u < s->count; u++)
-            cost[u] = fmin(cost[u], cost_of(s, best, u, slope));
-        swap_methods(s, best, kept);
-        kept++;
+            cost[u] = fmin(cost[u], cost_of(&best, u, slope));
+        s->candidates[at] = s->candidates[kept];
+        s->candidates[kept++] = best;
     }
     gcb_free(cost);
-    s->method_count = kept;
+    s->candidate_count = kept;
     return 0;
 }
 
@@ -698,7 +699,7 @@ static int add_fine(struct searcher *s)
 {
     const struct gcb_choice *c = s->choice;
     const struct gcb_match_search *best = NULL;
-    const size_t kept = s->method_count;
+    const size_t kept = s->candidate_count;
     int err = 0;
 
     for (size_t i = 0; i < c->count; i++)
@@ -707,12 +708,8 @@ static int add_fine(struct searcher *s)
             best = &c->searches[i];
     if (best)
         err = add_search(s, best, fine, sizeof(fine) / sizeof(fine[0]));
-    for (size_t i = 0; !err && i < kept; i++) {
-        const struct gcb_method method = s->methods[i]; /* the array may move */
-        const struct setting setting = s->settings[i];
-
-        err = add_settings(s, &method, &setting, fine, sizeof(fine) / sizeof(fine[0]));
-    }
+    for (size_t i = 0; !err && i < kept; i++)
+        err = add_settings(s, &s->candidates[i], fine, sizeof(fine) / sizeof(fine[0]));
     return err;
 }
 
@@ -720,7 +717,7 @@ static int add_fine(struct searcher *s)
 
 /* The policy with all settings scaled by each of `last`. */
 struct tuning {
-    struct gcb_method *methods;          /* [step * method_count + method] */
+    struct gcb_method *methods;          /* [step * candidate_count + candidate] */
     const struct gcb_method **of_tensor; /* [step * tensors + tensor] */
     const struct gcb_method *const *by_tensor[LAST_STEPS];
     size_t best; /* the step that uses up the budget */
@@ -731,18 +728,18 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
     const size_t tensors = gcb_source_count(s->config->source);
     int err = 0;
 
-    t->methods = gcb_alloc_array((uint64_t)LAST_STEPS * s->method_count, sizeof(*t->methods));
+    t->methods = gcb_alloc_array((uint64_t)LAST_STEPS * s->candidate_count, sizeof(*t->methods));
     t->of_tensor = gcb_alloc_array((uint64_t)LAST_STEPS * tensors, sizeof(*t->of_tensor));
     if (!t->methods || !t->of_tensor)
         return gcb_diag_nomem(s->diag, 0, "settings");
     for (size_t k = 0; k < LAST_STEPS; k++) {
         const struct gcb_method **of = &t->of_tensor[k * tensors];
 
-        for (size_t m = 0; !err && m < s->method_count; m++) {
-            const struct setting *at = &s->settings[m];
-            struct gcb_method *method = &t->methods[k * s->method_count + m];
+        for (size_t m = 0; !err && m < s->candidate_count; m++) {
+            const struct candidate *at = &s->candidates[m];
+            struct gcb_method *method = &t->methods[k * s->candidate_count + m];
 
-            *method = s->methods[m];
+            *method = at->method;
             err = gcb_rate_axis_set(
                 method, &at->axis,
                 gcb_rate_axis_scale(&at->axis, at->position, on_error ? last[k] : 1.0 / last[k]),
@@ -751,7 +748,7 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
         for (size_t i = 0; i < tensors; i++) {
             const struct gcb_allotment *unit = &s->units[s->unit_of[i]];
 
-            of[i] = &t->methods[k * s->method_count + unit->items[unit->chosen].setting];
+            of[i] = &t->methods[k * s->candidate_count + unit->items[unit->chosen].setting];
         }
         t->by_tensor[k] = of;
     }
@@ -766,16 +763,14 @@ static void choose_step(const struct searcher *s, struct tuning *t,
 
     for (size_t k = 0; k < LAST_STEPS; k++) {
         struct gcb_allot_option sum = {0};
-        bool whole = true;
 
         for (size_t u = 0; u < s->count; u++) {
             const struct sums *sums = &s->sums[k * s->count + u];
 
             sum.bytes += sums->bytes;
             sum.error += sums->error;
-            whole &= sums->elements > 0 || s->whole[u].elements == 0;
         }
-        if (whole && gcb_budget_meets(limit, &sum) &&
+        if (isfinite(sum.bytes) && gcb_budget_meets(limit, &sum) &&
             (limit->on_error ? sum.bytes : sum.error) < least) {
             least = limit->on_error ? sum.bytes : sum.error;
             t->best = k;
@@ -793,7 +788,8 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
         chosen ? scale_methods(s, &t, limit.on_error) : gcb_diag_nomem(s->diag, 0, "a policy");
 
     if (!err)
-        err = measure_methods(s, s->config->layout, LAST_STEPS, t.by_tensor, interrupted);
+        err =
+            measure_methods(s, s->config->layout, t.methods, LAST_STEPS, t.by_tensor, interrupted);
     if (!err)
         choose_step(s, &t, &limit);
     for (size_t p = 0; !err && p < s->path_count; p++) {
@@ -803,7 +799,7 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     }
     if (!err && !*interrupted)
         err = gcb_policy_write(out, s->paths, chosen, s->path_count,
-                               &t.methods[t.best * s->method_count], s->diag);
+                               &t.methods[t.best * s->candidate_count], s->diag);
     gcb_free(chosen);
     gcb_free(t.methods);
     gcb_free(t.of_tensor);
@@ -846,13 +842,13 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
         err = allot(s, &met, &slope);
     if (err || *interrupted || !met)
         return err;
-    all = s->method_count;
+    all = s->candidate_count;
     before = gcb_allocated(s->units, s->count);
     err = keep_few(s, slope);
     if (!err)
         err = allot(s, &met, &slope);
     if (!err && !(met && is_near(s, &before))) {
-        s->method_count = all; /* the few only moved to the front */
+        s->candidate_count = all; /* the few only moved to the front */
         err = allot(s, &met, &slope);
     }
     return err || !met ? err : write_policy(s, out, interrupted);
@@ -875,8 +871,7 @@ int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
     gcb_free(s.unit_of_path);
     gcb_free(s.unit_of);
     gcb_free(s.whole);
-    gcb_free(s.methods);
-    gcb_free(s.settings);
+    gcb_free(s.candidates);
     gcb_free(s.sums);
     gcb_free(s.items);
     gcb_free(s.units);
