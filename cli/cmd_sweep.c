@@ -1,4 +1,4 @@
-#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "cli/base/session.h"
@@ -23,14 +23,10 @@
 
 /* ---- options, and what follows from them before a file is opened ---- */
 
-enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
-
 struct sweep_own {
     struct opt_list vary, match;
     const char *budget; /* goal of a policy; NULL: none is searched */
     const char *over;   /* parameter to search along; NULL: each method's own */
-    const char *pareto; /* fields to compare; NULL: rel_l2,bits_per_element */
-    int per;            /* enum sweep_per */
     bool published_only;
 };
 
@@ -41,8 +37,6 @@ struct sweep_options {
     struct session_options common;
     struct opt_timing timing;
 };
-
-static const char *const pers[] = {"none", "message", NULL};
 
 /* clang-format off */
 static const struct opt_row own_rows[] = {
@@ -66,40 +60,24 @@ static const struct opt_row own_rows[] = {
     {.name = NULL},
 };
 
-static const struct opt_row show_rows[] = {
-    {OPT_ROW("pareto", TEXT, sweep_own, pareto), .metavar = "FIELDS",
-     .help = "mark the rows that no other row beats in these fields (default "
-             "rel_l2,bits_per_element)"},
-    {OPT_ROW("per", CHOICE, sweep_own, per), .metavar = "WHAT", .choices = pers,
-     .help = "message: also write a result row for each message (default: none)"},
-    {.name = NULL},
-};
 /* clang-format on */
 
 #define SWEEP_GOALS 16
-
-/* The methods, settings and searches of a run. Starts zeroed. */
-struct sweep_plan {
-    struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
-    size_t given, count;
-    size_t policy; /* place in `methods` of the policy found, which is the last; SIZE_MAX: none */
-    struct gcb_match_goal goals[SWEEP_GOALS];
-    size_t goal_count;
-    bool
-        matching; /* --match is given: choice.searches has a search for each of the `given` settings */
-    struct gcb_choice choice;
-    struct gcb_policy policy_rules; /* of --budget; without rules: none meets the goal */
-    struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
-    size_t pareto_count;
-    enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
-};
 
 /* The state of the command. Starts zeroed. */
 struct sweep {
     const struct sweep_options *o;
     struct session s;
-    struct sweep_plan plan;
-    bool *pareto; /* one for each of plan.methods, and then `missed` */
+    struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
+    size_t given, count;
+    size_t policy; /* place in `methods` of the policy found, which is the last; SIZE_MAX: none */
+    struct gcb_policy rules; /* of the policy */
+    struct gcb_match_goal goals[SWEEP_GOALS];
+    size_t goal_count;
+    bool matching; /* choice.searches has a search for each of the `given` settings */
+    struct gcb_choice choice;
+    enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
+    bool *pareto;        /* one for each method: no other beats it */
     struct gcb_run_result
         result;            /* at the end, tallies of searched settings are those of their mixes */
     struct gcb_tally *own; /* the settings' own tallies */
@@ -107,87 +85,80 @@ struct sweep {
     double from, to;                /* of the progress bar: what is being done now */
 };
 
+/* The search that found a setting; NULL: it is a baseline or a policy, or nothing was searched. */
+static const struct gcb_match_search *search_of(const struct sweep *c, size_t i)
+{
+    return c->matching && i < c->given ? &c->choice.searches[i] : NULL;
+}
+
 /* With --match, `sweep` searches the compositions itself, so it leaves out those that are presets. */
 static bool is_searched(const struct gcb_method *m)
 {
     return gcb_sweep_default(m) && !(m->preset && m->preset->found);
 }
 
-static int find_methods(struct sweep_plan *plan, const struct sweep_options *o,
-                        struct gcb_diag *diag)
+static int find_methods(struct sweep *c, struct gcb_diag *diag)
 {
-    const bool matching = o->own.match.count > 0 || o->own.budget;
-    int err;
+    const struct sweep_own *own = &c->o->own;
 
-    if (o->own.vary.count == 0 && !matching)
+    c->matching = own->match.count > 0 || own->budget;
+    c->policy = SIZE_MAX;
+    if (own->vary.count == 0 && !c->matching)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
                             "rel_l2=0.4, for example");
-    err = opt_methods_resolve(&plan->methods, &plan->given, &o->methods,
-                              matching ? is_searched : gcb_sweep_default, diag);
-    plan->count = plan->given;
-    plan->policy = SIZE_MAX;
-    return err;
+    return opt_methods_resolve(&c->methods, &c->given, &c->o->methods,
+                               c->matching ? is_searched : gcb_sweep_default, diag);
 }
 
-static int parse_goals(struct sweep_plan *plan, const struct sweep_own *own, struct gcb_diag *diag)
+static int parse_goals(struct sweep *c, struct gcb_diag *diag)
 {
+    const struct sweep_own *own = &c->o->own;
     int err = 0;
 
+    if (own->over && own->match.count == 0 && !own->budget)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--over has a meaning only with --match");
     if (own->budget)
-        return gcb_match_goal_parse(&plan->goals[plan->goal_count++], "budget", own->budget, diag);
+        return gcb_match_goal_parse(&c->goals[c->goal_count++], "budget", own->budget, diag);
     if (own->match.count > SWEEP_GOALS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--match: at most %d targets", SWEEP_GOALS);
-    if (own->over && own->match.count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--over has a meaning only with --match");
     for (size_t i = 0; !err && i < own->match.count; i++)
-        err = gcb_match_goal_parse(&plan->goals[plan->goal_count++], "match", own->match.items[i],
-                                   diag);
+        err = gcb_match_goal_parse(&c->goals[c->goal_count++], "match", own->match.items[i], diag);
     return err;
 }
 
-static int check_over(const struct sweep_plan *plan, const char *key, struct gcb_diag *diag)
+static int check_over(const struct sweep *c, const char *key, struct gcb_diag *diag)
 {
     char shown[64];
 
-    for (size_t i = 0; key && i < plan->given; i++)
-        if (gcb_rate_named(&plan->methods[i], key))
-            return 0;
     if (!key)
         return 0;
+    for (size_t i = 0; i < c->given; i++)
+        if (gcb_rate_named(&c->methods[i], key))
+            return 0;
     return gcb_diag_set(
         diag, GCB_E_INVALID,
         "--over %s: no method given has a parameter of this name that changes its size",
         gcb_escape(shown, sizeof(shown), key));
 }
 
-/* Are compositions searched for? The methods must be the default ones, with their default values. */
-static bool composes(const struct sweep_options *o)
-{
-    return o->methods.specs.count == 0 && o->methods.overrides.count == 0 &&
-           o->own.vary.count == 0 && !o->own.over && !o->own.published_only;
-}
-
 /* Refuses options that contradict --budget. */
-static int check_budget(const struct sweep_plan *plan, const struct sweep_options *o,
-                        struct gcb_diag *diag)
+static int check_budget(const struct sweep *c, struct gcb_diag *diag)
 {
-    const struct sweep_own *own = &o->own;
+    const struct sweep_own *own = &c->o->own;
 
     if (!own->budget)
         return 0;
     if (own->match.count || own->vary.count || own->over)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--budget searches all settings for one target: leave out --%s",
-                            own->match.count  ? "match"
-                            : own->vary.count ? "vary"
-                                              : "over");
-    if (o->common.message.scope != GCB_SCOPE_TENSOR)
+                            "--budget searches all settings for one target: leave out --match, "
+                            "--vary and --over");
+    if (c->o->common.message.scope != GCB_SCOPE_TENSOR)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--budget finds a method for each tensor, so a message cannot have "
                             "several: leave out --scope %s",
-                            opt_scopes[o->common.message.scope]);
-    if (!gcb_policy_search_can(&plan->goals[0]))
+                            opt_scopes[c->o->common.message.scope]);
+    if (!gcb_policy_search_can(&c->goals[0]))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--budget takes rel_l2=, ratio=, bits= or wire_bytes=, not '%s'",
                             own->budget);
@@ -195,112 +166,88 @@ static int check_budget(const struct sweep_plan *plan, const struct sweep_option
 }
 
 /* Makes a search for every setting with every goal. Each search counts as a method. */
-static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
-                         struct gcb_diag *diag)
+static int plan_searches(struct sweep *c, struct gcb_diag *diag)
 {
-    const size_t n = plan->given * plan->goal_count;
-    struct gcb_choice *c = &plan->choice;
-    int err = check_over(plan, o->own.over, diag);
+    const struct sweep_options *o = c->o;
+    const bool all = o->methods.specs.count == 0; /* methods, with their default values if: */
+    struct gcb_choice *choice = &c->choice;
+    int err = check_over(c, o->own.over, diag);
 
     if (err)
         return err;
-    *c = (struct gcb_choice){
-        .goals = plan->goals,
-        .goal_count = plan->goal_count,
-        .compose = composes(o),
+    *choice = (struct gcb_choice){
+        .goals = c->goals,
+        .goal_count = c->goal_count,
+        .compose = all && o->methods.overrides.count == 0 && o->own.vary.count == 0 &&
+                   !o->own.over && !o->own.published_only,
         .over = o->own.over,
-        .narrow = o->methods.specs.count == 0,
-        .searches = gcb_alloc_zero(n + plan->goal_count, sizeof(*c->searches)),
+        .narrow = all,
+        .searches = gcb_alloc_zero((c->given + 1) * c->goal_count, sizeof(*choice->searches)),
     };
-    if (!c->searches)
-        return gcb_diag_nomem(diag, n * sizeof(*c->searches), "searches");
-    for (size_t g = 0; !err && g < plan->goal_count; g++)
-        for (size_t m = 0; !err && m < plan->given; m++)
-            err = gcb_match_search_init(&c->searches[c->count++], &plan->methods[m],
-                                        &plan->goals[g], o->own.over, diag);
-    plan->matching = true;
+    if (!choice->searches)
+        return gcb_diag_nomem(diag, 0, "searches");
+    for (size_t g = 0; !err && g < c->goal_count; g++)
+        for (size_t m = 0; !err && m < c->given; m++)
+            err = gcb_match_search_init(&choice->searches[choice->count++], &c->methods[m],
+                                        &c->goals[g], o->own.over, diag);
     return err;
 }
 
 /* Makes room for a baseline and a policy at the end of the settings, and adds the baseline. */
-static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
+static int add_baseline(struct sweep *c, struct gcb_diag *diag)
 {
-    struct gcb_method *grown = gcb_alloc_zero(plan->given + 2, sizeof(*grown));
+    struct gcb_method *grown = gcb_alloc_zero(c->given + 2, sizeof(*grown));
+    bool baseline = !c->o->lines.no_baselines;
 
     if (!grown)
         return gcb_diag_nomem(diag, 0, "the methods");
-    for (size_t i = 0; i < plan->given; i++) {
-        grown[i] = plan->matching ? plan->choice.searches[i].method : plan->methods[i];
+    for (size_t i = 0; i < c->given; i++) {
+        grown[i] = c->matching ? c->choice.searches[i].method : c->methods[i];
         baseline &= strcmp(grown[i].name, "fp16") != 0;
     }
-    gcb_free(plan->methods);
-    plan->methods = grown;
-    plan->count = plan->given + baseline;
-    return baseline ? gcb_method_parse(&grown[plan->given], "fp16", diag) : 0;
+    gcb_free(c->methods);
+    c->methods = grown;
+    c->count = c->given + baseline;
+    return baseline ? gcb_method_parse(&grown[c->given], "fp16", diag) : 0;
 }
 
-static int take_choice(struct sweep_plan *plan, const struct sweep_options *o,
-                       struct gcb_diag *diag)
+static int take_choice(struct sweep *c, struct gcb_diag *diag)
 {
     int err;
 
-    plan->given = plan->choice.count;
-    err = add_baseline(plan, !o->lines.no_baselines, diag);
-    if (err || plan->policy_rules.count == 0)
+    c->given = c->choice.count;
+    err = add_baseline(c, diag);
+    if (err || c->rules.count == 0)
         return err;
-    plan->policy = plan->count++;
-    return gcb_policy_method(&plan->methods[plan->policy], &plan->policy_rules, diag);
+    c->policy = c->count++;
+    return gcb_policy_method(&c->methods[c->policy], &c->rules, diag);
 }
-
-static int expand_plan(struct sweep_plan *plan, const struct sweep_options *o,
-                       struct gcb_diag *diag)
-{
-    const struct sweep_own *own = &o->own;
-    const char *fields = own->pareto ? own->pareto : "rel_l2,bits_per_element";
-    struct gcb_method *settings = NULL;
-    int err = gcb_sweep_expand(&settings, &plan->given, plan->methods, plan->given, own->vary.items,
-                               own->vary.count, diag);
-
-    if (err)
-        return err;
-    gcb_free(plan->methods);
-    plan->methods = settings;
-    err = parse_goals(plan, own, diag);
-    if (!err)
-        err = check_budget(plan, o, diag);
-    if (!err && plan->goal_count)
-        err = plan_searches(plan, o, diag);
-    else if (!err)
-        err = add_baseline(plan, !o->lines.no_baselines, diag);
-    if (!err)
-        err = gcb_pareto_parse(plan->pareto, &plan->pareto_count, fields, diag);
-    return err ? err : opt_lines_sort(&plan->sort, &o->lines, diag);
-}
-
-/* ---- running ---- */
 
 static int resolve(struct sweep *c, struct gcb_diag *diag)
 {
-    int err = find_methods(&c->plan, c->o, diag);
+    const struct opt_list *vary = &c->o->own.vary;
+    struct gcb_method *methods;
+    int err = find_methods(c, diag);
 
     if (err)
         return err;
-    session_drop_memory(&c->s, "sweep", c->plan.methods, c->plan.given);
-    err = expand_plan(&c->plan, c->o, diag);
+    session_drop_memory(&c->s, "sweep", c->methods, c->given);
+    methods = c->methods;
+    err =
+        gcb_sweep_expand(&c->methods, &c->given, methods, c->given, vary->items, vary->count, diag);
+    gcb_free(methods);
+    if (!err)
+        err = parse_goals(c, diag);
+    if (!err)
+        err = check_budget(c, diag);
+    if (!err)
+        err = c->matching ? plan_searches(c, diag) : add_baseline(c, diag);
+    if (!err)
+        err = opt_lines_sort(&c->sort, &c->o->lines, diag);
     return err ? err : session_resolve(&c->s);
 }
 
-static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
-{
-    struct sweep *c = ctx;
-    struct gcb_row row;
-
-    (void)diag; /* session_put uses ctx->diag */
-    if (c->o->own.per != SWEEP_PER_MESSAGE || !out_wants_rows(&c->s.report))
-        return 0;
-    gcb_rows_result(&row, &c->s.setting, &c->plan.methods[trial->method], trial);
-    return session_put(&c->s, &row);
-}
+/* ---- running ---- */
 
 static void on_progress(void *ctx, double done)
 {
@@ -338,8 +285,8 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
     struct gcb_layout layout = {.count = 0};
     int err;
 
-    for (size_t i = 0; i < c->plan.goal_count; i++) {
-        struct gcb_match_goal *goal = &c->plan.goals[i];
+    for (size_t i = 0; i < c->goal_count; i++) {
+        struct gcb_match_goal *goal = &c->goals[i];
 
         goal->mean = mean;
         if (goal->workers > config.workers)
@@ -372,48 +319,47 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
 
     c->to = c->o->own.budget ? BUDGET_FROM : SEARCH;
     if (!err)
-        err = gcb_choose_run(&c->plan.choice, &config, observer, &c->result.interrupted, diag);
+        err = gcb_choose_run(&c->choice, &config, observer, &c->result.interrupted, diag);
     c->from = c->to;
     c->to = SEARCH;
     if (!err && !c->result.interrupted && c->o->own.budget)
-        err = gcb_policy_search(&c->plan.policy_rules, &c->plan.choice, &config, observer,
-                                &c->result.interrupted, diag);
-    return err ? err : take_choice(&c->plan, c->o, diag);
+        err = gcb_policy_search(&c->rules, &c->choice, &config, observer, &c->result.interrupted,
+                                diag);
+    return err ? err : take_choice(c, diag);
 }
 
 static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
+        .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     const struct gcb_method *const **by_tensor = NULL;
     struct gcb_run_config config;
     int err = 0;
 
     session_start_progress(&c->s);
-    if (c->plan.matching)
+    if (c->matching)
         err = search(c, &observer, diag);
-    c->from = c->plan.matching ? SEARCH : 0.0;
+    c->from = c->matching ? SEARCH : 0.0;
     c->to = 1.0;
-    config = session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
+    config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     config.carry_on = true;
     /* payoff needs the times of sums; a single run would not decide anything */
-    config.trial.sums = c->plan.matching && !config.trial.device &&
+    config.trial.sums = c->matching && !config.trial.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
-    if (!err && c->plan.policy != SIZE_MAX) {
-        by_tensor = gcb_alloc_zero(c->plan.count, sizeof(*by_tensor));
+    if (!err && c->policy != SIZE_MAX) {
+        by_tensor = gcb_alloc_zero(c->count, sizeof(*by_tensor));
         err = by_tensor ? 0 : gcb_diag_nomem(diag, 0, "a policy");
     }
     if (by_tensor) {
-        by_tensor[c->plan.policy] = c->plan.policy_rules.by_tensor;
+        by_tensor[c->policy] = c->rules.by_tensor;
         config.by_tensor = by_tensor;
-        c->s.setting.policy = &c->plan.policy_rules;
+        c->s.setting.policy = &c->rules;
     }
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
-    if (!err && c->plan.matching && c->result.interrupted)
-        err = gcb_match_fill_totals(&c->result, c->plan.count, c->plan.choice.searches,
-                                    c->plan.given, diag);
+    if (!err && c->matching && c->result.interrupted)
+        err = gcb_match_fill_totals(&c->result, c->count, c->choice.searches, c->given, diag);
     gcb_free(by_tensor);
     progress_end(&c->s.progress);
     return err;
@@ -439,34 +385,26 @@ static const struct gcb_tally *tally_of(const struct sweep *c, size_t i)
 /* Returns the place of a setting in the order: by goal, settings that meet the goal first; baselines come last. */
 static size_t rank(const struct sweep *c, size_t i)
 {
-    const struct sweep_plan *p = &c->plan;
-    const struct gcb_match_goal *goal;
+    const struct gcb_match_search *s = search_of(c, i);
 
-    if (i == p->policy)
-        return 0;
-    if (i >= p->given)
-        return 2 * p->goal_count;
-    if (!p->matching)
-        return 0;
-    goal = p->choice.searches[i].goal;
-    return 2 * (size_t)(goal - p->goals) +
-           !gcb_match_reached(&p->choice.searches[i], tally_of(c, i));
+    if (s)
+        return 2 * (size_t)(s->goal - c->goals) + !gcb_match_reached(s, tally_of(c, i));
+    return i == c->policy || i < c->given ? 0 : 2 * c->goal_count;
 }
 
 /* Sorts by --sort; else after a search for an error by the size, and after a search for a size by the error. */
 static void sort_settings(size_t *order, const struct sweep *c)
 {
     const size_t n = c->result.method_count;
-    const struct sweep_plan *p = &c->plan;
-    const enum gcb_field figure = p->sort || !p->matching                ? p->sort
-                                  : gcb_match_limits_error(&p->goals[0]) ? GCB_FIELD_RATIO
+    const enum gcb_field figure = c->sort || !c->matching                ? c->sort
+                                  : gcb_match_limits_error(&c->goals[0]) ? GCB_FIELD_RATIO
                                                                          : GCB_FIELD_SNR_DB;
 
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     if (figure)
         gcb_totals_order(order, &c->result, figure);
-    if (c->plan.sort)
+    if (c->sort)
         return;
     for (size_t i = 1; i < n; i++) { /* insertion sort, because it is stable */
         const size_t moved = order[i];
@@ -478,16 +416,17 @@ static void sort_settings(size_t *order, const struct sweep *c)
     }
 }
 
-/* Do two settings share the messages, so that the target is met exactly? */
+/* True if two settings share the messages, so that the target is met exactly. */
 static bool is_mixed(const struct sweep *c, size_t i)
 {
-    return c->plan.matching && i < c->plan.given && tally_of(c, i)->messages &&
-           c->plan.choice.searches[i].mix.share < 1.0;
+    const struct gcb_match_search *s = search_of(c, i);
+
+    return s && tally_of(c, i)->messages && s->mix.share < 1.0;
 }
 
 static const char *setting_name(char name[256], const struct sweep *c, size_t i)
 {
-    gcb_method_spec(name, 256, &c->plan.methods[i], GCB_SPEC_LABEL);
+    gcb_method_spec(name, 256, &c->methods[i], GCB_SPEC_LABEL);
     return is_mixed(c, i) ? gcb_append(name, 256, " (mixed)") : name;
 }
 
@@ -496,7 +435,7 @@ static void add_line(struct gcb_table *table, const struct sweep *c, size_t i)
     char name[256];
 
     setting_name(name, c, i);
-    if (i >= c->plan.given && i != c->plan.policy)
+    if (i >= c->given && i != c->policy)
         gcb_append(name, sizeof(name), " (baseline)");
     gcb_table_cell(table, name);
     out_figures(table, columns, sizeof(columns) / sizeof(columns[0]), &c->result.totals[i].tally,
@@ -507,11 +446,11 @@ static void add_line(struct gcb_table *table, const struct sweep *c, size_t i)
 /* Prints what the mixed settings in the table are made of. */
 static void print_mixes(const struct sweep *c, FILE *out)
 {
-    const struct gcb_match_search *s = c->plan.choice.searches;
+    const struct gcb_match_search *s = c->choice.searches;
     char name[256], other[256];
     bool any = false;
 
-    for (size_t i = 0; i < c->plan.given; i++) {
+    for (size_t i = 0; i < c->given; i++) {
         if (!is_mixed(c, i) || c->result.totals[i].failure.status)
             continue;
         if (!any)
@@ -519,7 +458,7 @@ static void print_mixes(const struct sweep *c, FILE *out)
                       "mixed settings, by their shares of the messages, meet the target exactly; "
                       "speeds are those of the first:");
         any = true;
-        gcb_method_spec(name, sizeof(name), &c->plan.methods[i], GCB_SPEC_LABEL);
+        gcb_method_spec(name, sizeof(name), &c->methods[i], GCB_SPEC_LABEL);
         gcb_method_spec(other, sizeof(other), &s[i].mix.other, GCB_SPEC_LABEL);
         opt_wrapf(out, 2, 4, "%.4f %s, %.4f %s", s[i].mix.share, name, 1.0 - s[i].mix.share, other);
     }
@@ -528,10 +467,10 @@ static void print_mixes(const struct sweep *c, FILE *out)
 /* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is long. */
 static void print_policy(const struct sweep *c, FILE *out)
 {
-    const struct gcb_policy *p = &c->plan.policy_rules;
+    const struct gcb_policy *p = &c->rules;
     char text[GCB_RULE_TEXT], shown[GCB_RULE_TEXT];
 
-    if (c->plan.policy == SIZE_MAX)
+    if (c->policy == SIZE_MAX)
         return;
     fprintf(out, "the policy (the first glob that matches counts), as options of compress:\n");
     for (size_t i = 0; i < p->count; i++) {
@@ -549,7 +488,7 @@ static void print_policy(const struct sweep *c, FILE *out)
 static void print_stage(const struct sweep *c, const struct gcb_match_search *best, size_t k,
                         FILE *out)
 {
-    const struct gcb_choice *choice = &c->plan.choice;
+    const struct gcb_choice *choice = &c->choice;
     const double earns = gcb_choice_earns(choice, k);
     char with[64], plain[64];
 
@@ -565,7 +504,7 @@ static void print_stage(const struct sweep *c, const struct gcb_match_search *be
 /* Prints what each stage of the compositions earns: how much worse the plain stage is. */
 static void print_stages(const struct sweep *c, FILE *out)
 {
-    const struct gcb_choice *choice = &c->plan.choice;
+    const struct gcb_choice *choice = &c->choice;
     char target[32];
 
     for (size_t i = choice->count - choice->composed; i < choice->count && !c->result.interrupted;
@@ -587,13 +526,13 @@ static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal
 {
     size_t best = SIZE_MAX;
 
-    for (size_t i = 0; i < c->plan.given; i++) {
-        const struct gcb_match_search *s = &c->plan.choice.searches[i];
+    for (size_t i = 0; i < c->given; i++) {
+        const struct gcb_match_search *s = &c->choice.searches[i];
 
         if (i == other || s->goal != goal || c->result.totals[i].failure.status ||
             !gcb_match_reached(s, tally_of(c, i)))
             continue;
-        if (best == SIZE_MAX || gcb_match_cost(s) < gcb_match_cost(&c->plan.choice.searches[best]))
+        if (best == SIZE_MAX || gcb_match_cost(s) < gcb_match_cost(&c->choice.searches[best]))
             best = i;
     }
     return best;
@@ -607,7 +546,7 @@ static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best
     char name[256];
 
     setting_name(name, c, other);
-    if (gcb_choice_composed(&c->plan.choice, best) && other < c->plan.given)
+    if (gcb_choice_composed(&c->choice, best) && other < c->given)
         gcb_append(name, sizeof(name), ", the best published method");
     if (times >= 1.005)
         gcb_append(out, size, ", %.3g times fewer than %s", times, name);
@@ -621,12 +560,12 @@ static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best
 static void say_caveat(char *out, size_t size, const struct sweep *c, size_t i)
 {
     const struct gcb_answer answer = {.times = false};
-    struct gcb_answer_item item = gcb_answer_item_of(&c->plan.methods[i]);
+    struct gcb_answer_item item = gcb_answer_item_of(&c->methods[i]);
 
     item.error = gcb_tally_figure(tally_of(c, i), GCB_FIELD_REL_L2);
     if (!item.baseline && !gcb_answer_usable(&answer, &item))
         gcb_append(out, size, "; the error of %s lasts: it needs a memory and a training",
-                   c->plan.methods[i].name);
+                   c->methods[i].name);
 }
 
 static void answer_goal(char *out, size_t size, const struct sweep *c,
@@ -658,19 +597,18 @@ static void answer_goal(char *out, size_t size, const struct sweep *c,
     gcb_append(out, size, "at %s %s, %s sends the fewest bytes", field, target, name);
     if (next != SIZE_MAX)
         say_fewer(out, size, c, best, next);
-    if (c->plan.given != c->plan.policy && c->plan.count > c->plan.given &&
-        tally_of(c, c->plan.given)->messages)
-        say_fewer(out, size, c, best, c->plan.given);
+    if (c->given != c->policy && c->count > c->given && tally_of(c, c->given)->messages)
+        say_fewer(out, size, c, best, c->given);
     say_caveat(out, size, c, best);
 }
 
 /* With --budget: does a method for each tensor pay, compared with the best single method? */
 static void answer_budget(char *out, size_t size, const struct sweep *c)
 {
-    const struct gcb_match_goal *goal = &c->plan.goals[0];
+    const struct gcb_match_goal *goal = &c->goals[0];
     const bool bytes = gcb_match_limits_error(goal);
     const enum gcb_field field = bytes ? GCB_FIELD_WIRE_BYTES : GCB_FIELD_REL_L2;
-    const size_t best = find_best(c, goal, SIZE_MAX), policy = c->plan.policy;
+    const size_t best = find_best(c, goal, SIZE_MAX), policy = c->policy;
     char name[256], target[32], error[2][32];
     double was, is;
 
@@ -699,47 +637,41 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
             out, size,
             "a method for each tensor (%zu rules) sends %.3g times fewer bytes than the best "
             "single method, %s",
-            c->plan.policy_rules.count, was / is, name);
+            c->rules.count, was / is, name);
     else
         gcb_append(
             out, size,
             "a method for each tensor (%zu rules) has an error of %s, against %s of the best "
             "single method, %s",
-            c->plan.policy_rules.count, error[0], error[1], name);
+            c->rules.count, error[0], error[1], name);
 }
 
 /* Without --match: how many settings are worth a look. */
 static void answer_settings(char *out, size_t size, const struct sweep *c)
 {
-    const struct sweep_plan *p = &c->plan;
     size_t marked = 0, measured = 0;
 
     for (size_t i = 0; i < c->result.method_count; i++) {
         marked += c->pareto[i];
         measured += tally_of(c, i)->messages && !c->result.totals[i].failure.status;
     }
-    gcb_append(out, size, "%zu of %zu settings (*) are beaten by no other in ", marked, measured);
-    for (size_t i = 0; i < p->pareto_count; i++)
-        gcb_append(out, size, "%s%s",
-                   i == 0                    ? ""
-                   : i + 1 < p->pareto_count ? ", "
-                                             : " and ",
-                   gcb_field_name(p->pareto[i].field));
+    gcb_append(out, size,
+               "%zu of %zu settings (*) are beaten by no other in rel_l2 and bits_per_element",
+               marked, measured);
 }
 
 static char *write_answer(char *out, size_t size, const struct sweep *c)
 {
-    const struct sweep_plan *p = &c->plan;
 
     out[0] = '\0';
-    for (size_t g = 0; g < p->goal_count; g++) {
+    for (size_t g = 0; g < c->goal_count; g++) {
         if (c->o->own.budget)
             answer_budget(out, size, c);
         else
-            answer_goal(out, size, c, &p->goals[g]);
+            answer_goal(out, size, c, &c->goals[g]);
         gcb_append(out, size, "; ");
     }
-    if (p->goal_count)
+    if (c->goal_count)
         gcb_append(out, size, "training was not tested");
     else
         answer_settings(out, size, c);
@@ -775,15 +707,12 @@ static void print_notes(const struct sweep *c, FILE *out)
     char words[200], name[256];
 
     if (!r->interrupted)
-        print_search(&c->plan.choice, out);
-    for (size_t i = 0; c->plan.matching && i < c->plan.given && !r->interrupted; i++) {
-        const struct gcb_match_search *s = &c->plan.choice.searches[i];
-
-        if (r->totals[i].failure.status || tally_of(c, i)->messages == 0)
+        print_search(&c->choice, out);
+    for (size_t i = 0; search_of(c, i) && !r->interrupted; i++) {
+        if (r->totals[i].failure.status || tally_of(c, i)->messages == 0 ||
+            !gcb_match_note(words, search_of(c, i), tally_of(c, i)))
             continue;
-        if (!gcb_match_note(words, s, tally_of(c, i)))
-            continue;
-        gcb_method_spec(name, sizeof(name), &c->plan.methods[i], GCB_SPEC_GIVEN);
+        gcb_method_spec(name, sizeof(name), &c->methods[i], GCB_SPEC_GIVEN);
         opt_note(out, "%s: %s", name, words);
     }
     if (r->skipped_steps)
@@ -794,9 +723,9 @@ static void print_notes(const struct sweep *c, FILE *out)
     heading_note_load(out, (unsigned)c->o->timing.repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",
-                c->plan.matching ? "these are the best settings measured by then, without times; "
-                                   "searches may not have ended"
-                                 : "this is what was measured by then");
+                c->matching ? "these are the best settings measured by then, without times; "
+                              "searches may not have ended"
+                            : "this is what was measured by then");
 }
 
 static int show_table(const struct sweep *c, struct gcb_diag *diag)
@@ -818,7 +747,7 @@ static int show_table(const struct sweep *c, struct gcb_diag *diag)
     err = out_table(report, table, diag);
     if (err)
         return err;
-    out_failures(report->out, c->plan.methods, &c->result);
+    out_failures(report->out, c->methods, &c->result);
     print_mixes(c, report->out);
     print_policy(c, report->out);
     print_stages(c, report->out);
@@ -835,14 +764,13 @@ static int put_summaries(struct sweep *c)
     int err = 0;
 
     session_name_files(files, &c->s);
-    for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
+    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         struct gcb_run_total total = c->result.totals[i];
-        const bool searched = c->plan.matching && i < c->plan.given;
         const struct gcb_sweep_row sweep = {
             .compared = whole,
             .pareto = c->pareto[i],
-            .matching = c->plan.matching,
-            .match = searched ? &c->plan.choice.searches[i] : NULL,
+            .matching = c->matching,
+            .match = search_of(c, i),
             .total = &total,
         };
         struct gcb_row row;
@@ -850,10 +778,10 @@ static int put_summaries(struct sweep *c)
         total.tally = c->own[i];
         if (!whole && total.tally.messages == 0 && !total.failure.status)
             continue;
-        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], &total, files, !whole);
+        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &total, files, !whole);
         gcb_sweep_put(&row, &sweep);
-        if (c->plan.matching)
-            gcb_choice_put(&row, &c->plan.choice, i);
+        if (c->matching)
+            gcb_choice_put(&row, &c->choice, i);
         err = session_put(&c->s, &row);
     }
     return err;
@@ -876,32 +804,42 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
 /* Marks the settings that no other beats. Settings that miss their target do not count. */
 static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
 {
-    bool *missed;
+    struct gcb_pareto_point *points = gcb_alloc_array(c->count, sizeof(*points));
+    int err = 0;
 
-    c->pareto = gcb_alloc_zero(2 * c->plan.count, sizeof(*c->pareto));
-    if (!c->pareto)
-        return gcb_diag_nomem(diag, c->plan.count, "marks");
-    if (c->result.interrupted)
-        return 0;
-    missed = c->pareto + c->plan.count;
-    for (size_t i = 0; c->plan.matching && i < c->plan.given; i++)
-        missed[i] = !gcb_match_reached(&c->plan.choice.searches[i], &c->result.totals[i].tally);
-    return gcb_pareto_totals(c->pareto, &c->result, missed, c->plan.pareto, c->plan.pareto_count,
-                             diag);
+    c->pareto = gcb_alloc_zero(c->count, sizeof(*c->pareto));
+    if (!points || !c->pareto)
+        err = gcb_diag_nomem(diag, 0, "marks");
+    for (size_t i = 0; !err && i < c->result.method_count; i++) {
+        const struct gcb_match_search *s = search_of(c, i);
+        const struct gcb_tally *t = tally_of(c, i);
+        const bool counts =
+            t->messages && !c->result.totals[i].failure.status && (!s || gcb_match_reached(s, t));
+
+        points[i].error = counts ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : (double)NAN;
+        points[i].bits = gcb_tally_figure(t, GCB_FIELD_BITS_PER_ELEMENT);
+    }
+    if (!err && !c->result.interrupted)
+        gcb_pareto_mark(c->pareto, points, c->result.method_count);
+    gcb_free(points);
+    return err;
 }
 
 /* Keeps the settings' own tallies for the rows. The rest compares what meets the targets: settings, or mixes of two. */
 static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
 {
-    c->own = gcb_alloc_zero(c->plan.count + 1, sizeof(*c->own));
+    c->own = gcb_alloc_zero(c->count + 1, sizeof(*c->own));
     if (!c->own)
-        return gcb_diag_nomem(diag, c->plan.count, "results");
+        return gcb_diag_nomem(diag, c->count, "results");
     for (size_t i = 0; i < c->result.method_count; i++) {
-        if (c->plan.matching && i < c->plan.given && c->plan.choice.searches[i].goal->workers)
-            c->result.totals[i].tally.error_of_mean = c->plan.choice.searches[i].found.value;
-        c->own[i] = c->result.totals[i].tally;
-        if (c->plan.matching && i < c->plan.given)
-            gcb_match_mix_tally(&c->result.totals[i].tally, &c->plan.choice.searches[i]);
+        const struct gcb_match_search *s = search_of(c, i);
+        struct gcb_tally *t = &c->result.totals[i].tally;
+
+        if (s && s->goal->workers)
+            t->error_of_mean = s->found.value;
+        c->own[i] = *t;
+        if (s)
+            gcb_match_mix_tally(t, s);
     }
     return 0;
 }
@@ -928,9 +866,9 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
     }
     for (size_t i = 0; i < c->result.method_count; i++)
         measured |= c->own[i].messages > 0;
-    return session_interrupted(&c->s, !measured          ? "nothing was measured on all messages"
-                                      : c->plan.matching ? "the best settings so far are kept"
-                                                         : "the results so far are kept");
+    return session_interrupted(&c->s, !measured     ? "nothing was measured on all messages"
+                                      : c->matching ? "the best settings so far are kept"
+                                                    : "the results so far are kept");
 }
 
 static void release(struct sweep *c)
@@ -939,9 +877,9 @@ static void release(struct sweep *c)
     gcb_free(c->pareto);
     gcb_free(c->own);
     gcb_gradients_fini(&c->gradients);
-    gcb_free(c->plan.methods);
-    gcb_choice_fini(&c->plan.choice);
-    gcb_policy_fini(&c->plan.policy_rules);
+    gcb_free(c->methods);
+    gcb_choice_fini(&c->choice);
+    gcb_policy_fini(&c->rules);
     session_close(&c->s);
 }
 
@@ -976,7 +914,6 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Settings", own_rows, struct sweep_options, own),
     SESSION_GROUPS(struct sweep_options),
     OPT_GROUP("Running", opt_timing_rows, struct sweep_options, timing),
-    OPT_GROUP("Output", show_rows, struct sweep_options, own),
     OPT_GROUP("Output", opt_lines_rows, struct sweep_options, lines),
     SESSION_OUTPUT_GROUPS(struct sweep_options),
     {.rows = NULL},

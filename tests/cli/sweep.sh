@@ -28,7 +28,6 @@ fails 2 "--match rel_l2 lacks its target: --match rel_l2=0.4, for example" sweep
 fails 2 "'theta' is searched for; do not give its value" sweep --match rel_l2=0.4 --theta 0.5 "$sample"
 fails 2 "--over chunk" sweep --match rel_l2=0.4 --over chunk "$sample"
 fails 2 "only with --match" sweep --vary theta=0.5 --over bits "$sample"
-fails 2 "did you mean 'ratio'?" sweep --vary theta=0.5 --pareto rel_l2,rtio "$sample"
 fails 2 "--sort" sweep --vary theta=0.5 --sort nothing "$sample"
 fails 1 "none.h5" sweep --match rel_l2=0.4 "$tmp/none.h5"
 
@@ -45,10 +44,6 @@ check "a header and three rows, in the order asked for" sh -c "
     cut -d, -f 1 '$out' | tr '\\n' ' ' | grep -qx 'record summary summary summary ' &&
     grep -o 'theta=0[.0-9]*' '$out' | tr '\\n' ' ' | grep -qx 'theta=0.9 theta=0.7 theta=0.5 ' &&
     head -1 '$out' | grep -q ',pareto,match_field,'"
-run sweep --method topk --vary theta=0.9,0.5 --per message --format json $one "$sample"
-exits 0
-check "messages have their own rows" sh -c "
-    [ \$(grep -c '\"record\": *\"result\"' '$out') -gt \$(grep -c '\"record\": *\"summary\"' '$out') ]"
 run sweep --method topk:memory=ef --vary theta=0.9 $one "$sample"
 exits 0
 says "sweep ignores it"
