@@ -32,82 +32,64 @@ static const struct kind {
 /* a gap of at most this many positions is searched even if the values at both ends are equal */
 #define SHORT_GAP 16
 
-static const struct kind *find_kind(const char *name)
-{
-    for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(gcb_field_name(kinds[i].field), name) == 0 ||
-            (kinds[i].alias && strcmp(kinds[i].alias, name) == 0))
-            return &kinds[i];
-    return NULL;
-}
-
-static bool is_size(const struct kind *kind)
-{
-    return gcb_field_info(kind->field)->show == GCB_SHOW_SIZE;
-}
-
-static bool parse_target(double *out, const struct kind *kind, const char *text)
+static bool parse_target(double *out, const struct kind *kind, bool size, const char *text)
 {
     uint64_t bytes = 0;
 
-    if (is_size(kind) ? !gcb_parse_size(text, &bytes) : !gcb_parse_real(text, out))
+    if (size ? !gcb_parse_size(text, &bytes) : !gcb_parse_real(text, out))
         return false;
-    if (is_size(kind))
+    if (size)
         *out = (double)bytes;
     return *out > kind->above && *out <= kind->up_to;
-}
-
-/* Reads "0.2,workers=16". */
-static bool parse_workers(unsigned *out, const char *text)
-{
-    const char *at = strchr(text, ',');
-    uint64_t n;
-
-    if (!at || strncmp(at, ",workers=", strlen(",workers=")) != 0 ||
-        !gcb_parse_u64(at + strlen(",workers="), &n) || n < 1 || n > 65536)
-        return false;
-    *out = (unsigned)n;
-    return true;
 }
 
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
                          struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, "=");
-    const struct kind *kind;
-    const char *value;
+    const char *value = text[n] ? text + n + 1 : NULL, *workers = strstr(text, ",workers=");
+    const struct kind *kind = kinds;
     char name[32], shown[64], low[32], high[32], target[64];
+    uint64_t count = 0;
+    size_t length;
+    bool size;
 
     gcb_escape(shown, sizeof(shown), text);
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
-    kind = find_kind(name);
-    if (text[n] == '\0' && kind)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s %s lacks its target: --%s rel_l2=0.4, for example", option, shown,
-                            option);
-    if (text[n] != '=' || !kind)
+    while (kind < kinds + KINDS && strcmp(gcb_field_name(kind->field), name) != 0 &&
+           !(kind->alias && strcmp(kind->alias, name) == 0))
+        kind++;
+    if (kind == kinds + KINDS)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or "
                             "wire_bytes=, not '%s'",
                             option, shown);
-    value = text + n + 1;
+    if (!value)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--%s %s lacks its target: --%s rel_l2=0.4, for example", option, shown,
+                            option);
+    length = strlen(value);
+    if (kind->field == GCB_FIELD_ERROR_OF_MEAN) {
+        if (!workers || !gcb_parse_u64(workers + strlen(",workers="), &count) || count < 1 ||
+            count > 65536)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
+                                option, shown);
+        length = (size_t)(workers - value);
+    }
     *out = (struct gcb_match_goal){
         .field = kind->field,
         .at_most = kind->power > 0,
         .rises = kind->rises,
         .power = kind->power,
+        .workers = (unsigned)count,
     };
-    if (kind->field == GCB_FIELD_ERROR_OF_MEAN && !parse_workers(&out->workers, value))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
-                            option, shown);
-    snprintf(target, sizeof(target), "%s", value);
-    if (out->workers)
-        target[strcspn(target, ",")] = '\0';
-    if (strlen(value) < sizeof(target) && parse_target(&out->target, kind, target))
+    size = gcb_field_info(kind->field)->show == GCB_SHOW_SIZE;
+    snprintf(target, sizeof(target), "%.*s", (int)(length < 64 ? length : 63), value);
+    if (length < sizeof(target) && parse_target(&out->target, kind, size, target))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID, "--%s %s: give a %s above %s, at most %s", option,
-                        shown, is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
+                        shown, size ? "size" : "number", gcb_real_text(low, kind->above),
                         gcb_real_text(high, kind->up_to));
 }
 
