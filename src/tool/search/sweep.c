@@ -46,15 +46,6 @@ static bool parse_range(struct gcb_vary *v, const char *text)
            copy_text(v->high, dots + 2, (size_t)(slash - dots - 2)) && parse_count(v, slash + 1);
 }
 
-/* Is the text like "0.5-0.9", a wrong way to write a range? */
-static bool is_dash_range(const char *text)
-{
-    const size_t low = strspn(text, "0123456789.");
-    const size_t high = text[low] == '-' ? strspn(text + low + 1, "0123456789.") : 0;
-
-    return low && high && strchr("/", text[low + 1 + high]);
-}
-
 int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, "=");
@@ -65,7 +56,7 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
     if (text[n] != '=' || !copy_text(out->key, text, n) || !text[n + 1])
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--vary takes KEY=v1,v2,... or KEY=LO..HI/COUNT, not '%s'", shown);
-    if (!strstr(text + n, "..") && !is_dash_range(text + n + 1))
+    if (!strstr(text + n, ".."))
         out->list = text + n + 1;
     else if (!parse_range(out, text + n + 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
@@ -78,44 +69,37 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
 
 /* ---- values of one key ---- */
 
-static int make_room(struct gcb_value_list *out, const struct gcb_vary *v, size_t count,
+/* Adds a value that is new. */
+static int add_value(struct gcb_value_list *out, const struct gcb_vary *v, const char *text,
                      struct gcb_diag *diag)
-{
-    if (count > GCB_VARY_MAX)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: at most %d values", v->key,
-                            GCB_VARY_MAX);
-    out->text = gcb_alloc_zero(count, sizeof(*out->text));
-    return out->text ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->text), "values");
-}
-
-static void add_value(struct gcb_value_list *out, const char *text)
 {
     for (size_t i = 0; i < out->count; i++)
         if (strcmp(out->text[i], text) == 0)
-            return;
+            return 0;
+    if (out->count == GCB_VARY_MAX)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: at most %d values", v->key,
+                            GCB_VARY_MAX);
+    if (gcb_grow(&out->text, &out->cap, out->count, sizeof(*out->text)))
+        return gcb_diag_nomem(diag, 0, "values");
     snprintf(out->text[out->count++], GCB_VARY_TEXT, "%s", text);
+    return 0;
 }
 
 static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, struct gcb_diag *diag)
 {
+    const char *p = v->list;
     char text[GCB_VARY_TEXT];
-    size_t count = 1;
-    int err;
+    int err = 0;
 
-    for (const char *p = v->list; *p; p++)
-        count += *p == ',';
-    err = make_room(out, v, count, diag);
-    for (const char *p = v->list; !err; p++) {
+    do {
         const size_t n = strcspn(p, ",");
 
         if (!copy_text(text, p, n))
             return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: a value is empty or too long",
                                 v->key);
-        add_value(out, text);
+        err = add_value(out, v, text, diag);
         p += n;
-        if (*p == '\0')
-            break;
-    }
+    } while (!err && *p++ == ',');
     return err;
 }
 
@@ -184,16 +168,12 @@ static int range_values(struct gcb_value_list *out, const struct gcb_vary *v,
                             v->key, v->key);
     err = read_range(&r, v, p, diag);
     if (!err)
-        err = make_room(out, v, v->count, diag);
-    if (err)
-        return err;
-    add_value(out, v->low);
-    for (uint64_t i = 1; i + 1 < v->count; i++) {
+        err = add_value(out, v, v->low, diag);
+    for (uint64_t i = 1; !err && i + 1 < v->count; i++) {
         step_text(text, &r, i);
-        add_value(out, text);
+        err = add_value(out, v, text, diag);
     }
-    add_value(out, v->high);
-    return 0;
+    return err ? err : add_value(out, v, v->high, diag);
 }
 
 int gcb_vary_values(struct gcb_value_list *out, const struct gcb_vary *v, const struct gcb_param *p,

@@ -27,7 +27,7 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
 
 struct gcb_value_list {
     char (*text)[GCB_VARY_TEXT];
-    size_t count;
+    size_t count, cap;
 };
 
 /* Lists the values for the parameter `p`, whose name or complement is the key. The values of a list are not checked; the ends
