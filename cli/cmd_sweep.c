@@ -766,22 +766,17 @@ static int put_summaries(struct sweep *c)
     session_name_files(files, &c->s);
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         struct gcb_run_total total = c->result.totals[i];
-        const struct gcb_sweep_row sweep = {
-            .compared = whole,
-            .pareto = c->pareto[i],
-            .matching = c->matching,
-            .match = search_of(c, i),
-            .total = &total,
-        };
         struct gcb_row row;
 
         total.tally = c->own[i];
         if (!whole && total.tally.messages == 0 && !total.failure.status)
             continue;
         gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &total, files, !whole);
-        gcb_sweep_put(&row, &sweep);
-        if (c->matching)
+        gcb_row_known_bool(&row, GCB_FIELD_PARETO, whole, c->pareto[i]);
+        if (c->matching) {
+            gcb_match_put(&row, search_of(c, i), &total, whole);
             gcb_choice_put(&row, &c->choice, i);
+        }
         err = session_put(&c->s, &row);
     }
     return err;

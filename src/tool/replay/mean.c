@@ -24,6 +24,7 @@ struct team {
     const struct gcb_mean_config *config;
     unsigned workers; /* that take part here */
     unsigned stated;  /* that the exchanges are made for */
+    enum gcb_collective collective;
     size_t messages;
     struct message {
         uint64_t offset, count;
@@ -50,18 +51,23 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
     for (unsigned w = 0; w < t->workers; w++)
         bytes += (double)sent[w].bytes;
-    if (sent->kind == GCB_ROUND_GATHER)
-        t->sent->gathered += bytes;
-    else if (sent->kind == GCB_ROUND_SCATTER)
-        t->sent->scattered += bytes;
-    else
-        t->sent->reduced += bytes;
+    *(sent->kind == GCB_ROUND_GATHER    ? &t->sent->gathered
+      : sent->kind == GCB_ROUND_SCATTER ? &t->sent->scattered
+                                        : &t->sent->reduced) += bytes;
     if (sent->kind == GCB_ROUND_REDUCE && round >= t->sent->reductions)
         t->sent->reductions = round + 1;
     t->sent->linked += (double)link_bytes;
 }
 
 /* ---- opening ---- */
+
+static enum gcb_collective collective_of(const struct gcb_method *method)
+{
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, method);
+    return (enum gcb_collective)params.collective;
+}
 
 /* Cuts the gradient into messages: one for each tensor, or buckets of whole tensors. */
 static void cut(struct team *t, bool apart)
@@ -140,8 +146,12 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
     const bool apart = gcb_method_find(method, "rank");
     int err = 0;
 
-    *t =
-        (struct team){.g = g, .config = config, .workers = workers, .stated = stated, .sent = sent};
+    *t = (struct team){.g = g,
+                       .config = config,
+                       .workers = workers,
+                       .stated = stated,
+                       .collective = collective_of(method),
+                       .sent = sent};
     t->local = (struct gcb_local){.workers = workers, .observe = on_round, .ctx = t};
     t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
     t->update = gcb_alloc_array(g->count, sizeof(*t->update));
@@ -160,9 +170,11 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
 
 /* Adds worker 0's seconds. The last part of an exchange is decoding if values or sums arrive,
  * and adding otherwise. */
-static void add_cost(struct gcb_cost *cost, enum gcb_collective collective, double begin,
-                     const struct gcb_local_times times[ROUNDS], double end, unsigned workers)
+static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
+                     const struct gcb_local_times times[ROUNDS], double end)
 {
+    const enum gcb_collective collective = t->collective;
+    const unsigned workers = t->workers;
     const bool values = collective == GCB_COLLECTIVE_ALLREDUCE;
     const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
 
@@ -185,7 +197,7 @@ static void add_cost(struct gcb_cost *cost, enum gcb_collective collective, doub
 
 /* Exchanges a message of a step. If `cost` is not NULL, adds worker 0's seconds. */
 static int exchange(struct team *t, size_t step, uint64_t draw, struct message *m,
-                    enum gcb_collective collective, struct gcb_cost *cost, struct gcb_diag *diag)
+                    struct gcb_cost *cost, struct gcb_diag *diag)
 {
     struct gcb_local_times times[ROUNDS];
     double begin = 0.0, end = 0.0, at;
@@ -215,20 +227,17 @@ static int exchange(struct team *t, size_t step, uint64_t draw, struct message *
         end += w ? 0.0 : thread_seconds() - at;
     }
     if (!err && cost)
-        add_cost(cost, collective, begin, times, end, t->workers);
+        add_cost(t, cost, begin, times, end);
     return err;
 }
 
-static int exchange_all(struct team *t, size_t step, uint64_t draw, const struct gcb_method *method,
-                        struct gcb_cost *cost, struct gcb_diag *diag)
+static int exchange_all(struct team *t, size_t step, uint64_t draw, struct gcb_cost *cost,
+                        struct gcb_diag *diag)
 {
-    struct gcb_exchange_params params;
     int err = 0;
 
-    gcb_method_exchange(&params, method);
     for (size_t j = 0; !err && j < t->messages; j++)
-        err = exchange(t, step, draw, &t->items[j], (enum gcb_collective)params.collective, cost,
-                       diag);
+        err = exchange(t, step, draw, &t->items[j], cost, diag);
     return err;
 }
 
@@ -241,8 +250,8 @@ struct errors {
 };
 
 /* Draws a step again and again. */
-static int draw_step(struct team *t, size_t step, const struct gcb_method *method, float *drift,
-                     struct errors *errors, struct gcb_diag *diag)
+static int draw_step(struct team *t, size_t step, float *drift, struct errors *errors,
+                     struct gcb_diag *diag)
 {
     const struct gcb_gradients *g = t->g;
     const float *mean = g->means + step * g->count;
@@ -255,7 +264,7 @@ static int draw_step(struct team *t, size_t step, const struct gcb_method *metho
     for (unsigned r = 0; !err && r < t->config->draws; r++) {
         if (t->config->stop && t->config->stop(t->config->ctx))
             return 1;
-        err = exchange_all(t, step, step * 1000 + r, method, NULL, diag);
+        err = exchange_all(t, step, step * 1000 + r, NULL, diag);
         for (uint64_t i = 0; !err && i < g->count; i++) {
             t->update[i] -= mean[i];
             drift[i] += t->update[i];
@@ -274,10 +283,7 @@ static int draw_step(struct team *t, size_t step, const struct gcb_method *metho
 static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
                        double elements)
 {
-    struct gcb_exchange_params params;
-
-    gcb_method_exchange(&params, method);
-    switch ((enum gcb_collective)params.collective) {
+    switch (collective_of(method)) {
     case GCB_COLLECTIVE_ALLGATHER:
         return sent->gathered / elements;
     case GCB_COLLECTIVE_ALLREDUCE:
@@ -313,7 +319,6 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
                      struct gcb_diag *diag)
 {
     const double elements = (double)g->count * g->workers * (double)g->steps * config->draws;
-    struct gcb_exchange_params params;
     float *drift = gcb_alloc_array(g->count, sizeof(*drift));
     struct errors errors = {.steps = 0};
     struct traffic sent = {.linked = 0.0};
@@ -326,7 +331,7 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
         err = open_team(&t, g, config, method, g->workers, g->workers, &sent, diag);
         if (err)
             break;
-        err = draw_step(&t, s, method, drift, &errors, diag);
+        err = draw_step(&t, s, drift, &errors, diag);
         encoder = gcb_exchange_encoder(t.items[0].exchanges[0]);
         out->varies = encoder && gcb_coder_length(encoder) == 0;
         close_team(&t);
@@ -344,8 +349,7 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
         out->shared = 1.0;
     }
     gcb_free(drift);
-    gcb_method_exchange(&params, method);
-    if (!err && params.collective == (int)GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
+    if (!err && collective_of(method) == GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
         gcb_mean_averages(method) && !method->codec->baseline)
         err = compare_scales(out, g, config, method, diag);
     return err;
@@ -388,11 +392,11 @@ int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
     if (err)
         return err;
     memset(out, 0, sizeof(*out));
-    err = exchange_all(&t, 0, 0, method, NULL, diag);
+    err = exchange_all(&t, 0, 0, NULL, diag);
     if (!err && config->evict)
         err = gcb_evict_run(config->evict, diag);
     if (!err)
-        err = exchange_all(&t, 0, 1, method, out, diag);
+        err = exchange_all(&t, 0, 1, out, diag);
     *out = gcb_cost_scale(*out, 1.0 / (double)g->count);
     close_team(&t);
     return err;
@@ -408,7 +412,7 @@ int gcb_mean_reduced(double *out, const struct gcb_gradients *g,
 
     if (err)
         return err;
-    err = exchange_all(&t, 0, 0, method, NULL, diag); /* its own values stand for the sums */
+    err = exchange_all(&t, 0, 0, NULL, diag); /* its own values stand for the sums */
     *out = sent.reduced / (double)g->count;
     close_team(&t);
     return err;

@@ -88,10 +88,10 @@ static int assign_workers(struct gcb_replay_plan *plan, const struct gcb_replay_
 const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
                                                      size_t step, uint32_t w, size_t j)
 {
-    const uint32_t recorded = plan->recorded_workers;
-    const size_t first = plan->recorded[step * plan->merged + w / recorded].first;
+    const uint32_t recorded = plan->recorded_workers, source = w % plan->sources;
+    const size_t first = plan->recorded[step * plan->merged + source / recorded].first;
 
-    return &plan->layout->messages[first + w % recorded * plan->messages + j];
+    return &plan->layout->messages[first + source % recorded * plan->messages + j];
 }
 
 const char *gcb_replay_origin(const struct gcb_replay_plan *plan)

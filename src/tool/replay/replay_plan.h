@@ -46,7 +46,7 @@ int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_source *s
                          const struct gcb_layout *layout, const struct gcb_replay_order *order,
                          const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
 
-/* Message j of worker w < plan->sources in a step of the replay, from 0 to plan->step_count - 1. */
+/* Message j of worker w in a step of the replay, from 0 to plan->step_count - 1. */
 const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
                                                      size_t step, uint32_t w, size_t j);
 /* Where the workers' gradients come from: "recorded", "repeated" or "steps". */

@@ -10,12 +10,6 @@ static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
     return w % s->plan->sources;
 }
 
-static const struct gcb_message_plan *plan_of(const struct gcb_replay_state *s, size_t at,
-                                              uint32_t w, size_t j)
-{
-    return gcb_replay_message_at(s->plan, at, source_of(s, w), j);
-}
-
 static bool clips(const struct gcb_replay_state *s)
 {
     return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
@@ -26,8 +20,8 @@ static void set_worker(struct gcb_replay_sending *a, uint32_t w)
     a->w = w;
     a->exchange = a->message->exchanges[w];
     a->worker = &a->message->workers[w];
-    a->plan = plan_of(a->s, a->at, w, a->j);
-    a->gradient = a->s->inputs[source_of(a->s, w)];
+    a->plan = gcb_replay_message_at(a->s->plan, a->at, w, a->j);
+    a->gradient = a->s->inputs + source_of(a->s, w) * a->s->largest;
     a->norm = clips(a->s) ? sqrt(a->step->workers[w].clipped) : NAN;
 }
 
@@ -65,11 +59,11 @@ static int measure_gradients(struct gcb_replay_state *s, size_t at,
 
     for (uint32_t w = 0; !err && w < s->plan->sources; w++)
         for (size_t j = 0; !err && j < s->count; j++) {
-            const struct gcb_message_plan *plan = plan_of(s, at, w, j);
+            const struct gcb_message_plan *plan = gcb_replay_message_at(s->plan, at, w, j);
 
-            err = read_gradient(s, plan, s->inputs[0], diag);
+            err = read_gradient(s, plan, s->inputs, diag);
             if (!err)
-                step->workers[w].clipped += norm_sq(s, s->inputs[0], plan->count);
+                step->workers[w].clipped += norm_sq(s, s->inputs, plan->count);
         }
     for (uint32_t w = s->plan->sources; w < s->workers; w++)
         step->workers[w].clipped = step->workers[source_of(s, w)].clipped;

@@ -89,11 +89,11 @@ static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *m
     return err;
 }
 
-static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
+static int take_buffers(struct gcb_replay_state *s)
 {
-    const uint64_t n = largest ? largest : 1;
+    const uint64_t n = s->largest;
 
-    s->inputs = gcb_alloc_zero(s->plan->sources, sizeof(*s->inputs));
+    s->inputs = gcb_alloc_array(s->plan->sources * n, sizeof(*s->inputs));
     s->weights = gcb_alloc_array(s->workers, sizeof(*s->weights));
     s->wires = gcb_alloc_zero(s->workers, sizeof(*s->wires));
     s->decoded = gcb_alloc_array(n, sizeof(float));
@@ -107,11 +107,6 @@ static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
         return GCB_E_NOMEM;
     for (uint32_t w = 0; w < s->workers; w++)
         s->weights[w] = 1.0f;
-    for (uint32_t w = 0; w < s->plan->sources; w++) {
-        s->inputs[w] = gcb_alloc_array(n, sizeof(float));
-        if (!s->inputs[w])
-            return GCB_E_NOMEM;
-    }
     return 0;
 }
 
@@ -144,9 +139,10 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     s->config = config;
     s->plan = plan;
     s->workers = plan->workers;
+    s->largest = layout->largest ? layout->largest : 1;
     gcb_method_memory(&s->memory, method);
     s->messages = gcb_alloc_zero(plan->messages, sizeof(*s->messages));
-    if (!s->messages || take_buffers(s, layout->largest))
+    if (!s->messages || take_buffers(s))
         return gcb_diag_nomem(diag, 0, "what workers keep between steps");
     err = gcb_method_parse(&s->dense, "identity", diag);
     if (err)
@@ -183,8 +179,6 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
 {
     for (size_t j = 0; j < s->count; j++)
         fini_message(s, &s->messages[j]);
-    for (uint32_t w = 0; s->inputs && w < s->plan->sources; w++)
-        gcb_free(s->inputs[w]);
     gcb_free(s->messages);
     gcb_free(s->inputs);
     gcb_free(s->weights);

@@ -51,7 +51,8 @@ struct gcb_replay_state {
     float *weights;          /* 1 for each worker */
     struct gcb_local local;  /* carries messages between the workers */
     /* buffers that messages use one after the other, each as large as the largest message */
-    float **inputs;       /* the gradients of the first plan->sources workers */
+    uint64_t largest;     /* elements of the largest message, at least 1 */
+    float *inputs;        /* the gradients of the first plan->sources workers, each `largest` */
     float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
     float *selected;      /* sum of what workers selected for a sparse all-reduce */

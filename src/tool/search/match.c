@@ -556,16 +556,24 @@ static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struc
     gcb_row_known_u64(row, GCB_FIELD_MATCH_BYTES, reached, at.wire_bytes);
 }
 
-/* Writes the fields of a search. The goal is not reached if no setting was measured or the setting failed. `whole`: the
- * search was not interrupted. */
-static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
-                      const struct gcb_run_total *total, bool whole)
+/* The goal is not reached if no setting was measured or the setting failed. */
+void gcb_match_put(struct gcb_row *row, const struct gcb_match_search *s,
+                   const struct gcb_run_total *total, bool whole)
 {
     const struct gcb_tally *tally = &total->tally;
     const bool measured = tally->messages && !total->failure.status;
-    const double value = measured ? gcb_tally_figure(tally, s->goal->field) : (double)NAN;
-    const bool reached = s->mix.reached && gcb_match_meets(s->goal, value);
+    double value;
+    bool reached;
     char note[200];
+
+    for (enum gcb_field f = GCB_FIELD_MATCH_FIELD; !s && f <= GCB_FIELD_MATCH_STEADY; f++)
+        gcb_row_null(row, f);
+    if (!s) {
+        gcb_row_null(row, GCB_FIELD_MATCH_NOTE);
+        return;
+    }
+    value = measured ? gcb_tally_figure(tally, s->goal->field) : (double)NAN;
+    reached = s->mix.reached && gcb_match_meets(s->goal, value);
 
     if (s->goal->workers && measured) {
         gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, value);
@@ -583,16 +591,4 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
                  !measured ? NULL
                  : whole   ? gcb_match_note(note, s, tally)
                            : "interrupted: the search may not have ended");
-}
-
-void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep)
-{
-    gcb_row_known_bool(row, GCB_FIELD_PARETO, sweep->compared, sweep->pareto);
-    if (sweep->match)
-        put_match(row, sweep->match, sweep->total, sweep->compared);
-    if (!sweep->matching || sweep->match)
-        return;
-    for (enum gcb_field f = GCB_FIELD_MATCH_FIELD; f <= GCB_FIELD_MATCH_STEADY; f++)
-        gcb_row_null(row, f);
-    gcb_row_null(row, GCB_FIELD_MATCH_NOTE);
 }

@@ -131,15 +131,10 @@ bool gcb_match_limits_error(const struct gcb_match_goal *goal);
 const char *gcb_match_note(char *out, const struct gcb_match_search *s,
                            const struct gcb_tally *tally);
 
-/* What a sweep adds to a summary row (docs/rows.md). */
-struct gcb_sweep_row {
-    bool compared; /* the Pareto set is known */
-    bool pareto;
-    bool matching;                        /* settings were searched for */
-    const struct gcb_match_search *match; /* the search of this setting; NULL for a baseline */
-    const struct gcb_run_total *total;    /* the final measurement of the setting */
-};
-void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep);
+/* Adds the fields of --match to a summary row (docs/rows.md). `s`: the search of this setting; NULL: all null, for a baseline.
+ * `total`: the final measurement of the setting. `whole`: no search was interrupted. */
+void gcb_match_put(struct gcb_row *row, const struct gcb_match_search *s,
+                   const struct gcb_run_total *total, bool whole);
 
 /* The records of `sweep`. */
 #define GCB_SWEEP_RECORDS (GCB_RESULT_RECORDS | GCB_RECORD_BIT(GCB_RECORD_SWEEP))
