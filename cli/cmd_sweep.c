@@ -568,6 +568,13 @@ static void say_caveat(char *out, size_t size, const struct sweep *c, size_t i)
                    c->methods[i].name);
 }
 
+/* Writes the error of a setting. Returns out. */
+static const char *error_text(char out[32], const struct sweep *c, size_t i)
+{
+    gcb_field_number(out, GCB_FIELD_REL_L2, gcb_tally_figure(tally_of(c, i), GCB_FIELD_REL_L2), 0);
+    return out;
+}
+
 static void answer_goal(char *out, size_t size, const struct sweep *c,
                         const struct gcb_match_goal *goal)
 {
@@ -582,15 +589,11 @@ static void answer_goal(char *out, size_t size, const struct sweep *c,
     }
     setting_name(name, c, best);
     if (!gcb_match_limits_error(goal)) {
-        gcb_field_number(error, GCB_FIELD_REL_L2,
-                         gcb_tally_figure(tally_of(c, best), GCB_FIELD_REL_L2), 0);
         gcb_append(out, size, "at %s %s, %s has the smallest error: %s", field, target, name,
-                   error);
-        if (next != SIZE_MAX) {
-            gcb_field_number(error, GCB_FIELD_REL_L2,
-                             gcb_tally_figure(tally_of(c, next), GCB_FIELD_REL_L2), 0);
-            gcb_append(out, size, ", against %s of %s", error, setting_name(name, c, next));
-        }
+                   error_text(error, c, best));
+        if (next != SIZE_MAX)
+            gcb_append(out, size, ", against %s of %s", error_text(error, c, next),
+                       setting_name(name, c, next));
         say_caveat(out, size, c, best);
         return;
     }
@@ -625,25 +628,22 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
     setting_name(name, c, best);
     was = gcb_tally_figure(tally_of(c, best), field);
     is = gcb_tally_figure(tally_of(c, policy), field);
-    gcb_field_number(error[0], GCB_FIELD_REL_L2, is, 0);
-    gcb_field_number(error[1], GCB_FIELD_REL_L2, was, 0);
     if (!(was > WORTH * is))
         gcb_append(out, size,
                    "a method for each tensor does not pay: it has %.3g times the %s of the best "
                    "single method, %s",
                    is == was ? 1.0 : is / was, bytes ? "bytes" : "error", name);
     else if (bytes)
-        gcb_append(
-            out, size,
-            "a method for each tensor (%zu rules) sends %.3g times fewer bytes than the best "
-            "single method, %s",
-            c->rules.count, was / is, name);
+        gcb_append(out, size,
+                   "a method for each tensor (%zu rules) sends %.3g times fewer bytes than the "
+                   "best single method, %s",
+                   c->rules.count, was / is, name);
     else
-        gcb_append(
-            out, size,
-            "a method for each tensor (%zu rules) has an error of %s, against %s of the best "
-            "single method, %s",
-            c->rules.count, error[0], error[1], name);
+        gcb_append(out, size,
+                   "a method for each tensor (%zu rules) has an error of %s, against %s of the "
+                   "best single method, %s",
+                   c->rules.count, error_text(error[0], c, policy), error_text(error[1], c, best),
+                   name);
 }
 
 /* Without --match: how many settings are worth a look. */

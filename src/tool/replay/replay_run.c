@@ -328,20 +328,10 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
     };
 }
 
-static void report_progress(const struct run *run, uint64_t index, size_t messages)
-{
-    const struct gcb_replay *r = run->r;
-    const uint64_t loops = r->config.loops ? r->config.loops : 1;
-    const double all = (double)loops * (double)r->plan.step_count;
-
-    if (run->observer->progress)
-        run->observer->progress(run->observer->ctx,
-                                ((double)index + (double)messages / (double)run->state.count) /
-                                    all);
-}
-
 static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, struct gcb_diag *diag)
 {
+    const struct gcb_replay *r = run->r;
+    const double all = (double)(r->config.loops ? r->config.loops : 1) * (double)r->plan.step_count;
     int err = prepare_step(run, step, diag);
 
     clear_step(run, step);
@@ -351,7 +341,10 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, st
             return 0;
         }
         err = gcb_replay_send(&run->state, at, j, &run->step, diag);
-        report_progress(run, step->index, j + 1);
+        if (run->observer->progress)
+            run->observer->progress(
+                run->observer->ctx,
+                ((double)step->index + (double)(j + 1) / (double)run->state.count) / all);
     }
     if (err)
         return err;

@@ -111,17 +111,6 @@ static double sample_cost(const struct chooser *h, size_t family, size_t k)
     return gcb_match_cost(&h->c->descent.searches[h->lists[family].at[k]]);
 }
 
-/* The least cost for the goal among the published methods. INFINITY: none meets it. */
-static double least_cost(const struct chooser *h, const struct gcb_match_goal *goal)
-{
-    double least = (double)INFINITY;
-
-    for (size_t f = 0; f < h->c->count; f++)
-        if (h->c->descent.families[f].goal == goal)
-            least = fmin(least, sample_cost(h, f, 0));
-    return least;
-}
-
 /* Lists the settings to search on the whole input: the best ones of each method, and compositions of which each has another
  * transform or other values than all before it. Leaves out methods that are far behind. */
 static void make_lists(struct chooser *h)
@@ -141,9 +130,13 @@ static void make_lists(struct chooser *h)
                 gcb_descent_rank(d, f, list->at, list->count, WHOLE_MOST, gcb_compose_related);
     }
     for (size_t f = 0; narrow && f < c->count; f++) {
-        const double least = least_cost(h, d->families[f].goal);
         const char *name = d->families[f].user.name;
+        double least =
+            (double)INFINITY; /* among the published methods; INFINITY: none meets the goal */
 
+        for (size_t k = 0; k < c->count; k++)
+            if (d->families[k].goal == d->families[f].goal)
+                least = fmin(least, sample_cost(h, k, 0));
         h->lists[f].left_out = isfinite(least) && sample_cost(h, f, 0) > GCB_CHOOSE_FAR * least;
         if (h->lists[f].left_out && !gcb_lists(c->left_out, name))
             gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "", name);

@@ -79,7 +79,7 @@ bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b)
     return x.transform == y.transform && x.values == y.values && x.bits == y.bits;
 }
 
-/* Do they agree in all but the index coder? */
+/* True if they agree in all but the index coder. */
 static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct composition x = of_method(a), y = of_method(b);

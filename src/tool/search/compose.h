@@ -16,7 +16,7 @@
 /* Makes the family of all compositions and adds its first settings. */
 void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
 
-/* Do compositions have the same transform (in chunks of any size) and the same values? */
+/* True if compositions have the same transform (in chunks of any size) and the same values. */
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b);
 
 /* The stages of a composition, and what the plain stage would be: no transform, top-k, fp32, u32. */

@@ -12,7 +12,7 @@
 
 /* ---- settings ---- */
 
-/* Do they differ only along the line that is searched? */
+/* True if they differ only along the line that is searched. */
 static bool is_same(const struct gcb_match_search *a, const struct gcb_method *b, size_t axis)
 {
     for (size_t row = 0; gcb_method_param(b, row); row++)
@@ -64,7 +64,7 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
 
 /* ---- changes by the parameter tables ---- */
 
-/* Does the preset's text name the parameter? */
+/* True if the preset's text names the parameter. */
 static bool is_named(const struct gcb_preset *preset, const char *name)
 {
     const size_t n = strlen(name);
@@ -76,8 +76,8 @@ static bool is_named(const struct gcb_preset *preset, const char *name)
     return false;
 }
 
-/* Does a choice make the method what it is: does its preset name it, or is it another in one of the codec's methods than the
- * codec's default? */
+/* True if a choice makes the method what it is: its preset names it, or one of the codec's methods has another value than the
+ * codec's default. */
 static bool defines(const struct gcb_method *method, size_t row)
 {
     const struct gcb_codec *codec = method->codec;

@@ -1,5 +1,6 @@
 #include "src/tool/search/policy_search.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,16 +209,11 @@ static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
     }
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Is this a place where a path may be cut: its begin, its end, next to a separator, or where a number begins or ends? */
+/* True if a path may be cut here: at its begin or end, next to a separator, or where a number begins or ends. */
 static bool is_joint(const char *path, size_t at)
 {
     return at == 0 || !path[at] || strchr("./", path[at]) || strchr("./", path[at - 1]) ||
-           is_digit(path[at]) != is_digit(path[at - 1]);
+           !isdigit((unsigned char)path[at]) != !isdigit((unsigned char)path[at - 1]);
 }
 
 /* Finds the glob that covers the most tensors without a rule. */
@@ -269,20 +265,11 @@ static size_t find_rest(const struct writer *w)
     return rest;
 }
 
-/* Does every tensor that needs a rule have one? */
-static bool all_ruled(const struct writer *w)
-{
-    bool all = true;
-
-    for (size_t i = 0; i < w->count; i++)
-        all &= w->ruled[i] || w->chosen[i] == w->rest;
-    return all;
-}
-
 int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag)
 {
     struct writer w = {.paths = paths, .chosen = chosen, .count = count};
+    bool all = true; /* tensors that need a rule have one */
     int err = 0;
 
     w.ruled = gcb_alloc_zero(count, sizeof(*w.ruled));
@@ -291,7 +278,9 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
     w.rest = find_rest(&w);
     for (find_glob(&w); !err && w.covers; find_glob(&w))
         err = add_rule(&w, out, methods, diag);
-    if (!err && all_ruled(&w))
+    for (size_t i = 0; i < count; i++)
+        all &= w.ruled[i] || chosen[i] == w.rest;
+    if (!err && all)
         err = gcb_policy_add(out, NULL, &methods[w.rest], diag);
     else
         gcb_policy_fini(out);
@@ -806,7 +795,7 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     return err || out->count == 0 ? err : gcb_policy_bind(out, s->config->source, s->diag);
 }
 
-/* Is the allotment with few settings almost as good as the one before? */
+/* True if the allotment with few settings is almost as good as the one before. */
 static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
 {
     const struct gcb_allot_option now = gcb_allocated(s->units, s->count);
