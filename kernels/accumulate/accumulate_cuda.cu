@@ -5,10 +5,10 @@
 #include "kernels/cuda/vector.cuh"
 #include "kernels/select/entries.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kTile;
 
 struct tuning {
     static constexpr unsigned threads = 256;
@@ -27,28 +27,28 @@ __device__ uint64_t all_threads()
 }
 
 __global__ void add_elements(float *__restrict__ acc, const float *__restrict__ x, uint64_t n,
-                             float weight, const struct gcb_device_result *result)
+                             float weight, const gcb_device_result *result)
 {
     if (result->status)
         return;
     for (uint64_t i = my_thread() * tuning::each; i < n; i += all_threads() * tuning::each) {
         float sum[tuning::each], v[tuning::each];
 
-        gcb::load_floats(sum, acc, i, n);
-        gcb::load_floats(v, x, i, n);
+        load_floats(sum, acc, i, n);
+        load_floats(v, x, i, n);
         for (unsigned e = 0; e < tuning::each; e++)
             sum[e] = gcb_accumulated(sum[e], v[e], weight);
-        gcb::store_floats(acc, sum, i, n);
+        store_floats(acc, sum, i, n);
     }
 }
 
 /* No two entries have the same position, so the order of threads does not matter. */
 template <unsigned Width>
-__global__ void add_entries(float *__restrict__ acc, struct gcb_cuda_entries kept, float weight,
-                            const struct gcb_device_result *result)
+__global__ void add_entries(float *__restrict__ acc, gcb_cuda_entries kept, float weight,
+                            const gcb_device_result *result)
 {
-    const struct gcb_cuda_scale scale = kept.f.head->scale;
-    const uint8_t *in = kept.p.in + gcb::values_at(kept.p.n, kept.how);
+    const gcb_cuda_scale scale = kept.f.head->scale;
+    const uint8_t *in = kept.p.in + values_at(kept.p.n, kept.how);
 
     if (result->status)
         return;
@@ -56,17 +56,16 @@ __global__ void add_entries(float *__restrict__ acc, struct gcb_cuda_entries kep
         float *at = acc + uint64_t{kept.f.pos[j]} * Width;
 
         for (unsigned w = 0; w < Width; w++)
-            at[w] =
-                gcb_accumulated(at[w], gcb::value_at(in, j * Width + w, kept.how, scale), weight);
+            at[w] = gcb_accumulated(at[w], value_at(in, j * Width + w, kept.how, scale), weight);
     }
 }
 
-__global__ void keep_all(struct gcb_cuda_decoding f, uint64_t n)
+__global__ void keep_all(gcb_cuda_decoding f, uint64_t n)
 {
     if (my_thread() == 0) {
         *f.head = {};
         f.head->kept = n;
-        f.first[gcb::tile_count(n)] = static_cast<uint32_t>(n);
+        f.first[tile_count(n)] = static_cast<uint32_t>(n);
     }
     for (uint64_t i = my_thread(); i < n; i += all_threads()) {
         f.pos[i] = static_cast<uint32_t>(i);
@@ -77,7 +76,7 @@ __global__ void keep_all(struct gcb_cuda_decoding f, uint64_t n)
 
 /* Only thread 0 works. A damaged message may be too short for the bytes. */
 __global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, int joins,
-                          struct gcb_device_result *result)
+                          gcb_device_result *result)
 {
     bool same = true;
 
@@ -89,7 +88,7 @@ __global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, in
         else
             kept[i] = sent[i];
     if (!same)
-        gcb::set_status(&result->status, GCB_E_MISMATCH);
+        set_status(&result->status, GCB_E_MISMATCH);
 }
 
 /* Blocks that n elements fill if each thread takes `each` of them. */
@@ -114,24 +113,23 @@ uint8_t *payload_of(void *canvas, uint64_t n, uint32_t side)
 
 } /* namespace */
 
-int gcb_cuda_accumulate_add(struct gcb_device_stream *s, float *acc, const float *x, uint64_t n,
-                            float weight, const struct gcb_device_result *result)
+int gcb_cuda_accumulate_add(gcb_device_stream *s, float *acc, const float *x, uint64_t n,
+                            float weight, const gcb_device_result *result)
 {
-    return gcb::launch(add_elements, gcb::grid_over(pieces_of(n, tuning::each), gcb::kManyBlocks),
-                       tuning::threads, 0, s, acc, x, n, weight, result);
+    return launch(add_elements, grid_over(pieces_of(n, tuning::each), kManyBlocks), tuning::threads,
+                  0, s, acc, x, n, weight, result);
 }
 
-int gcb_cuda_accumulate_entries(struct gcb_device_stream *s, float *acc,
-                                const struct gcb_cuda_entries *kept, float weight,
-                                const struct gcb_device_result *result)
+int gcb_cuda_accumulate_entries(gcb_device_stream *s, float *acc, const gcb_cuda_entries *kept,
+                                float weight, const gcb_device_result *result)
 {
-    return gcb::launch(kept->how.width == 1 ? add_entries<1> : add_entries<2>,
-                       gcb::grid_over(pieces_of(kept->p.n, 1), gcb::kManyBlocks), tuning::threads,
-                       0, s, acc, *kept, weight, result);
+    return launch(kept->how.width == 1 ? add_entries<1> : add_entries<2>,
+                  grid_over(pieces_of(kept->p.n, 1), kManyBlocks), tuning::threads, 0, s, acc,
+                  *kept, weight, result);
 }
 
-void gcb_cuda_canvas_entries(struct gcb_cuda_entries *entries, void *canvas, uint64_t n,
-                             const struct gcb_cuda_values *how)
+void gcb_cuda_canvas_entries(gcb_cuda_entries *entries, void *canvas, uint64_t n,
+                             const gcb_cuda_values *how)
 {
     const uint64_t before = kept_bytes(n) + how->side;
 
@@ -142,17 +140,14 @@ void gcb_cuda_canvas_entries(struct gcb_cuda_entries *entries, void *canvas, uin
     entries->how.scale = 0;
 }
 
-int gcb_cuda_keep_all(struct gcb_device_stream *s, const struct gcb_cuda_decoding *f, uint64_t n)
+int gcb_cuda_keep_all(gcb_device_stream *s, const gcb_cuda_decoding *f, uint64_t n)
 {
-    return gcb::launch(keep_all, gcb::grid_over(pieces_of(n, 1), gcb::kManyBlocks), tuning::threads,
-                       0, s, *f, n);
+    return launch(keep_all, grid_over(pieces_of(n, 1), kManyBlocks), tuning::threads, 0, s, *f, n);
 }
 
-int gcb_cuda_canvas_side(struct gcb_device_stream *s, void *canvas,
-                         const struct gcb_cuda_payload *p, const struct gcb_cuda_values *how,
-                         int joins, struct gcb_device_result *result)
+int gcb_cuda_canvas_side(gcb_device_stream *s, void *canvas, const gcb_cuda_payload *p,
+                         const gcb_cuda_values *how, int joins, gcb_device_result *result)
 {
-    return gcb::launch(join_side, 1, gcb::kWarp, 0, s,
-                       payload_of(canvas, p->n, how->side) + kept_bytes(p->n),
-                       p->in + kept_bytes(p->n), how->side, joins, result);
+    return launch(join_side, 1, kWarp, 0, s, payload_of(canvas, p->n, how->side) + kept_bytes(p->n),
+                  p->in + kept_bytes(p->n), how->side, joins, result);
 }

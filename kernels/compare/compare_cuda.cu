@@ -4,11 +4,13 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/reduce/sum.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kWarps = kThreads / gcb::kWarp;
+constexpr unsigned kWarps = kThreads / kWarp;
 constexpr unsigned kSums = 5; /* xx, yy, xy, dd, d */
 
 /* The counts and the maximum of one sum block. */
@@ -45,20 +47,20 @@ __device__ double larger(double a, double b)
 
 __device__ counts join_counts(counts c)
 {
-    c.same_sign = gcb::warp_add(c.same_sign);
-    c.zeros = gcb::warp_add(c.zeros);
-    c.zeros_kept = gcb::warp_add(c.zeros_kept);
-    c.nonfinite = gcb::warp_add(c.nonfinite);
-    c.nonfinite_kept = gcb::warp_add(c.nonfinite_kept);
-    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
-        c.max_abs = larger(c.max_abs, gcb::shfl_xor(c.max_abs, by));
+    c.same_sign = warp_add(c.same_sign);
+    c.zeros = warp_add(c.zeros);
+    c.zeros_kept = warp_add(c.zeros_kept);
+    c.nonfinite = warp_add(c.nonfinite);
+    c.nonfinite_kept = warp_add(c.nonfinite_kept);
+    for (unsigned by = kWarp / 2; by > 0; by /= 2)
+        c.max_abs = larger(c.max_abs, shfl_xor(c.max_abs, by));
     return c;
 }
 
 /* Adds one pair. An x that is infinite or NaN is only counted. */
 __device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
 {
-    struct gcb_compare_terms t;
+    gcb_compare_terms t;
 
     if (gcb_magnitude(x) >= GCB_INF_BITS) {
         c.nonfinite++;
@@ -81,27 +83,27 @@ __device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
 __global__ void compare_blocks(parts out, const float *__restrict__ x, const float *__restrict__ y,
                                uint64_t n)
 {
-    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / kWarp;
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum[kSums] = {};
     counts c = {};
 
 #pragma unroll 4
-    for (unsigned i = gcb::lane(); i < here; i += gcb::kWarp)
+    for (unsigned i = lane(); i < here; i += kWarp)
         add_pair(sum, c, x[from + i], y[from + i]);
     c = join_counts(c);
     for (unsigned k = 0; k < kSums; k++) {
-        sum[k] = gcb::join_lanes(sum[k]);
-        if (here && gcb::lane() == 0)
+        sum[k] = join_lanes(sum[k]);
+        if (here && lane() == 0)
             out.sum[k * out.blocks + b] = sum[k];
     }
-    if (here && gcb::lane() == 0)
+    if (here && lane() == 0)
         out.count[b] = c;
 }
 
 struct join_room {
-    double part[kSums][gcb::kChain];
+    double part[kSums][kChain];
     double sum[kSums], max_abs[kWarps];
     uint64_t count[5];
 };
@@ -110,23 +112,23 @@ struct join_room {
  * order. */
 __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
-    join_room &s = gcb::shared<join_room>();
-    const unsigned warp = threadIdx.x / gcb::kWarp;
+    join_room &s = shared<join_room>();
+    const unsigned warp = threadIdx.x / kWarp;
     uint64_t mine[5] = {};
     double total = 0.0, most = 0.0;
 
     if (threadIdx.x < 5)
         s.count[threadIdx.x] = 0;
-    for (uint64_t from = 0; from < in.blocks; from += gcb::kChain) {
+    for (uint64_t from = 0; from < in.blocks; from += kChain) {
         const uint64_t left = in.blocks - from;
-        const unsigned n = static_cast<unsigned>(left < gcb::kChain ? left : gcb::kChain);
+        const unsigned n = static_cast<unsigned>(left < kChain ? left : kChain);
 
-        gcb::sync_block();
+        sync_block();
         for (unsigned k = 0; k < kSums; k++)
             for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
                 s.part[k][i] = in.sum[k * in.blocks + from + i];
-        gcb::sync_block();
-        for (unsigned i = 0; warp < kSums && gcb::lane() == 0 && i < n; i++)
+        sync_block();
+        for (unsigned i = 0; warp < kSums && lane() == 0 && i < n; i++)
             total += s.part[warp][i];
     }
     for (uint64_t i = threadIdx.x; i < in.blocks; i += blockDim.x) {
@@ -139,17 +141,17 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
         mine[4] += c.nonfinite_kept;
         most = larger(most, c.max_abs);
     }
-    gcb::sync_block();
+    sync_block();
     for (unsigned k = 0; k < 5; k++)
-        gcb::atomic_add(&s.count[k], mine[k]);
-    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
-        most = larger(most, gcb::shfl_xor(most, by));
-    if (gcb::lane() == 0) {
+        atomic_add(&s.count[k], mine[k]);
+    for (unsigned by = kWarp / 2; by > 0; by /= 2)
+        most = larger(most, shfl_xor(most, by));
+    if (lane() == 0) {
         s.max_abs[warp] = most;
         if (warp < kSums)
             s.sum[warp] = total;
     }
-    gcb::sync_block();
+    sync_block();
     if (threadIdx.x != 0)
         return;
     for (unsigned w = 0; w < kWarps; w++)
@@ -165,12 +167,12 @@ uint64_t gcb_cuda_compare_scratch(uint64_t n)
     return (kSums * block_count(n) + 1) / 2 * 2 * sizeof(double) + block_count(n) * sizeof(counts);
 }
 
-int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
-                     const float *y, uint64_t n, void *scratch)
+int gcb_cuda_compare(gcb_device_stream *s, gcb_cuda_comparison *out, const float *x, const float *y,
+                     uint64_t n, void *scratch)
 {
     const parts p = lay_out(scratch, n);
     const uint64_t grid = p.blocks ? (p.blocks + kWarps - 1) / kWarps : 1;
 
-    gcb::launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
-    return gcb::launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
+    launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
+    return launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
 }

@@ -7,6 +7,8 @@
 #include "kernels/cuda/warp.cuh"
 #include "kernels/memory/feedback.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
@@ -23,7 +25,7 @@ struct fp16 {
 
     static __device__ uint32_t narrow_finite(float low, float high)
     {
-        return gcb::two_halves(low, high);
+        return two_halves(low, high);
     }
     static __device__ uint32_t narrow(uint32_t u)
     {
@@ -63,10 +65,10 @@ struct bf16 {
 /* Adds each thread's count to *total, with one atomic per warp. */
 __device__ void add_counts(uint64_t *total, uint32_t count)
 {
-    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
-        count += gcb::shfl_xor(count, by);
-    if (gcb::lane() == 0 && count)
-        gcb::atomic_add(total, static_cast<uint64_t>(count));
+    for (unsigned by = kWarp / 2; by > 0; by /= 2)
+        count += shfl_xor(count, by);
+    if (lane() == 0 && count)
+        atomic_add(total, static_cast<uint64_t>(count));
 }
 
 /* Narrows a thread's elements, two to a word. Returns the number of values that saturated. */
@@ -75,7 +77,7 @@ __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (
 {
     uint32_t clamped = 0;
 
-    if (gcb::largest_of(v) < Half::too_large) {
+    if (largest_of(v) < Half::too_large) {
         for (unsigned i = 0; i < tuning::each; i += 2)
             word[i / 2] = Half::narrow_finite(v[i], v[i + 1]);
         return 0;
@@ -97,60 +99,60 @@ __device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tunin
 /* result is NULL for a tensor that is sent raw. */
 template <class Half, class Where> __global__ void put_half(Where where)
 {
-    const gcb::block_work at = gcb::find_work(where);
-    const struct gcb_device_input &in = at.item.in;
+    const block_work at = find_work(where);
+    const gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2], clamped;
     float v[tuning::each], decoded[tuning::each];
 
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = 2 * in.n;
-    gcb::load_input(v, in, first);
+    load_input(v, in, first);
     clamped = narrow_all<Half>(word, v);
     if (at.item.result)
         add_counts(&at.item.result->clamped, clamped);
-    gcb::store_halves(at.item.payload, word, first, in.n);
+    store_halves(at.item.payload, word, first, in.n);
     if (in.residual) {
         widen_all<Half>(decoded, word);
-        gcb::store_residual(in, v, decoded, first);
+        store_residual(in, v, decoded, first);
     }
 }
 
 template <class Half, class Where> __global__ void get_half(Where where)
 {
-    const gcb::block_work at = gcb::find_work(where);
+    const block_work at = find_work(where);
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
-    gcb::load_halves(word, at.item.payload, first, at.item.in.n);
+    load_halves(word, at.item.payload, first, at.item.in.n);
     widen_all<Half>(v, word);
-    gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
+    store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
 template <class Where> __global__ void put_floats(Where where)
 {
-    const gcb::block_work at = gcb::find_work(where);
-    const struct gcb_device_input &in = at.item.in;
+    const block_work at = find_work(where);
+    const gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = in.n * sizeof(float);
-    gcb::load_input(v, in, first);
-    gcb::store_floats(reinterpret_cast<float *>(at.item.payload), v, first, in.n);
+    load_input(v, in, first);
+    store_floats(reinterpret_cast<float *>(at.item.payload), v, first, in.n);
     if (in.residual)
-        gcb::store_residual(in, v, v, first);
+        store_residual(in, v, v, first);
 }
 
 template <class Where> __global__ void get_floats(Where where)
 {
-    const gcb::block_work at = gcb::find_work(where);
+    const block_work at = find_work(where);
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
-    gcb::load_floats(v, reinterpret_cast<const float *>(at.item.payload), first, at.item.in.n);
-    gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
+    load_floats(v, reinterpret_cast<const float *>(at.item.payload), first, at.item.in.n);
+    store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
 /* ---- all-reduce ---- */
@@ -163,7 +165,7 @@ __device__ uint64_t first_of_thread()
 __device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t first, uint64_t n,
                               float weight)
 {
-    gcb::load_floats(v, x, first, n);
+    load_floats(v, x, first, n);
     for (unsigned i = 0; i < tuning::each; i++)
         v[i] *= weight;
 }
@@ -174,7 +176,7 @@ __global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float wei
     float v[tuning::each];
 
     load_weighted(v, x, first, n, weight);
-    gcb::store_floats(reinterpret_cast<float *>(out), v, first, n);
+    store_floats(reinterpret_cast<float *>(out), v, first, n);
 }
 
 template <class Half>
@@ -186,7 +188,7 @@ __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weigh
 
     load_weighted(v, x, first, n, weight);
     narrow_all<Half>(word, v);
-    gcb::store_halves(out, word, first, n);
+    store_halves(out, word, first, n);
 }
 
 template <class Half>
@@ -196,11 +198,11 @@ __global__ void own_half(float *out, const uint8_t *values, uint64_t n, float we
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
-    gcb::load_halves(word, values, first, n);
+    load_halves(word, values, first, n);
     widen_all<Half>(v, word);
     for (unsigned i = 0; i < tuning::each; i++)
         v[i] = weight != 0.0f ? v[i] / weight : 0.0f;
-    gcb::store_floats(out, v, first, n);
+    store_floats(out, v, first, n);
 }
 
 /* ---- launches ---- */
@@ -210,72 +212,69 @@ uint64_t blocks_of(uint64_t n)
     return n ? (n + kBlockElements - 1) / kBlockElements : 1;
 }
 
-template <void (*kernel)(gcb::single)>
-int put(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-        struct gcb_device_result *result)
+template <void (*kernel)(single)>
+int put(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in, gcb_device_result *result)
 {
-    return gcb::launch(kernel, blocks_of(in->n), tuning::threads, 0, s,
-                       gcb::single_encode(out, in, nullptr, result));
+    return launch(kernel, blocks_of(in->n), tuning::threads, 0, s,
+                  single_encode(out, in, nullptr, result));
 }
 
-template <void (*kernel)(gcb::single)>
-int get(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
+template <void (*kernel)(single)>
+int get(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return gcb::launch(kernel, blocks_of(n), tuning::threads, 0, s,
-                       gcb::single_decode(out, in, n, nullptr));
+    return launch(kernel, blocks_of(n), tuning::threads, 0, s, single_decode(out, in, n, nullptr));
 }
 
-template <void (*kernel)(gcb::message_group)>
-int convert_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+template <void (*kernel)(message_group)>
+int convert_group(gcb_device_stream *s, const gcb_device_group *g)
 {
-    const uint64_t grid = gcb::cut_grid(
-        g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
+    const uint64_t grid =
+        cut_grid(g, 1, [](const gcb_device_item &item) { return blocks_of(item.in.n); });
 
-    gcb::cut_tiles(g);
-    gcb::send_table(s, g);
-    return gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
+    cut_tiles(g);
+    send_table(s, g);
+    return launch(kernel, grid, tuning::threads, 0, s, grid_of(g, 1));
 }
 
 template <void (*kernel)(uint8_t *, const float *, uint64_t, float)>
-int weigh(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n, float weight)
+int weigh(gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n, float weight)
 {
-    return gcb::launch(kernel, blocks_of(n), tuning::threads, 0, s, out, x, n, weight);
+    return launch(kernel, blocks_of(n), tuning::threads, 0, s, out, x, n, weight);
 }
 
-int own_floats(struct gcb_device_stream *s, float *out, const float *x, const uint8_t *, uint64_t n,
-               float)
+int own_floats(gcb_device_stream *s, float *out, const float *x, const uint8_t *, uint64_t n, float)
 {
-    return get<get_floats<gcb::single>>(s, out, reinterpret_cast<const uint8_t *>(x), n);
+    return get<get_floats<single>>(s, out, reinterpret_cast<const uint8_t *>(x), n);
 }
 
 template <class Half>
-int own(struct gcb_device_stream *s, float *out, const float *, const uint8_t *values, uint64_t n,
+int own(gcb_device_stream *s, float *out, const float *, const uint8_t *values, uint64_t n,
         float weight)
 {
-    return gcb::launch(own_half<Half>, blocks_of(n), tuning::threads, 0, s, out, values, n, weight);
+    return launch(own_half<Half>, blocks_of(n), tuning::threads, 0, s, out, values, n, weight);
 }
 
 template <class Half>
-constexpr struct gcb_cuda_convert half_launchers = {
+constexpr gcb_cuda_convert half_launchers = {
     2,
-    put<put_half<Half, gcb::single>>,
-    get<get_half<Half, gcb::single>>,
-    convert_group<put_half<Half, gcb::message_group>>,
-    convert_group<get_half<Half, gcb::message_group>>,
+    put<put_half<Half, single>>,
+    get<get_half<Half, single>>,
+    convert_group<put_half<Half, message_group>>,
+    convert_group<get_half<Half, message_group>>,
     weigh<weigh_half<Half>>,
     own<Half>,
 };
 
 } /* namespace */
 
-const struct gcb_cuda_convert gcb_cuda_fp32 = {
+const gcb_cuda_convert gcb_cuda_fp32 = {
     4,
-    put<put_floats<gcb::single>>,
-    get<get_floats<gcb::single>>,
-    convert_group<put_floats<gcb::message_group>>,
-    convert_group<get_floats<gcb::message_group>>,
+    put<put_floats<single>>,
+    get<get_floats<single>>,
+    convert_group<put_floats<message_group>>,
+    convert_group<get_floats<message_group>>,
     weigh<weigh_floats>,
     own_floats,
 };
-const struct gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
-const struct gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;
+const gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
+const gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;

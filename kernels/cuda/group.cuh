@@ -16,19 +16,19 @@ namespace gcb
 
 /* A message by itself. */
 struct single {
-    struct gcb_device_item item;
+    gcb_device_item item;
 };
 
 /* A group of messages, and one of the ways to cut it into blocks. */
 struct message_group {
-    const struct gcb_device_item *items;
+    const gcb_device_item *items;
     const uint32_t *first;
     unsigned count;
 };
 
 /* The message of a thread block. The block is number `block` of the message's `blocks`. */
 struct block_work {
-    struct gcb_device_item item;
+    gcb_device_item item;
     uint32_t block, blocks;
 };
 
@@ -58,12 +58,12 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
 }
 
 /* Finds the message of a block in a grid with one block per message. */
-__device__ __forceinline__ const struct gcb_device_item &find_item(const single &where)
+__device__ __forceinline__ const gcb_device_item &find_item(const single &where)
 {
     return where.item;
 }
 
-__device__ __forceinline__ const struct gcb_device_item &find_item(const message_group &where)
+__device__ __forceinline__ const gcb_device_item &find_item(const message_group &where)
 {
     return where.items[blockIdx.x];
 }
@@ -79,7 +79,7 @@ template <class Where> struct launch_part {
 /* Divides grid `grid` among the messages: `blocks_of` gives the number of blocks of an item. Writes the
  * first block of each message to the table. Returns the number of blocks of the grid. */
 template <class BlocksOf>
-uint64_t cut_grid(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
+uint64_t cut_grid(const gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
     uint32_t *first = g->first + grid * static_cast<size_t>(g->count);
     uint64_t blocks = 0;
@@ -91,7 +91,7 @@ uint64_t cut_grid(const struct gcb_device_group *g, unsigned grid, BlocksOf bloc
     return blocks;
 }
 
-inline message_group grid_of(const struct gcb_device_group *g, unsigned grid)
+inline message_group grid_of(const gcb_device_group *g, unsigned grid)
 {
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
 }
@@ -103,30 +103,28 @@ inline uint64_t tile_blocks(uint64_t n)
 }
 
 /* Divides grid 0 among the messages, one block per tile. Every launcher of a group does that. */
-inline uint64_t cut_tiles(const struct gcb_device_group *g)
+inline uint64_t cut_tiles(const gcb_device_group *g)
 {
-    return cut_grid(g, 0,
-                    [](const struct gcb_device_item &item) { return tile_blocks(item.in.n); });
+    return cut_grid(g, 0, [](const gcb_device_item &item) { return tile_blocks(item.in.n); });
 }
 
 /* Make a table of one message, for an encoder that draws no random numbers or for a decoder. */
-inline single single_encode(uint8_t *out, const struct gcb_device_input *in, void *scratch,
-                            struct gcb_device_result *result)
+inline single single_encode(uint8_t *out, const gcb_device_input *in, void *scratch,
+                            gcb_device_result *result)
 {
     return {{*in, out, result, scratch, 0, 0, 0}};
 }
 
-inline single single_decode(float *out, const uint8_t *in, uint64_t n,
-                            struct gcb_device_result *result)
+inline single single_decode(float *out, const uint8_t *in, uint64_t n, gcb_device_result *result)
 {
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
 /* Queues the copy of the group's table to the device. First divide all grids of the launch among the
  * messages (cut_grid). */
-inline int send_table(struct gcb_device_stream *s, const struct gcb_device_group *g)
+inline int send_table(gcb_device_stream *s, const gcb_device_group *g)
 {
-    return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<struct gcb_device_item *>(g->items_dev),
+    return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<gcb_device_item *>(g->items_dev),
                                                g->items, gcb_device_group_bytes(g->count),
                                                cudaMemcpyHostToDevice, s->handle));
 }

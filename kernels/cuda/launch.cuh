@@ -35,7 +35,7 @@ __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = k
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
-           struct gcb_device_stream *stream, A &&...args)
+           gcb_device_stream *stream, A &&...args)
 {
     if (status_of(stream))
         return status_of(stream);
@@ -55,7 +55,7 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
 }
 
 /* Queues a fill of `bytes` bytes (at least 1) with zeros. It counts as a launch. */
-inline int clear(struct gcb_device_stream *stream, void *dev, size_t bytes)
+inline int clear(gcb_device_stream *stream, void *dev, size_t bytes)
 {
     if (status_of(stream))
         return status_of(stream);

@@ -11,10 +11,9 @@ namespace gcb
 
 /* The bytes of 16 elements starting at `first` (a multiple of 16), as 255 - byte. Element i has
  * byte i mod 4 of word i / 4. */
-__device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_cuda_draw &draw,
-                                                              uint64_t first)
+__device__ __forceinline__ gcb_philox_block draw_bytes(const gcb_cuda_draw &draw, uint64_t first)
 {
-    struct gcb_philox_block b = gcb_philox_by(&draw.keys, first / kTileEach, draw.coarse);
+    gcb_philox_block b = gcb_philox_by(&draw.keys, first / kTileEach, draw.coarse);
 
     for (unsigned i = 0; i < 4; i++)
         b.word[i] = ~b.word[i];
@@ -22,9 +21,9 @@ __device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_c
 }
 
 /* Rounding parameters for a norm or scaler; all zero if the norm or scaler is not above 0. */
-__device__ __forceinline__ struct gcb_dither make_rounder(uint32_t levels, float norm)
+__device__ __forceinline__ gcb_dither make_rounder(uint32_t levels, float norm)
 {
-    struct gcb_dither d = {};
+    gcb_dither d = {};
 
     d.levels = levels;
     d.factor = d.inv = 0.0f;
@@ -37,7 +36,7 @@ __device__ __forceinline__ struct gcb_dither make_rounder(uint32_t levels, float
  * Adds element i's byte to its t in 256ths (see gcb_dither_256ths). decide_draws() then decides the
  * elements that the byte leaves open.
  */
-__device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_philox_block &bytes,
+__device__ __forceinline__ uint32_t add_draw(uint32_t t256, const gcb_philox_block &bytes,
                                              unsigned i)
 {
     return add_byte(bytes.word[i / 4], i % 4, t256);
@@ -72,8 +71,8 @@ struct plain_values {
  * tensor; rounder_of(i) gives the rounding parameters of element first + i. */
 template <class ValueOf, class RounderOf>
 __device__ __forceinline__ void
-decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw,
-             const ValueOf &value_of, uint64_t first, unsigned count, const RounderOf &rounder_of)
+decide_draws(uint32_t (&drawn)[kTileEach], const gcb_cuda_draw &draw, const ValueOf &value_of,
+             uint64_t first, unsigned count, const RounderOf &rounder_of)
 {
     uint32_t up = 0;
 
@@ -82,7 +81,7 @@ decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw,
 
         if (i < count) {
             const uint32_t fine = gcb_philox_24_by(&draw.keys, first + i, draw.fine);
-            const struct gcb_dither d = rounder_of(i);
+            const gcb_dither d = rounder_of(i);
 
             up |= gcb_dither_rounds_up(value_of(first + i), fine, &d) << i;
         }

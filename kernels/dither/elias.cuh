@@ -31,7 +31,7 @@ struct elias_message {
 
 __device__ inline uint64_t blocks_of(const elias_message &e)
 {
-    return gcb::tile_count(e.n);
+    return tile_count(e.n);
 }
 
 __device__ inline unsigned count_of(const elias_message &e, uint64_t b)
@@ -71,8 +71,7 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias_
 }
 
 /* Returns the bytes of this part of the scratch; the scratch of the other kernels follows it. */
-inline uint64_t lay_out(elias_message *e, const struct gcb_cuda_qsgd *how, uint64_t n,
-                        void *scratch)
+inline uint64_t lay_out(elias_message *e, const gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
     const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
     const uint64_t fixed =
@@ -87,7 +86,7 @@ inline uint64_t lay_out(elias_message *e, const struct gcb_cuda_qsgd *how, uint6
     e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
     e->fixed = at;
     e->offset = at ? reinterpret_cast<uint64_t *>(at + fixed) : nullptr;
-    return fixed + gcb_cuda_align16((gcb::tile_count(n) + 1) * sizeof(uint64_t));
+    return fixed + gcb_cuda_align16((tile_count(n) + 1) * sizeof(uint64_t));
 }
 
 } /* namespace gcb::elias_codes */

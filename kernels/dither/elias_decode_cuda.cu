@@ -1,21 +1,18 @@
 /* Decoding of QSGD's Elias codings. */
 #include "kernels/dither/elias.cuh"
 
+using namespace gcb;
 using namespace gcb::elias_codes;
 
 namespace
 {
-using gcb::bit_source;
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
 
 /* One block of threads. Reads from the directory where each block of codes begins. */
 __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, const uint8_t *in,
                                                              uint64_t length,
                                                              gcb_device_result *result)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
     const uint64_t blocks = blocks_of(e), body = body_at(e);
     uint64_t before = 0;
 
@@ -24,7 +21,7 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
         const uint8_t *entry = in + directory_at(e) + b * kEntry;
         const uint32_t bytes = b < blocks ? entry[0] | static_cast<uint32_t>(entry[1]) << 8 : 0;
         uint32_t total;
-        const uint32_t mine = gcb::scan_block(room, bytes, &total);
+        const uint32_t mine = scan_block(room, bytes, &total);
         const uint64_t start = before + mine, most = length - body;
 
         if (b < blocks) /* no block may begin after the payload's end */
@@ -34,7 +31,7 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
     if (threadIdx.x == 0) {
         e.offset[blocks] = length - body;
         if (before != length - body)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            set_status(&result->status, GCB_E_CORRUPT);
     }
 }
 
@@ -44,7 +41,7 @@ __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limi
     uint32_t n = 1;
 
     for (;;) {
-        const uint32_t next = gcb::peek_bits(in, *at);
+        const uint32_t next = peek_bits(in, *at);
         const unsigned more = n;
 
         if (*at >= in.end)
@@ -54,7 +51,7 @@ __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limi
             return n <= limit ? n : 0;
         if (more > 31 || in.end - *at < more)
             return 0;
-        n = 1u << more | gcb_elias_reversed(gcb::get_bits(in, *at, more), more);
+        n = 1u << more | gcb_elias_reversed(get_bits(in, *at, more), more);
         *at += more;
         if (n > limit)
             return 0;
@@ -65,7 +62,7 @@ __device__ bool get_sign(const bit_source &in, uint64_t *at, uint32_t *sign)
 {
     if (*at >= in.end)
         return false;
-    *sign = gcb::peek_bits(in, *at) & 1;
+    *sign = peek_bits(in, *at) & 1;
     *at += 1;
     return true;
 }
@@ -98,7 +95,7 @@ struct code_reader {
         return level != 0;
     }
     /* Moves p.at past one code. The function `synchronise` (kernels/index/self_sync.cuh) calls it. */
-    __device__ bool skip(gcb::code_place &p, const gcb::stretch &s) const
+    __device__ bool skip(code_place &p, const stretch &s) const
     {
         uint32_t code, gap = 1;
         bool good;
@@ -109,21 +106,21 @@ struct code_reader {
             gap = get_number(in, &p.at, kTile + 1);
         good = gap && (e.sparse ? read_sparse(&p.at, &code) : read_dense(&p.at, &code));
         if (!good)
-            p.at = gcb::kNoCode;
+            p.at = kNoCode;
         return good;
     }
 };
 
 struct get_room {
-    gcb::sync_room step;
-    gcb::scan_room scan;
-    gcb::tile_room tile;
+    sync_room step;
+    scan_room scan;
+    tile_room tile;
     uint16_t code[kTile];
 };
 
 /* The number of elements that this thread's `count` codes cover, from *start on. */
-__device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
-                                const gcb::code_place &start, unsigned count)
+__device__ uint32_t elements_of(const code_reader &r, const stretch &s, const code_place &start,
+                                unsigned count)
 {
     uint64_t at = start.at;
     uint32_t sum = 0, code;
@@ -139,7 +136,7 @@ __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
 
 /* Writes this thread's codes to their places; the first is element `next` of `total`. Sets *done if
  * the block ends here, as it should. Returns false if a code is damaged. */
-__device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch &s, uint64_t at,
+__device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, uint64_t at,
                           uint32_t next, unsigned total, bool *done)
 {
     while (next < total && at < s.end) {
@@ -152,13 +149,13 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch
                 return false;
             next += gap - 1;
             if (next == total)
-                return *done = gcb::is_block_end(r.in, at);
+                return *done = is_block_end(r.in, at);
         }
         if (!(r.e.sparse ? r.read_sparse(&at, &code) : r.read_dense(&at, &code)))
             return false;
         to[next++] = static_cast<uint16_t>(code);
         if (next == total)
-            return *done = gcb::is_block_end(r.in, at);
+            return *done = is_block_end(r.in, at);
     }
     return true;
 }
@@ -168,23 +165,23 @@ __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
 {
     uint32_t elements, all, next;
     bool good = true, done = false;
-    gcb::stretch s;
-    gcb::code_place p;
+    stretch s;
+    code_place p;
     unsigned count;
 
     for (unsigned i = threadIdx.x; i < kTile; i += blockDim.x)
         room.code[i] = 0;
-    s = gcb::stretch_of(r.in, total, &p);
-    count = gcb::synchronise(room.step, r, s, &p);
+    s = stretch_of(r.in, total, &p);
+    count = synchronise(room.step, r, s, &p);
     elements = elements_of(r, s, p, count);
-    next = gcb::scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
+    next = scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
     good = get_codes(room.code, r, s, p.at, next, total, &done);
-    return gcb::count_block(!good) == 0 && gcb::count_block(done) == 1;
+    return count_block(!good) == 0 && count_block(done) == 1;
 }
 
 __global__ void get_blocks(elias_message e, const uint8_t *in, gcb_device_result *result)
 {
-    get_room &room = gcb::shared<get_room>();
+    get_room &room = shared<get_room>();
     const uint64_t body = body_at(e);
 
     copy_norms(e.fixed, in, e);
@@ -194,27 +191,26 @@ __global__ void get_blocks(elias_message e, const uint8_t *in, gcb_device_result
         uint32_t code[kTileEach];
 
         if (!get_block(room, r, count_of(e, b)) && threadIdx.x == 0)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            set_status(&result->status, GCB_E_CORRUPT);
         for (unsigned i = 0; i < kTileEach; i++)
             code[i] = room.code[threadIdx.x * kTileEach + i];
-        gcb::pack_codes(room.tile, code, e.sign_bit + 1);
-        gcb::sync_block();
-        gcb::store_tile(fixed_at(e, b), room.tile, fixed_bytes(e, b));
-        gcb::sync_block();
+        pack_codes(room.tile, code, e.sign_bit + 1);
+        sync_block();
+        store_tile(fixed_at(e, b), room.tile, fixed_bytes(e, b));
+        sync_block();
     }
 }
 
 } /* namespace */
 
-int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t *in,
-                          uint64_t length, uint64_t n, const struct gcb_cuda_qsgd *how,
-                          void *scratch, struct gcb_device_result *result)
+int gcb_cuda_elias_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t length,
+                          uint64_t n, const gcb_cuda_qsgd *how, void *scratch,
+                          gcb_device_result *result)
 {
     elias_message e;
 
     lay_out(&e, how, n, scratch);
-    gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length, result);
-    gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(n)), kTileThreads, sizeof(get_room), s,
-                e, in, result);
+    launch(open_blocks, 1, kPlaceThreads, sizeof(scan_room), s, e, in, length, result);
+    launch(get_blocks, grid_over(tile_count(n)), kTileThreads, sizeof(get_room), s, e, in, result);
     return gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
 }

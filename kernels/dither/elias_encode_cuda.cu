@@ -1,14 +1,11 @@
 /* Encoding with QSGD's Elias codings. */
 #include "kernels/dither/elias.cuh"
 
+using namespace gcb;
 using namespace gcb::elias_codes;
 
 namespace
 {
-
-using gcb::kTileEach;
-using gcb::kTileThreads;
-using gcb::kWarp;
 
 struct bit_string {
     uint64_t v;
@@ -23,7 +20,7 @@ __device__ bit_string join_bits(const bit_string &a, const bit_string &b)
 
 __device__ bit_string number_bits(uint32_t n)
 {
-    const struct gcb_elias_code c = gcb_elias_encode(n);
+    const gcb_elias_code c = gcb_elias_encode(n);
 
     return {c.bits, c.length};
 }
@@ -37,8 +34,8 @@ struct code_run {
 };
 
 struct put_room {
-    gcb::tile_room tile;
-    gcb::scan_room scan;
+    tile_room tile;
+    scan_room scan;
     uint32_t warp_most[kTileThreads / kWarp];
 };
 
@@ -49,30 +46,30 @@ __device__ uint32_t max_before(put_room &room, uint32_t v)
     uint32_t up_to = v, most;
 
     for (unsigned by = 1; by < kWarp; by *= 2) {
-        const uint32_t other = gcb::shfl_up(up_to, by);
+        const uint32_t other = shfl_up(up_to, by);
 
-        up_to = gcb::lane() >= by && other > up_to ? other : up_to;
+        up_to = lane() >= by && other > up_to ? other : up_to;
     }
-    if (gcb::lane() == kWarp - 1)
+    if (lane() == kWarp - 1)
         room.warp_most[mine] = up_to;
-    most = gcb::shfl_up(up_to, 1);
-    most = gcb::lane() ? most : 0;
-    gcb::sync_block();
+    most = shfl_up(up_to, 1);
+    most = lane() ? most : 0;
+    sync_block();
     for (unsigned w = 0; w < mine; w++)
         most = room.warp_most[w] > most ? room.warp_most[w] : most;
-    gcb::sync_block();
+    sync_block();
     return most;
 }
 
 /* Loads this thread's codes of block b. Called by every thread of the block. */
 __device__ void load_codes(put_room &room, code_run &r, const elias_message &e, uint64_t b)
 {
-    const unsigned skip = gcb::load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));
+    const unsigned skip = load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));
     const uint32_t mask = (1u << e.sign_bit) - 1;
     uint32_t last = 0;
 
-    gcb::sync_block();
-    gcb::unpack_codes(r.code, room.tile, skip, e.sign_bit + 1);
+    sync_block();
+    unpack_codes(r.code, room.tile, skip, e.sign_bit + 1);
     r.total = count_of(e, b);
     r.first = threadIdx.x * kTileEach;
     r.count = r.first < r.total ? r.total - r.first : 0;
@@ -113,7 +110,7 @@ __device__ uint32_t bits_of_run(const elias_message &e, const code_run &r)
 
 __global__ void measure_blocks(uint8_t *out, elias_message e)
 {
-    put_room &room = gcb::shared<put_room>();
+    put_room &room = shared<put_room>();
 
     copy_norms(out, e.fixed, e);
     for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
@@ -121,7 +118,7 @@ __global__ void measure_blocks(uint8_t *out, elias_message e)
         code_run r;
 
         load_codes(room, r, e, b);
-        gcb::scan_block(room.scan, bits_of_run(e, r), &total);
+        scan_block(room.scan, bits_of_run(e, r), &total);
         if (threadIdx.x == 0)
             e.offset[b] = (total + 7) / 8;
     }
@@ -132,7 +129,7 @@ __global__ void measure_blocks(uint8_t *out, elias_message e)
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias_message e,
                                                               gcb_device_result *result)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
     const uint64_t blocks = blocks_of(e);
     uint64_t before = 0;
 
@@ -141,7 +138,7 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elia
         const uint32_t bytes = b < blocks ? static_cast<uint32_t>(e.offset[b]) : 0;
         uint8_t *entry = out + directory_at(e) + b * kEntry;
         uint32_t total;
-        const uint32_t mine = gcb::scan_block(room, bytes, &total);
+        const uint32_t mine = scan_block(room, bytes, &total);
 
         if (b < blocks) {
             e.offset[b] = before + mine;
@@ -159,7 +156,7 @@ struct write_codes {
     const code_run &r;
     uint32_t at;
 
-    __device__ void operator()(const gcb::bit_window &w) const
+    __device__ void operator()(const bit_window &w) const
     {
         unsigned next = r.next;
         uint64_t to = at;
@@ -167,7 +164,7 @@ struct write_codes {
         for (unsigned i = 0; i < r.count; i++) {
             const bit_string piece = bits_of(e, r, i, &next);
 
-            gcb::put_bits(w, to, piece.v, piece.n);
+            put_bits(w, to, piece.v, piece.n);
             to += piece.n;
         }
     }
@@ -175,38 +172,36 @@ struct write_codes {
 
 __global__ void put_blocks(uint8_t *out, elias_message e)
 {
-    put_room &room = gcb::shared<put_room>();
+    put_room &room = shared<put_room>();
 
     for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
         uint32_t total, at;
         code_run r;
 
         load_codes(room, r, e, b);
-        at = gcb::scan_block(room.scan, bits_of_run(e, r), &total);
-        gcb::put_windows(room.tile, out + body_at(e) + e.offset[b], total, write_codes{e, r, at});
+        at = scan_block(room.scan, bits_of_run(e, r), &total);
+        put_windows(room.tile, out + body_at(e) + e.offset[b], total, write_codes{e, r, at});
     }
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
+uint64_t gcb_cuda_elias_scratch(const gcb_cuda_qsgd *how, uint64_t n)
 {
     elias_message e;
 
     return lay_out(&e, how, n, nullptr) + gcb_cuda_qsgd_scratch(how, n);
 }
 
-int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
-                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
-                          void *scratch, struct gcb_device_result *result)
+int gcb_cuda_elias_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
+                          const gcb_cuda_qsgd *how, void *scratch, gcb_device_result *result)
 {
     elias_message e;
     uint8_t *rest = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
 
     gcb_cuda_qsgd_encode(s, e.fixed, in, how, rest, result);
-    gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
-                sizeof(put_room), s, out, e);
-    gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
-    return gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
-                       sizeof(put_room), s, out, e);
+    launch(measure_blocks, grid_over(tile_count(in->n)), kTileThreads, sizeof(put_room), s, out, e);
+    launch(place_blocks, 1, kPlaceThreads, sizeof(scan_room), s, out, e, result);
+    return launch(put_blocks, grid_over(tile_count(in->n)), kTileThreads, sizeof(put_room), s, out,
+                  e);
 }

@@ -43,7 +43,7 @@ template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
                                    : count / bucket;
 }
 
-__device__ __forceinline__ uint64_t bucket_count(const struct gcb_device_item &item)
+__device__ __forceinline__ uint64_t bucket_count(const gcb_device_item &item)
 {
     return buckets_in(item.in.n + item.bucket - 1, item.bucket);
 }
@@ -140,7 +140,7 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
     return (bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
+int compute_norms(gcb_device_stream *s, const single &message, bool l2);
 
 /* Number of blocks of the first and the second grid that a group of messages launches. The host divides the blocks among the
  * messages before it copies the group's table to the device. */
@@ -149,9 +149,9 @@ struct norm_grids {
     uint64_t norms;  /* blocks for computing norms from the sums */
 };
 
-norm_grids cut_norms(const struct gcb_device_group *g, bool l2);
-int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                  const norm_grids &grids, bool l2);
+norm_grids cut_norms(const gcb_device_group *g, bool l2);
+int compute_norms(gcb_device_stream *s, const gcb_device_group *g, const norm_grids &grids,
+                  bool l2);
 
 } /* namespace gcb::qsgd */
 

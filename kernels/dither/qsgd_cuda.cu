@@ -4,6 +4,7 @@
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 
+using namespace gcb;
 using namespace gcb::qsgd;
 
 namespace
@@ -11,20 +12,20 @@ namespace
 
 /* Norms are kept as bit patterns. The payload is little-endian, and so is the device. */
 struct encode_room {
-    gcb::tile_room codes;
-    uint32_t norm[gcb::kTile]; /* norms of the tile's buckets */
+    tile_room codes;
+    uint32_t norm[kTile]; /* norms of the tile's buckets */
 };
 
 /* ---- norms within a tile that holds whole buckets ---- */
 
 /* The largest magnitude: the maximum of the positive values as signed integers, and of the negative
  * ones as unsigned. Missing elements are +0. */
-__device__ uint32_t largest_magnitude(const float (&v)[gcb::kTileEach])
+__device__ uint32_t largest_magnitude(const float (&v)[kTileEach])
 {
     int32_t positive = 0;
     uint32_t negative = 0;
 
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t u = gcb_bits_of(v[i]);
 
         positive = static_cast<int32_t>(u) > positive ? static_cast<int32_t>(u) : positive;
@@ -34,28 +35,28 @@ __device__ uint32_t largest_magnitude(const float (&v)[gcb::kTileEach])
     return static_cast<uint32_t>(positive) > negative ? static_cast<uint32_t>(positive) : negative;
 }
 
-__device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], unsigned bucket)
+__device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigned bucket)
 {
-    const unsigned at = threadIdx.x * gcb::kTileEach;
+    const unsigned at = threadIdx.x * kTileEach;
     unsigned b = buckets_in(at, bucket), end = (b + 1) * bucket - at;
     uint32_t most = 0;
 
-    if (bucket % gcb::kTileEach == 0) {
-        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* each warp has one norm */
+    if (bucket % kTileEach == 0) {
+        const bool whole = bucket % (kWarp * kTileEach) == 0; /* each warp has one norm */
 
         most = largest_magnitude(v);
-        most = whole ? gcb::warp_max(most) : most;
-        if (!whole || gcb::lane() == 0)
-            gcb::atomic_max(&norm[b], most);
+        most = whole ? warp_max(most) : most;
+        if (!whole || lane() == 0)
+            atomic_max(&norm[b], most);
         return;
     }
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t m = gcb_magnitude(v[i]);
 
         most = m > most ? m : most;
-        if (i + 1 == end || i + 1 == gcb::kTileEach) {
-            gcb::atomic_max(&norm[b++], most);
+        if (i + 1 == end || i + 1 == kTileEach) {
+            atomic_max(&norm[b++], most);
             end += bucket;
             most = 0;
         }
@@ -65,17 +66,16 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
 /* Computes L2 norms. Each bucket is summed by as many lanes as have something to add (sum_lanes). */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
-    const unsigned lanes = gcb::sum_lanes(bucket), mine = threadIdx.x % lanes;
-    const unsigned before = (threadIdx.x - gcb::lane()) / lanes; /* the warp's first bucket */
-    const unsigned step = gcb::kTileThreads / lanes;
+    const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
+    const unsigned before = (threadIdx.x - lane()) / lanes; /* the warp's first bucket */
+    const unsigned step = kTileThreads / lanes;
 
     for (unsigned first = before; first * bucket < here; first += step) {
-        const unsigned b = first + gcb::lane() / lanes;
+        const unsigned b = first + lane() / lanes;
         const unsigned left = b * bucket < here ? here - b * bucket : 0;
-        const double sum =
-            gcb::join_lanes(gcb::lane_sum(x + b * bucket, left < bucket ? left : bucket, mine,
-                                          lanes, gcb::square_term()),
-                            lanes);
+        const double sum = join_lanes(
+            lane_sum(x + b * bucket, left < bucket ? left : bucket, mine, lanes, square_term()),
+            lanes);
 
         if (mine == 0 && left)
             norm[b] = gcb_bits_of(gcb_norm_of_squares(sum));
@@ -84,20 +84,20 @@ __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsi
 
 /* Computes the norms of the tile's buckets and writes them to `out`. Called by all threads of the
  * block. */
-__device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[gcb::kTileEach],
-                           const float *x, unsigned here, const struct gcb_cuda_qsgd &how)
+__device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[kTileEach],
+                           const float *x, unsigned here, const gcb_cuda_qsgd &how)
 {
     const unsigned bucket = static_cast<unsigned>(how.bucket);
     const unsigned buckets = buckets_in(here + bucket - 1, bucket);
 
-    for (unsigned b = threadIdx.x; b * bucket < gcb::kTile; b += blockDim.x)
+    for (unsigned b = threadIdx.x; b * bucket < kTile; b += blockDim.x)
         norm[b] = 0;
-    gcb::sync_block();
+    sync_block();
     if (how.l2)
         tile_squares(norm, x, here, bucket);
     else
         tile_maxima(norm, v, bucket);
-    gcb::sync_block();
+    sync_block();
     for (unsigned b = threadIdx.x; b < buckets; b += blockDim.x)
         out[b] = norm[b];
 }
@@ -105,7 +105,7 @@ __device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[gcb::
 /* ---- codes ---- */
 
 /* The value that a code decodes to. */
-__device__ float decode_value(uint32_t code, float norm, const struct gcb_cuda_qsgd &how)
+__device__ float decode_value(uint32_t code, float norm, const gcb_cuda_qsgd &how)
 {
     const uint32_t level = code & ((1u << how.sign_bit) - 1);
     const float step =
@@ -118,25 +118,25 @@ __device__ float decode_value(uint32_t code, float norm, const struct gcb_cuda_q
 struct rounders {
     uint32_t levels;
     const norm_run &r;
-    struct gcb_dither first;
+    gcb_dither first;
 
-    __device__ struct gcb_dither operator()(unsigned i) const
+    __device__ gcb_dither operator()(unsigned i) const
     {
-        return i < r.end ? first : gcb::make_rounder(levels, r.norm_of(i));
+        return i < r.end ? first : make_rounder(levels, r.norm_of(i));
     }
 };
 
 /* The same as quantise, with the nearest levels. */
-__device__ void quantise_nearest(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                                 const norm_run &r, const struct gcb_cuda_qsgd &how)
+__device__ void quantise_nearest(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
+                                 const norm_run &r, const gcb_cuda_qsgd &how)
 {
-    struct gcb_dither d = gcb::make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f);
+    gcb_dither d = make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f);
     norm_walk norms(r);
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         if (norms.next_bucket(i) && i < r.count)
-            d = gcb::make_rounder(how.levels, gcb_float_of(*norms.norm));
+            d = make_rounder(how.levels, gcb_float_of(*norms.norm));
         code[i] = gcb_dither_nearest(v[i], &d, how.sign_bit);
     }
 }
@@ -144,59 +144,58 @@ __device__ void quantise_nearest(uint32_t (&code)[gcb::kTileEach], const float (
 /* Computes the codes of this thread's elements v; value_of gives the value of any element of the tensor. A missing element
  * gets code 0. A finite element whose norm is 0 also gets code 0, because inv is 0 then. */
 template <class ValueOf>
-__device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                         const ValueOf &value_of, const norm_run &r,
-                         const struct gcb_cuda_qsgd &how)
+__device__ void quantise(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
+                         const ValueOf &value_of, const norm_run &r, const gcb_cuda_qsgd &how)
 {
     if (how.nearest) {
         quantise_nearest(code, v, r, how);
         return;
     }
 
-    const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, r.first);
-    const rounders rounder_of = {
-        how.levels, r, gcb::make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};
+    const gcb_philox_block bytes = draw_bytes(how.draw, r.first);
+    const rounders rounder_of = {how.levels, r,
+                                 make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};
     const float top = 256.0f * static_cast<float>(how.levels);
-    struct gcb_dither d = rounder_of.first;
-    uint32_t drawn[gcb::kTileEach];
+    gcb_dither d = rounder_of.first;
+    uint32_t drawn[kTileEach];
 
     if (r.has_one_norm() && d.factor == 1.0f) {
         const float inv = 256.0f * d.inv;
 
 #pragma unroll
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
-            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), bytes, i);
+        for (unsigned i = 0; i < kTileEach; i++)
+            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), bytes, i);
     } else {
         norm_walk norms(r);
 
 #pragma unroll
-        for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        for (unsigned i = 0; i < kTileEach; i++) {
             if (norms.next_bucket(i) && i < r.count)
-                d = gcb::make_rounder(how.levels, gcb_float_of(*norms.norm));
-            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top),
-                                     bytes, i);
+                d = make_rounder(how.levels, gcb_float_of(*norms.norm));
+            drawn[i] =
+                add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top), bytes, i);
         }
     }
-    gcb::decide_draws(drawn, how.draw, value_of, r.first, r.count, rounder_of);
+    decide_draws(drawn, how.draw, value_of, r.first, r.count, rounder_of);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    for (unsigned i = 0; i < kTileEach; i++)
         code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
 }
 
 /* Writes the residual of this thread's elements. */
-__device__ void put_residual(const struct gcb_device_input &in, const float (&v)[gcb::kTileEach],
-                             const uint32_t (&code)[gcb::kTileEach], const norm_run &r,
-                             const struct gcb_cuda_qsgd &how)
+__device__ void put_residual(const gcb_device_input &in, const float (&v)[kTileEach],
+                             const uint32_t (&code)[kTileEach], const norm_run &r,
+                             const gcb_cuda_qsgd &how)
 {
-    float decoded[gcb::kTileEach];
+    float decoded[kTileEach];
     norm_walk norms(r);
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         norms.next_bucket(i);
         decoded[i] = i < r.count ? decode_value(code[i], gcb_float_of(*norms.norm), how) : 0.0f;
     }
-    gcb::store_residual(in, v, decoded, r.first);
+    store_residual(in, v, decoded, r.first);
 }
 
 /* Where the norms are computed: in this kernel, if tiles hold whole buckets; in a kernel before it;
@@ -204,7 +203,7 @@ __device__ void put_residual(const struct gcb_device_input &in, const float (&v)
 enum norm_source { IN_TILE, SEPARATE, PER_MESSAGE };
 
 /* Replaces the settings that differ by message: the bucket and the random streams. */
-__device__ void use_item_settings(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
+__device__ void use_item_settings(gcb_cuda_qsgd &how, const gcb_device_item &item)
 {
     how.bucket = item.bucket;
     how.draw.coarse = item.coarse;
@@ -212,30 +211,29 @@ __device__ void use_item_settings(struct gcb_cuda_qsgd &how, const struct gcb_de
 }
 
 template <class Where, norm_source source>
-__global__ void __launch_bounds__(gcb::kTileThreads, 3)
-    encode(Where where, struct gcb_cuda_qsgd how)
+__global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_qsgd how)
 {
-    encode_room &s = gcb::shared<encode_room>();
-    const gcb::block_work work = gcb::find_work(where);
-    struct gcb_device_input in = work.item.in;
+    encode_room &s = shared<encode_room>();
+    const block_work work = find_work(where);
+    gcb_device_input in = work.item.in;
     uint8_t *const out = work.item.payload;
     uint32_t *const norms = reinterpret_cast<uint32_t *>(out);
     const bool in_tile =
         source == PER_MESSAGE ? tiles_hold_buckets(work.item.bucket, in.n) : source == IN_TILE;
     const uint64_t buckets = bucket_count(work.item);
-    const uint64_t start = work.block * uint64_t{gcb::kTile}, left = in.n - start;
-    const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
+    const uint64_t start = work.block * uint64_t{kTile}, left = in.n - start;
+    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
     const unsigned width = how.sign_bit + 1;
-    const uint64_t first = start + threadIdx.x * gcb::kTileEach;
-    uint32_t code[gcb::kTileEach];
-    float v[gcb::kTileEach];
+    const uint64_t first = start + threadIdx.x * kTileEach;
+    uint32_t code[kTileEach];
+    float v[kTileEach];
     norm_run r;
 
     use_item_settings(how, work.item);
     in.compensated |= !in_tile; /* the kernel that computed the norms has added the residual */
     if (work.block == 0 && threadIdx.x == 0)
         work.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
-    gcb::load_input(v, in, first);
+    load_input(v, in, first);
     if (in_tile) {
         const unsigned bucket = static_cast<unsigned>(how.bucket);
 
@@ -244,13 +242,12 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
     } else {
         r = run_of_message(first, in.n, how.bucket, norms);
     }
-    quantise(code, v, gcb::plain_values{in.x}, r, how);
+    quantise(code, v, plain_values{in.x}, r, how);
     if (in.residual)
         put_residual(in, v, code, r, how);
-    gcb::pack_codes(s.codes, code, width);
-    gcb::sync_block();
-    gcb::store_tile(out + buckets * sizeof(float) + start / 8 * width, s.codes,
-                    (here * width + 7) / 8);
+    pack_codes(s.codes, code, width);
+    sync_block();
+    store_tile(out + buckets * sizeof(float) + start / 8 * width, s.codes, (here * width + 7) / 8);
 }
 
 /* Up to this many codes, each block tabulates their values for a norm of 1, so a block divides only
@@ -258,52 +255,52 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
 constexpr unsigned kSteps = 512;
 
 struct decode_room {
-    gcb::tile_room codes;
+    tile_room codes;
     float step[kSteps];
 };
 
-template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd how)
+template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
 {
-    decode_room &s = gcb::shared<decode_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    decode_room &s = shared<decode_room>();
+    const block_work at = find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
     const uint64_t n = at.item.in.n, bucket = at.item.bucket;
-    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
-    const uint64_t first = start + threadIdx.x * gcb::kTileEach;
+    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
+    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
+    const uint64_t first = start + threadIdx.x * kTileEach;
     const unsigned width = how.sign_bit + 1, own = static_cast<unsigned>(bucket);
     const bool few = 1u << width <= kSteps;
-    uint32_t code[gcb::kTileEach], worst;
-    float v[gcb::kTileEach];
+    uint32_t code[kTileEach], worst;
+    float v[kTileEach];
     unsigned skip;
     norm_run r;
 
     for (unsigned c = threadIdx.x; few && c < 1u << width; c += blockDim.x)
         s.step[c] = decode_value(c, 1.0f, how);
-    skip = gcb::load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + start / 8 * width,
-                          (here * width + 7) / 8);
+    skip = load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + start / 8 * width,
+                     (here * width + 7) / 8);
     r = tiles_hold_buckets(bucket, n)
             ? run_of_tile(first, n, own, norms + buckets_before(at.block, own))
             : run_of_message(first, n, bucket, norms);
     worst = r.count ? *r.norm : 0;
-    gcb::sync_block();
-    gcb::unpack_codes(code, s.codes, skip, width);
+    sync_block();
+    unpack_codes(code, s.codes, skip, width);
     if (few)
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             v[i] = s.step[code[i]];
     else
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             v[i] = decode_value(code[i], 1.0f, how);
     if (r.has_one_norm()) {
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             v[i] *= gcb_float_of(worst);
     } else {
         float norm = gcb_float_of(worst);
         norm_walk turn(r);
 
 #pragma unroll
-        for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        for (unsigned i = 0; i < kTileEach; i++) {
             if (turn.next_bucket(i) && i < r.count) {
                 norm = gcb_float_of(*turn.norm);
                 worst = *turn.norm > worst ? *turn.norm : worst;
@@ -312,8 +309,8 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
         }
     }
     if (worst >= GCB_INF_BITS) /* not finite, or negative */
-        gcb::set_status(&at.item.result->status, GCB_E_CORRUPT);
-    gcb::store_floats(at.item.in.x, v, first, n);
+        set_status(&at.item.result->status, GCB_E_CORRUPT);
+    store_floats(at.item.in.x, v, first, n);
 }
 
 /* ---- all-reduce: levels of a norm that all workers share ---- */
@@ -329,126 +326,121 @@ struct weighted_values {
 };
 
 /* weight * x may be infinite if another worker lies about the norm. With a norm of 0, the level is 0 then too. */
-__device__ void clear_unscaled(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
+__device__ void clear_unscaled(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                const norm_run &r)
 {
-    if (gcb::largest_of(v) < GCB_INF_BITS)
+    if (largest_of(v) < GCB_INF_BITS)
         return;
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    for (unsigned i = 0; i < kTileEach; i++)
         if (i < r.count && r.norm_of(i) == 0.0f)
             code[i] = 0;
 }
 
 template <class Level>
-__global__ void __launch_bounds__(gcb::kTileThreads, 3)
+__global__ void __launch_bounds__(kTileThreads, 3)
     put_levels(void *out, const float *x, uint64_t n, const uint32_t *norms, float weight,
-               struct gcb_cuda_qsgd how)
+               gcb_cuda_qsgd how)
 {
-    const uint64_t first = blockIdx.x * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    const uint64_t first = blockIdx.x * uint64_t{kTile} + threadIdx.x * kTileEach;
     const norm_run r = run_of_message(first, n, how.bucket, norms);
     const uint32_t levels = (1u << how.sign_bit) - 1;
-    uint32_t code[gcb::kTileEach];
-    int32_t level[gcb::kTileEach];
-    float v[gcb::kTileEach];
+    uint32_t code[kTileEach];
+    int32_t level[kTileEach];
+    float v[kTileEach];
 
-    gcb::load_floats(v, x, first, n);
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    load_floats(v, x, first, n);
+    for (unsigned i = 0; i < kTileEach; i++)
         v[i] *= weight;
     quantise(code, v, weighted_values{x, weight}, r, how);
     clear_unscaled(code, v, r);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         const int32_t up = static_cast<int32_t>(code[i] & levels);
 
         level[i] = code[i] > levels ? -up : up;
     }
-    gcb::store_levels<Level>(out, level, first, n);
+    store_levels<Level>(out, level, first, n);
 }
 
 /* ---- launches ---- */
 
 /* A single message. */
-gcb::single single_message(uint8_t *payload, const struct gcb_device_input *in,
-                           const struct gcb_cuda_qsgd *how, void *scratch,
-                           struct gcb_device_result *result)
+single single_message(uint8_t *payload, const gcb_device_input *in, const gcb_cuda_qsgd *how,
+                      void *scratch, gcb_device_result *result)
 {
     return {{*in, payload, result, scratch, how->draw.coarse, how->draw.fine, how->bucket}};
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
+uint64_t gcb_cuda_qsgd_scratch(const gcb_cuda_qsgd *how, uint64_t n)
 {
     return tiles_hold_buckets(how->bucket, n) ? 0 : gcb_cuda_qsgd_norms_scratch(how, n);
 }
 
-int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
-                         const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
-                         void *scratch, struct gcb_device_result *result)
+int gcb_cuda_qsgd_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
+                         const gcb_cuda_qsgd *how, void *scratch, gcb_device_result *result)
 {
-    const gcb::single message = single_message(out, in, how, scratch, result);
+    const single message = single_message(out, in, how, scratch, result);
     const bool here = tiles_hold_buckets(how->bucket, in->n);
 
     if (!here)
         compute_norms(s, message, how->l2);
-    return gcb::launch(here ? encode<gcb::single, IN_TILE> : encode<gcb::single, SEPARATE>,
-                       gcb::tile_blocks(in->n), gcb::kTileThreads, sizeof(encode_room), s, message,
-                       *how);
+    return launch(here ? encode<single, IN_TILE> : encode<single, SEPARATE>, tile_blocks(in->n),
+                  kTileThreads, sizeof(encode_room), s, message, *how);
 }
 
-int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                               const struct gcb_cuda_qsgd *how)
+int gcb_cuda_qsgd_encode_group(gcb_device_stream *s, const gcb_device_group *g,
+                               const gcb_cuda_qsgd *how)
 {
-    const uint64_t tiles = gcb::cut_tiles(g);
+    const uint64_t tiles = cut_tiles(g);
     const norm_grids grids = cut_norms(g, how->l2);
 
-    gcb::send_table(s, g);
+    send_table(s, g);
     compute_norms(s, g, grids, how->l2);
-    return gcb::launch(encode<gcb::message_group, PER_MESSAGE>, tiles, gcb::kTileThreads,
-                       sizeof(encode_room), s, gcb::grid_of(g, 0), *how);
+    return launch(encode<message_group, PER_MESSAGE>, tiles, kTileThreads, sizeof(encode_room), s,
+                  grid_of(g, 0), *how);
 }
 
-int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
-                         const struct gcb_cuda_qsgd *how, struct gcb_device_result *result)
+int gcb_cuda_qsgd_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                         const gcb_cuda_qsgd *how, gcb_device_result *result)
 {
-    gcb::single message = gcb::single_decode(out, in, n, result);
+    single message = single_decode(out, in, n, result);
 
     message.item.bucket = how->bucket;
-    return gcb::launch(decode<gcb::single>, gcb::tile_blocks(n), gcb::kTileThreads,
-                       sizeof(decode_room), s, message, *how);
+    return launch(decode<single>, tile_blocks(n), kTileThreads, sizeof(decode_room), s, message,
+                  *how);
 }
 
-int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                               const struct gcb_cuda_qsgd *how)
+int gcb_cuda_qsgd_decode_group(gcb_device_stream *s, const gcb_device_group *g,
+                               const gcb_cuda_qsgd *how)
 {
-    const uint64_t tiles = gcb::cut_tiles(g);
+    const uint64_t tiles = cut_tiles(g);
 
-    gcb::send_table(s, g);
-    return gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads, sizeof(decode_room), s,
-                       gcb::grid_of(g, 0), *how);
+    send_table(s, g);
+    return launch(decode<message_group>, tiles, kTileThreads, sizeof(decode_room), s, grid_of(g, 0),
+                  *how);
 }
 
-uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
+uint64_t gcb_cuda_qsgd_norms_scratch(const gcb_cuda_qsgd *how, uint64_t n)
 {
     return how->l2 ? bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double)
                    : 0;
 }
 
-int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *x, uint64_t n,
-                        float weight, const struct gcb_cuda_qsgd *how, void *scratch)
+int gcb_cuda_qsgd_norms(gcb_device_stream *s, float *norms, const float *x, uint64_t n,
+                        float weight, const gcb_cuda_qsgd *how, void *scratch)
 {
-    const struct gcb_device_input in = gcb_device_plain(x, n);
+    const gcb_device_input in = gcb_device_plain(x, n);
 
     compute_norms(s, single_message(reinterpret_cast<uint8_t *>(norms), &in, how, scratch, nullptr),
                   how->l2);
     return gcb_cuda_scale_by(s, norms, bucket_count(how->bucket, n), weight);
 }
 
-int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
-                         const float *norms, float weight, bool wide,
-                         const struct gcb_cuda_qsgd *how)
+int gcb_cuda_qsgd_levels(gcb_device_stream *s, void *levels, const float *x, uint64_t n,
+                         const float *norms, float weight, bool wide, const gcb_cuda_qsgd *how)
 {
-    return gcb::launch(wide ? put_levels<int16_t> : put_levels<int8_t>, gcb::tile_blocks(n),
-                       gcb::kTileThreads, 0, s, levels, x, n,
-                       reinterpret_cast<const uint32_t *>(norms), weight, *how);
+    return launch(wide ? put_levels<int16_t> : put_levels<int8_t>, tile_blocks(n), kTileThreads, 0,
+                  s, levels, x, n, reinterpret_cast<const uint32_t *>(norms), weight, *how);
 }

@@ -28,7 +28,7 @@ __device__ uint32_t *norms_of(const block_work &at)
 /* Sets the norms of a group's messages to 0 if the next kernel computes them. */
 __global__ void clear_norms(message_group where)
 {
-    const struct gcb_device_item &item = find_item(where);
+    const gcb_device_item &item = find_item(where);
     const uint64_t buckets = tiles_hold_buckets(item.bucket, item.in.n) ? 0 : bucket_count(item);
 
     for (uint64_t b = threadIdx.x; b < buckets; b += blockDim.x)
@@ -50,7 +50,7 @@ __device__ bool warp_has_one_norm(const norm_run &r)
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const block_work at = find_work(where);
-    const struct gcb_device_input &in = at.item.in;
+    const gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * uint64_t{kTile} + threadIdx.x * kTileEach;
     const norm_run r = run_of_message(first, in.n, at.item.bucket, norms_of(at));
     uint32_t *norm = const_cast<uint32_t *>(r.norm);
@@ -86,7 +86,7 @@ template <class Where> __global__ void bucket_maxima(Where where)
 template <class Where> __global__ void bucket_squares(Where where)
 {
     const block_work at = find_work(where);
-    const struct gcb_device_input &in = at.item.in;
+    const gcb_device_input &in = at.item.in;
     const uint64_t bucket = at.item.bucket, per_bucket = sums_per_bucket(bucket);
     const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
     const uint64_t i = (at.block * uint64_t{kTileThreads} + threadIdx.x) / lanes;
@@ -138,14 +138,14 @@ template <class Where> __global__ void bucket_norms(Where where)
 
 /* ---- launches ---- */
 
-uint64_t blocks_of_sums(const struct gcb_device_item &item)
+uint64_t blocks_of_sums(const gcb_device_item &item)
 {
     const uint64_t each = kTileThreads / sum_lanes(item.bucket);
 
     return (bucket_count(item.bucket, item.in.n) * sums_per_bucket(item.bucket) + each - 1) / each;
 }
 
-uint64_t blocks_of_norms(const struct gcb_device_item &item)
+uint64_t blocks_of_norms(const gcb_device_item &item)
 {
     const uint64_t each = norms_per_block(item.bucket);
 
@@ -153,7 +153,7 @@ uint64_t blocks_of_norms(const struct gcb_device_item &item)
 }
 
 template <class Where>
-int launch_l2(struct gcb_device_stream *s, const launch_part<Where> &squares,
+int launch_l2(gcb_device_stream *s, const launch_part<Where> &squares,
               const launch_part<Where> &norms)
 {
     launch(bucket_squares<Where>, squares.grid, kTileThreads, 0, s, squares.where);
@@ -162,18 +162,18 @@ int launch_l2(struct gcb_device_stream *s, const launch_part<Where> &squares,
 }
 
 template <class BlocksOf>
-uint64_t cut_separate(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
+uint64_t cut_separate(const gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
-    return cut_grid(g, grid, [&](const struct gcb_device_item &item) {
+    return cut_grid(g, grid, [&](const gcb_device_item &item) {
         return tiles_hold_buckets(item.bucket, item.in.n) ? 0 : blocks_of(item);
     });
 }
 
 } /* namespace */
 
-int compute_norms(struct gcb_device_stream *s, const single &message, bool l2)
+int compute_norms(gcb_device_stream *s, const single &message, bool l2)
 {
-    const struct gcb_device_item &item = message.item;
+    const gcb_device_item &item = message.item;
 
     if (l2)
         return launch_l2<single>(s, {message, blocks_of_sums(item)},
@@ -182,17 +182,15 @@ int compute_norms(struct gcb_device_stream *s, const single &message, bool l2)
     return launch(bucket_maxima<single>, tile_blocks(item.in.n), kTileThreads, 0, s, message);
 }
 
-norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
+norm_grids cut_norms(const gcb_device_group *g, bool l2)
 {
     if (l2)
         return {cut_separate(g, 1, blocks_of_sums), cut_separate(g, 2, blocks_of_norms)};
-    return {cut_separate(g, 1,
-                         [](const struct gcb_device_item &item) { return tile_blocks(item.in.n); }),
+    return {cut_separate(g, 1, [](const gcb_device_item &item) { return tile_blocks(item.in.n); }),
             0};
 }
 
-int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                  const norm_grids &grids, bool l2)
+int compute_norms(gcb_device_stream *s, const gcb_device_group *g, const norm_grids &grids, bool l2)
 {
     if (!grids.blocks)
         return 0;

@@ -12,18 +12,17 @@ namespace gcb::terngrad
 constexpr unsigned kHead = sizeof(float); /* bytes of a payload before its codes: the scaler */
 
 /* The scaler of a message, at the beginning of its scratch. */
-__device__ __forceinline__ float &scale_of(const struct gcb_device_item &item)
+__device__ __forceinline__ float &scale_of(const gcb_device_item &item)
 {
     return *static_cast<float *>(item.scratch);
 }
 
 /* Computes the scaler into the scratch and the payload. Adds error feedback to x. */
-int compute_scale(struct gcb_device_stream *s, const single &message, double clip);
+int compute_scale(gcb_device_stream *s, const single &message, double clip);
 
 /* Computes the scalers of a group. cut_scale cuts the group's grid 2 into `blocks` blocks, before the table is sent. */
-uint64_t cut_scale(const struct gcb_device_group *g);
-int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
-                  double clip);
+uint64_t cut_scale(const gcb_device_group *g);
+int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t blocks, double clip);
 
 } /* namespace gcb::terngrad */
 

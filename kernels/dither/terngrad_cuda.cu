@@ -7,6 +7,7 @@
 #include "kernels/dither/terngrad.cuh"
 #include "kernels/memory/feedback.cuh"
 
+using namespace gcb;
 using namespace gcb::terngrad;
 
 namespace
@@ -19,134 +20,130 @@ constexpr unsigned kTile3 = 4080;
 
 /* The same rounding parameters for every element. */
 struct same_rounder {
-    const struct gcb_dither &d;
+    const gcb_dither &d;
 
-    __device__ const struct gcb_dither &operator()(unsigned) const
+    __device__ const gcb_dither &operator()(unsigned) const
     {
         return d;
     }
 };
 
-__device__ void draw_levels(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                            const struct gcb_philox_block &bytes, const struct gcb_dither &d)
+__device__ void draw_levels(uint32_t (&drawn)[kTileEach], const float (&v)[kTileEach],
+                            const gcb_philox_block &bytes, const gcb_dither &d)
 {
     const float inv = 256.0f * d.inv;
 
     if (d.factor == 1.0f) {
 #pragma unroll
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
-            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes, i);
+        for (unsigned i = 0; i < kTileEach; i++)
+            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes, i);
         return;
     }
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
-        drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
+    for (unsigned i = 0; i < kTileEach; i++)
+        drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
 /* Computes the codes 0, 1, 2 of this thread's elements v, and 0 for elements from `end` on; value_of gives the value of any
  * element of the tensor. */
 template <class ValueOf>
-__device__ __forceinline__ void draw_codes(uint32_t (&code)[gcb::kTileEach],
-                                           const float (&v)[gcb::kTileEach],
+__device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                            const ValueOf &value_of, uint64_t first, uint64_t end,
-                                           float scale, const struct gcb_cuda_draw &draw)
+                                           float scale, const gcb_cuda_draw &draw)
 {
     const unsigned here =
-        first >= end
-            ? 0
-            : static_cast<unsigned>(end - first < gcb::kTileEach ? end - first : gcb::kTileEach);
-    const struct gcb_dither d = gcb::make_rounder(1, scale);
-    uint32_t drawn[gcb::kTileEach];
+        first >= end ? 0 : static_cast<unsigned>(end - first < kTileEach ? end - first : kTileEach);
+    const gcb_dither d = make_rounder(1, scale);
+    uint32_t drawn[kTileEach];
 
-    draw_levels(drawn, v, gcb::draw_bytes(draw, first), d);
-    gcb::decide_draws(drawn, draw, value_of, first, here, same_rounder{d});
+    draw_levels(drawn, v, draw_bytes(draw, first), d);
+    decide_draws(drawn, draw, value_of, first, here, same_rounder{d});
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    for (unsigned i = 0; i < kTileEach; i++)
         code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
 }
 
 /* Computes the codes of this thread's elements of a message. Returns the number of clamped elements. */
-__device__ uint32_t quantise(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
-                             uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
+__device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item &item,
+                             uint64_t first, uint64_t end, gcb_cuda_terngrad how)
 {
     const float scale = scale_of(item);
-    float v[gcb::kTileEach];
+    float v[kTileEach];
     uint32_t clamped = 0;
 
     how.draw.coarse = item.coarse;
     how.draw.fine = item.fine;
-    gcb::load_floats(v, item.in.x, first, end);
-    draw_codes(code, v, gcb::plain_values{item.in.x}, first, end, scale, how.draw);
+    load_floats(v, item.in.x, first, end);
+    draw_codes(code, v, plain_values{item.in.x}, first, end, scale, how.draw);
     if (how.clip != 0.0)
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* a missing element is 0 */
     if (item.in.residual) {
-        struct gcb_device_input in = item.in;
-        float decoded[gcb::kTileEach];
+        gcb_device_input in = item.in;
+        float decoded[kTileEach];
 
         in.n = end;
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_dither_trit_value(code[i], scale);
-        gcb::store_residual(in, v, decoded, first);
+        store_residual(in, v, decoded, first);
     }
     return clamped;
 }
 
 __device__ void add_clamped(gcb_device_result *result, uint32_t clamped)
 {
-    clamped = gcb::warp_add(clamped);
-    if (gcb::lane() == 0 && clamped)
-        gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
+    clamped = warp_add(clamped);
+    if (lane() == 0 && clamped)
+        atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
-template <class Where> __global__ void encode_2bit(Where where, struct gcb_cuda_terngrad how)
+template <class Where> __global__ void encode_2bit(Where where, gcb_cuda_terngrad how)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    tile_room &room = shared<tile_room>();
+    const block_work at = find_work(where);
     const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
-    uint32_t code[gcb::kTileEach];
+    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
+    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
+    uint32_t code[kTileEach];
 
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 3) / 4;
-    add_clamped(at.item.result,
-                quantise(code, at.item, start + threadIdx.x * gcb::kTileEach, n, how));
-    gcb::pack_codes(room, code, 2);
-    gcb::sync_block();
-    gcb::store_tile(at.item.payload + kHead + start / 4, room, (here + 3) / 4);
+    add_clamped(at.item.result, quantise(code, at.item, start + threadIdx.x * kTileEach, n, how));
+    pack_codes(room, code, 2);
+    sync_block();
+    store_tile(at.item.payload + kHead + start / 4, room, (here + 3) / 4);
 }
 
 struct base3_room {
-    gcb::tile_room room;
-    uint8_t code[gcb::kTile]; /* threads after the first 255 write zeros */
+    tile_room room;
+    uint8_t code[kTile]; /* threads after the first 255 write zeros */
 };
 
-template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda_terngrad how)
+template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngrad how)
 {
-    base3_room &s = gcb::shared<base3_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    base3_room &s = shared<base3_room>();
+    const block_work at = find_work(where);
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
     const unsigned bytes = (here + 4) / 5;
     uint8_t *const packed = reinterpret_cast<uint8_t *>(s.room.word);
-    uint32_t code[gcb::kTileEach];
+    uint32_t code[kTileEach];
 
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 4) / 5;
     add_clamped(at.item.result,
-                quantise(code, at.item, start + threadIdx.x * gcb::kTileEach, start + here, how));
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
-        s.code[threadIdx.x * gcb::kTileEach + i] = static_cast<uint8_t>(code[i]);
-    gcb::sync_block();
+                quantise(code, at.item, start + threadIdx.x * kTileEach, start + here, how));
+    for (unsigned i = 0; i < kTileEach; i++)
+        s.code[threadIdx.x * kTileEach + i] = static_cast<uint8_t>(code[i]);
+    sync_block();
     for (unsigned j = threadIdx.x; j < bytes; j += blockDim.x) {
         const uint8_t *c = s.code + 5 * j;
 
         packed[j] = static_cast<uint8_t>(c[0] + 3 * c[1] + 9 * c[2] + 27 * c[3] + 81 * c[4]);
     }
-    gcb::sync_block();
-    gcb::store_tile(at.item.payload + kHead + start / 5, s.room, bytes);
+    sync_block();
+    store_tile(at.item.payload + kHead + start / 5, s.room, bytes);
 }
 
 /* ---- all-reduce: levels of a scale that all workers share ---- */
@@ -169,25 +166,25 @@ struct clipped_values {
 /* shared[0] is the scale of all workers, shared[1] this worker's own. */
 template <class Level>
 __global__ void put_levels(void *out, const float *x, uint64_t n, const float *shared, float weight,
-                           struct gcb_cuda_draw draw, gcb_device_result *result)
+                           gcb_cuda_draw draw, gcb_device_result *result)
 {
-    const uint64_t first = blockIdx.x * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    const uint64_t first = blockIdx.x * uint64_t{kTile} + threadIdx.x * kTileEach;
     const clipped_values values = {x, weight, shared[1]};
-    uint32_t code[gcb::kTileEach], clamped = 0;
-    int32_t level[gcb::kTileEach];
-    float v[gcb::kTileEach];
+    uint32_t code[kTileEach], clamped = 0;
+    int32_t level[kTileEach];
+    float v[kTileEach];
 
-    gcb::load_floats(v, x, first, n);
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    load_floats(v, x, first, n);
+    for (unsigned i = 0; i < kTileEach; i++) {
         v[i] *= weight;
         clamped += fabsf(v[i]) > values.limit;
         v[i] = values.clip(v[i]);
     }
     draw_codes(code, v, values, first, n, shared[0], draw);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    for (unsigned i = 0; i < kTileEach; i++)
         level[i] = static_cast<int32_t>(code[i]) - 1;
-    gcb::store_levels<Level>(out, level, first, n);
+    store_levels<Level>(out, level, first, n);
     add_clamped(result, clamped);
 }
 
@@ -200,65 +197,65 @@ __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *re
 
     if (bits >= GCB_INF_BITS) {
         if (threadIdx.x == 0)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            set_status(&result->status, GCB_E_CORRUPT);
         return false;
     }
     *scale = gcb_float_of(bits);
     return true;
 }
 
-__device__ void store_trits(float *out, const uint32_t (&code)[gcb::kTileEach], float scale,
+__device__ void store_trits(float *out, const uint32_t (&code)[kTileEach], float scale,
                             uint64_t first, uint64_t n)
 {
-    float v[gcb::kTileEach];
+    float v[kTileEach];
 
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    for (unsigned i = 0; i < kTileEach; i++)
         v[i] = gcb_dither_trit_value(code[i], scale);
-    gcb::store_floats(out, v, first, n);
+    store_floats(out, v, first, n);
 }
 
 template <class Where> __global__ void decode_2bit(Where where)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    tile_room &room = shared<tile_room>();
+    const block_work at = find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
-    uint32_t code[gcb::kTileEach];
+    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
+    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
+    uint32_t code[kTileEach];
     unsigned skip;
     float scale;
 
     if (!get_scale(&scale, in, at.item.result))
         return;
-    skip = gcb::load_tile(room, in + kHead + start / 4, (here + 3) / 4);
-    gcb::sync_block();
-    gcb::unpack_codes(code, room, skip, 2);
-    store_trits(at.item.in.x, code, scale, start + threadIdx.x * gcb::kTileEach, n);
+    skip = load_tile(room, in + kHead + start / 4, (here + 3) / 4);
+    sync_block();
+    unpack_codes(code, room, skip, 2);
+    store_trits(at.item.in.x, code, scale, start + threadIdx.x * kTileEach, n);
 }
 
 template <class Where> __global__ void decode_base3(Where where)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    tile_room &room = shared<tile_room>();
+    const block_work at = find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
-    const unsigned mine = threadIdx.x * gcb::kTileEach;
+    const unsigned mine = threadIdx.x * kTileEach;
     const uint8_t *packed = reinterpret_cast<const uint8_t *>(room.word) + mine / 5;
-    uint32_t code[gcb::kTileEach], byte;
+    uint32_t code[kTileEach], byte;
     unsigned digit = mine % 5;
     float scale;
 
     if (!get_scale(&scale, in, at.item.result))
         return;
-    packed += gcb::load_tile(room, in + kHead + start / 5, (here + 4) / 5);
-    gcb::sync_block();
+    packed += load_tile(room, in + kHead + start / 5, (here + 4) / 5);
+    sync_block();
     byte = *packed++;
     for (unsigned i = 0; i < digit; i++)
         byte /= 3;
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    for (unsigned i = 0; i < kTileEach; i++) {
         if (digit == 5) {
             byte = *packed++;
             digit = 0;
@@ -278,91 +275,87 @@ uint64_t tile3_grid(uint64_t n)
 }
 
 template <class Where>
-int launch_encode(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-                  const gcb::launch_part<Where> &coded)
+int launch_encode(gcb_device_stream *s, const gcb_cuda_terngrad *how,
+                  const launch_part<Where> &coded)
 {
-    return how->base3 ? gcb::launch(encode_base3<Where>, coded.grid, gcb::kTileThreads,
-                                    sizeof(base3_room), s, coded.where, *how)
-                      : gcb::launch(encode_2bit<Where>, coded.grid, gcb::kTileThreads,
-                                    sizeof(gcb::tile_room), s, coded.where, *how);
+    return how->base3 ? launch(encode_base3<Where>, coded.grid, kTileThreads, sizeof(base3_room), s,
+                               coded.where, *how)
+                      : launch(encode_2bit<Where>, coded.grid, kTileThreads, sizeof(tile_room), s,
+                               coded.where, *how);
 }
 
 template <class Where>
-int launch_decode(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-                  const gcb::launch_part<Where> &coded)
+int launch_decode(gcb_device_stream *s, const gcb_cuda_terngrad *how,
+                  const launch_part<Where> &coded)
 {
-    return gcb::launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid,
-                       gcb::kTileThreads, sizeof(gcb::tile_room), s, coded.where);
+    return launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid, kTileThreads,
+                  sizeof(tile_room), s, coded.where);
 }
 
 /* Cuts the grid of the codes. Grid 0 (tiles) is cut in any case. */
-gcb::launch_part<gcb::message_group> cut_codes(const struct gcb_device_group *g,
-                                               const struct gcb_cuda_terngrad *how)
+launch_part<message_group> cut_codes(const gcb_device_group *g, const gcb_cuda_terngrad *how)
 {
-    const uint64_t tiles = gcb::cut_tiles(g);
+    const uint64_t tiles = cut_tiles(g);
 
     if (!how->base3)
-        return {gcb::grid_of(g, 0), tiles};
-    return {gcb::grid_of(g, 1), gcb::cut_grid(g, 1, [](const struct gcb_device_item &i) {
-                return tile3_grid(i.in.n);
-            })};
+        return {grid_of(g, 0), tiles};
+    return {grid_of(g, 1),
+            cut_grid(g, 1, [](const gcb_device_item &i) { return tile3_grid(i.in.n); })};
 }
 
 } /* namespace */
 
-int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
-                             const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
-                             void *scratch, struct gcb_device_result *result)
+int gcb_cuda_terngrad_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
+                             const gcb_cuda_terngrad *how, void *scratch, gcb_device_result *result)
 {
-    const gcb::single message = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
+    const single message = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
 
     compute_scale(s, message, how->clip);
-    return launch_encode<gcb::single>(
-        s, how, {message, how->base3 ? tile3_grid(in->n) : gcb::tile_blocks(in->n)});
+    return launch_encode<single>(s, how,
+                                 {message, how->base3 ? tile3_grid(in->n) : tile_blocks(in->n)});
 }
 
-int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                                   const struct gcb_cuda_terngrad *how)
+int gcb_cuda_terngrad_encode_group(gcb_device_stream *s, const gcb_device_group *g,
+                                   const gcb_cuda_terngrad *how)
 {
-    const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
+    const launch_part<message_group> codes = cut_codes(g, how);
     const uint64_t blocks = cut_scale(g);
 
-    gcb::send_table(s, g);
+    send_table(s, g);
     compute_scale(s, g, blocks, how->clip);
-    return launch_encode<gcb::message_group>(s, how, codes);
+    return launch_encode<message_group>(s, how, codes);
 }
 
-int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
-                             const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
+int gcb_cuda_terngrad_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                             const gcb_cuda_terngrad *how, gcb_device_result *result)
 {
-    return launch_decode<gcb::single>(
-        s, how,
-        {gcb::single_decode(out, in, n, result), how->base3 ? tile3_grid(n) : gcb::tile_blocks(n)});
+    return launch_decode<single>(
+        s, how, {single_decode(out, in, n, result), how->base3 ? tile3_grid(n) : tile_blocks(n)});
 }
 
-int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                                   const struct gcb_cuda_terngrad *how)
+int gcb_cuda_terngrad_decode_group(gcb_device_stream *s, const gcb_device_group *g,
+                                   const gcb_cuda_terngrad *how)
 {
-    const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
+    const launch_part<message_group> codes = cut_codes(g, how);
 
-    gcb::send_table(s, g);
-    return launch_decode<gcb::message_group>(s, how, codes);
+    send_table(s, g);
+    return launch_decode<message_group>(s, how, codes);
 }
 
-int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
-                            float weight, const struct gcb_cuda_terngrad *how, void *scratch)
+int gcb_cuda_terngrad_limit(gcb_device_stream *s, float *limit, const float *x, uint64_t n,
+                            float weight, const gcb_cuda_terngrad *how, void *scratch)
 {
-    const struct gcb_device_input in = gcb_device_plain(x, n);
+    const gcb_device_input in = gcb_device_plain(x, n);
 
-    compute_scale(s, gcb::single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
+    compute_scale(s, single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
                   how->clip);
     return gcb_cuda_scale_by(s, limit, 1, weight);
 }
 
-int gcb_cuda_terngrad_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
+int gcb_cuda_terngrad_levels(gcb_device_stream *s, void *levels, const float *x, uint64_t n,
                              const float *shared, float weight, bool wide,
-                             const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
+                             const gcb_cuda_terngrad *how, gcb_device_result *result)
 {
-    return gcb::launch(wide ? put_levels<int16_t> : put_levels<int8_t>, gcb::tile_blocks(n),
-                       gcb::kTileThreads, 0, s, levels, x, n, shared, weight, how->draw, result);
+    return launch(wide ? put_levels<int16_t> : put_levels<int8_t>, tile_blocks(n), kTileThreads, 0,
+                  s, levels, x, n, shared, weight, how->draw, result);
 }

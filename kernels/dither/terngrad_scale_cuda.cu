@@ -20,7 +20,7 @@ struct measurement {
 
 struct alignas(16) head {
     float scale;
-    struct measurement so_far; /* long messages: the sums of the first blocks */
+    measurement so_far; /* long messages: the sums of the first blocks */
 };
 
 /* Layout of the scratch: the head, then the sums and the maximum of each sum block. */
@@ -35,7 +35,7 @@ __host__ __device__ uint64_t block_count(uint64_t n)
     return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-__device__ struct block_sums lay_out(const struct gcb_device_item &item)
+__device__ block_sums lay_out(const gcb_device_item &item)
 {
     const uint64_t count = block_count(item.in.n);
     uint8_t *const scratch = static_cast<uint8_t *>(item.scratch);
@@ -46,10 +46,10 @@ __device__ struct block_sums lay_out(const struct gcb_device_item &item)
 }
 
 /* A warp measures one sum block, with one read for the sums and the maximum. */
-template <bool sums> __device__ void measure_block(const struct gcb_device_item &item, uint64_t b)
+template <bool sums> __device__ void measure_block(const gcb_device_item &item, uint64_t b)
 {
-    const struct gcb_device_input &in = item.in;
-    const struct block_sums out = lay_out(item);
+    const gcb_device_input &in = item.in;
+    const block_sums out = lay_out(item);
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum = 0.0, sum_sq = 0.0;
@@ -97,10 +97,10 @@ struct add_room {
 
 /* Adds sum blocks [from, end) to the sums over the blocks before `from`; thread 0 gets the result.
  * Called by every thread of the block. */
-__device__ struct measurement add_up(add_room &s, const struct block_sums &in, uint64_t from,
-                                     uint64_t end, bool sums)
+__device__ measurement add_up(add_room &s, const block_sums &in, uint64_t from, uint64_t end,
+                              bool sums)
 {
-    struct measurement all = {0.0, 0.0, 0};
+    measurement all = {0.0, 0.0, 0};
     uint32_t most = 0;
 
     if (from)
@@ -136,8 +136,8 @@ __global__ void measure_next(single where, uint64_t before, uint64_t first)
 
         measure_block<true>(where.item, first + block * kWarps + threadIdx.x / kWarp);
     } else {
-        const struct block_sums in = lay_out(where.item);
-        const struct measurement all = add_up(shared<add_room>(), in, before, first, true);
+        const block_sums in = lay_out(where.item);
+        const measurement all = add_up(shared<add_room>(), in, before, first, true);
 
         if (threadIdx.x == 0)
             in.head->so_far = all;
@@ -148,11 +148,10 @@ __global__ void measure_next(single where, uint64_t before, uint64_t first)
  * `from` have already been added up. */
 template <class Where> __global__ void choose_scaler(Where where, double clip, uint64_t from)
 {
-    const struct gcb_device_item item = find_item(where);
-    const struct block_sums in = lay_out(item);
+    const gcb_device_item item = find_item(where);
+    const block_sums in = lay_out(item);
     const uint64_t n = item.in.n;
-    const struct measurement all =
-        add_up(shared<add_room>(), in, from, block_count(n), clip != 0.0);
+    const measurement all = add_up(shared<add_room>(), in, from, block_count(n), clip != 0.0);
     const double limit = clip != 0.0 && n > 0
                              ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
                              : 0.0;
@@ -174,7 +173,7 @@ uint64_t measuring_blocks(uint64_t n)
 }
 
 template <class Where>
-int measure_all(struct gcb_device_stream *s, double clip, const launch_part<Where> &all)
+int measure_all(gcb_device_stream *s, double clip, const launch_part<Where> &all)
 {
     return launch(clip != 0.0 ? measure_sum_blocks<Where, true> : measure_sum_blocks<Where, false>,
                   all.grid, kTileThreads, 0, s, all.where);
@@ -185,7 +184,7 @@ int measure_all(struct gcb_device_stream *s, double clip, const launch_part<Wher
 constexpr uint64_t kMeasuring = 1024;
 
 /* Measures one message. *added is the number of sum blocks that were added up meanwhile. */
-void measure_long(struct gcb_device_stream *s, double clip, const launch_part<single> &all,
+void measure_long(gcb_device_stream *s, double clip, const launch_part<single> &all,
                   uint64_t *added)
 {
     const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;
@@ -202,7 +201,7 @@ void measure_long(struct gcb_device_stream *s, double clip, const launch_part<si
 }
 
 template <class Where>
-int launch_choose_scaler(struct gcb_device_stream *s, double clip, const launch_part<Where> &chosen,
+int launch_choose_scaler(gcb_device_stream *s, double clip, const launch_part<Where> &chosen,
                          uint64_t added)
 {
     return launch(choose_scaler<Where>, chosen.grid, kTileThreads, sizeof(add_room), s,
@@ -211,7 +210,7 @@ int launch_choose_scaler(struct gcb_device_stream *s, double clip, const launch_
 
 } /* namespace */
 
-int compute_scale(struct gcb_device_stream *s, const single &message, double clip)
+int compute_scale(gcb_device_stream *s, const single &message, double clip)
 {
     uint64_t added;
 
@@ -219,13 +218,12 @@ int compute_scale(struct gcb_device_stream *s, const single &message, double cli
     return launch_choose_scaler<single>(s, clip, {message, 1}, added);
 }
 
-uint64_t cut_scale(const struct gcb_device_group *g)
+uint64_t cut_scale(const gcb_device_group *g)
 {
-    return cut_grid(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
+    return cut_grid(g, 2, [](const gcb_device_item &i) { return measuring_blocks(i.in.n); });
 }
 
-int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
-                  double clip)
+int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t blocks, double clip)
 {
     measure_all<message_group>(s, clip, {grid_of(g, 2), blocks});
     return launch_choose_scaler<message_group>(s, clip, {grid_of(g, 2), g->count}, 0);
@@ -233,7 +231,7 @@ int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g,
 
 } /* namespace gcb::terngrad */
 
-uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n)
+uint64_t gcb_cuda_terngrad_scratch(const gcb_cuda_terngrad *how, uint64_t n)
 {
     return sizeof(gcb::terngrad::head) +
            gcb::terngrad::block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));

@@ -23,7 +23,7 @@ struct dct_twiddles {
     const complex *fft, *split, *rotation;
     unsigned m;
 
-    __device__ dct_twiddles(const struct gcb_cuda_dct &d, unsigned half)
+    __device__ dct_twiddles(const gcb_cuda_dct &d, unsigned half)
         : fft(static_cast<const complex *>(d.table)), split(fft + half), rotation(split + half),
           m(half)
     {
@@ -31,7 +31,7 @@ struct dct_twiddles {
 };
 
 /* Half of a chunk's length, m, which is a constant if a block has one chunk. */
-template <bool Whole> __device__ __forceinline__ unsigned dct_half(const struct gcb_cuda_dct &d)
+template <bool Whole> __device__ __forceinline__ unsigned dct_half(const gcb_cuda_dct &d)
 {
     return Whole ? kBlockPoints : static_cast<unsigned>(d.length / 2);
 }
@@ -63,7 +63,7 @@ struct dct_quad {
 
 /* ---- elements to numbers ---- */
 
-__device__ __forceinline__ void load_folded(dct_room &room, const struct gcb_device_input &in,
+__device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_input &in,
                                             uint64_t start, unsigned m)
 {
 #pragma unroll
@@ -90,8 +90,8 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
 
 /* Loads the numbers of butterfly j. A thread reads four elements at a time: two belong to its own
  * butterfly, and two to the mirrored one. */
-__device__ __forceinline__ void load_first(complex *v, const struct gcb_device_input &in,
-                                           uint64_t start, unsigned j)
+__device__ __forceinline__ void load_first(complex *v, const gcb_device_input &in, uint64_t start,
+                                           unsigned j)
 {
 #pragma unroll
     for (unsigned i = 0; i < kBlockFours; i++) {
@@ -234,8 +234,8 @@ __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const
 
 /* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). */
 template <bool Whole>
-__device__ __forceinline__ void transform_block(dct_room &room, const struct gcb_device_input &in,
-                                                const struct gcb_cuda_dct &d)
+__device__ __forceinline__ void transform_block(dct_room &room, const gcb_device_input &in,
+                                                const gcb_cuda_dct &d)
 {
     const dct_twiddles t(d, dct_half<Whole>(d));
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;

@@ -4,40 +4,36 @@
 #include "kernels/select/entries.cuh"
 #include "src/lib/base/status.h"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::coefficients;
-using gcb::complex;
-using gcb::dct_room;
-using gcb::kBlockThreads;
-using gcb::kDctElements;
 
 /* ---- forward ---- */
 
 template <bool Whole>
 __global__ void __launch_bounds__(kBlockThreads, 5)
-    block_forward(float *__restrict__ coef, struct gcb_device_input in, struct gcb_cuda_dct d,
+    block_forward(float *__restrict__ coef, gcb_device_input in, gcb_cuda_dct d,
                   gcb_device_result *result)
 {
-    dct_room &room = gcb::shared<dct_room>();
+    dct_room &room = shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
     uint32_t top = 0;
 
-    gcb::transform_block<Whole>(room, in, d);
+    transform_block<Whole>(room, in, d);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+    for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned four = threadIdx.x + i * kBlockThreads;
         float v[4];
 
-        gcb::load_inside(v, gcb::coefficients(room), 4 * four);
+        load_inside(v, coefficients(room), 4 * four);
 #pragma unroll
         for (unsigned e = 0; e < 4; e++)
             top = gcb_magnitude(v[e]) > top ? gcb_magnitude(v[e]) : top;
-        gcb::store_floats(coef, v, start + 4 * four, d.count);
+        store_floats(coef, v, start + 4 * four, d.count);
     }
     if (top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 /* ---- inverse ---- */
@@ -49,7 +45,7 @@ __device__ complex bin_of(float a, float b, complex rotation)
 
 /* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends handles k = 0, whose pair
  * is 0 and m / 2. */
-__device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_twiddles &t)
+__device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 {
     const complex end = t.rotation[t.m];
     const float zero = y[0], last = (end.re + end.im) * y[t.m];
@@ -58,12 +54,12 @@ __device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_twid
     return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
 }
 
-__device__ gcb::complex_pair numbers_of(const float *y, const gcb::dct_twiddles &t, unsigned k)
+__device__ complex_pair numbers_of(const float *y, const dct_twiddles &t, unsigned k)
 {
     const float *const up = y + k, *const down = y + (t.m - k);
 
-    return gcb::join_pair(bin_of(up[0], down[t.m], t.rotation[k]),
-                          bin_of(down[0], up[t.m], *(t.rotation + (t.m - k))), t.split[k]);
+    return join_pair(bin_of(up[0], down[t.m], t.rotation[k]),
+                     bin_of(down[0], up[t.m], *(t.rotation + (t.m - k))), t.split[k]);
 }
 
 /* The pair that a thread handles in step i: number k, for u = thread + 256 i, of the transform that
@@ -83,26 +79,26 @@ template <bool Whole> struct number_place {
 };
 
 template <bool Whole>
-__device__ __forceinline__ void coefficients_to_numbers(dct_room &room, const gcb::dct_twiddles &t)
+__device__ __forceinline__ void coefficients_to_numbers(dct_room &room, const dct_twiddles &t)
 {
-    gcb::complex_pair z[gcb::kBlockFours];
+    complex_pair z[kBlockFours];
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
-        const number_place<Whole> at(i, t.m);
-        const float *const y = coefficients(room) + 2 * at.base;
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const number_place<Whole> p(i, t.m);
+        const float *const y = coefficients(room) + 2 * p.base;
 
-        z[i] = at.ends ? numbers_of_ends(y, t) : numbers_of(y, t, at.k);
+        z[i] = p.ends ? numbers_of_ends(y, t) : numbers_of(y, t, p.k);
     }
-    gcb::sync_block();
+    sync_block();
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
-        const number_place<Whole> at(i, t.m);
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const number_place<Whole> p(i, t.m);
 
-        gcb::at(room.fft, at.base + at.k) = z[i].k;
-        gcb::at(room.fft, at.base + (at.ends ? t.m / 2 : t.m - at.k)) = z[i].m_k;
+        at(room.fft, p.base + p.k) = z[i].k;
+        at(room.fft, p.base + (p.ends ? t.m / 2 : t.m - p.k)) = z[i].m_k;
     }
-    gcb::sync_block();
+    sync_block();
 }
 
 /* The output, and the tensor that it is subtracted from. */
@@ -119,32 +115,32 @@ struct output {
         const uint64_t first = start + 4 * four;
 
         if (from)
-            gcb::subtract_run(v, from, first, Inside ? first + 4 : count);
-        gcb::store_floats(x, v, first, Inside ? first + 4 : count);
+            subtract_run(v, from, first, Inside ? first + 4 : count);
+        store_floats(x, v, first, Inside ? first + 4 : count);
     }
 };
 
 __device__ void store_unfolded(const output &to, dct_room &room, unsigned m)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+    for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned four = threadIdx.x + i * kBlockThreads;
-        const gcb::dct_quad q(four, m);
+        const dct_quad q(four, m);
 
-        to.store<false>(four, gcb::at(room.fft, q.first), gcb::at(room.fft, q.second));
+        to.store<false>(four, at(room.fft, q.first), at(room.fft, q.second));
     }
 }
 
 /* The transform of all numbers of the block; its last round stays in registers. */
 __device__ void transform_whole(const output &to, dct_room &room, const complex *twiddles)
 {
-    constexpr unsigned kPart = gcb::kLastPart;
+    constexpr unsigned kPart = kLastPart;
     const unsigned near = threadIdx.x, far = kPart - 1 - near;
-    gcb::last_pair v;
+    last_pair v;
 
-    gcb::fft_round<8, true>(room.fft, twiddles, gcb::kBlockPoints, 1);
-    gcb::middle_rounds(room.fft, twiddles);
-    gcb::read_last_pair(&v, room.fft, twiddles, near, far);
+    fft_round<8, true>(room.fft, twiddles, kBlockPoints, 1);
+    middle_rounds(room.fft, twiddles);
+    read_last_pair(&v, room.fft, twiddles, near, far);
     to.store<true>(near, v.near[0], v.far[3]);
     to.store<true>(near + kPart, v.near[1], v.far[2]);
     to.store<true>(far + kPart, v.far[1], v.near[2]);
@@ -164,29 +160,29 @@ struct put_coefficient {
     }
 };
 
-__device__ void fill_coefficients(dct_room &room, const struct gcb_cuda_entries &kept,
-                                  const struct gcb_cuda_dct &d, uint64_t start)
+__device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
+                                  const gcb_cuda_dct &d, uint64_t start)
 {
     const uint64_t end = start + kDctElements < d.count ? start + kDctElements : d.count;
     const unsigned last = static_cast<unsigned>(d.length) - 1;
     float4 *to = reinterpret_cast<float4 *>(coefficients(room));
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++)
+    for (unsigned i = 0; i < kBlockFours; i++)
         to[threadIdx.x + i * kBlockThreads] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    gcb::sync_block();
-    gcb::each_entry<1>(kept, start, end, put_coefficient{coefficients(room), last, d.unitary});
-    gcb::sync_block();
+    sync_block();
+    each_entry<1>(kept, start, end, put_coefficient{coefficients(room), last, d.unitary});
+    sync_block();
 }
 
 template <bool Whole>
 __global__ void __launch_bounds__(kBlockThreads, 5)
-    block_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
-                  const float *__restrict__ from, struct gcb_cuda_dct d)
+    block_inverse(float *__restrict__ x, gcb_cuda_entries kept, const float *__restrict__ from,
+                  gcb_cuda_dct d)
 {
-    dct_room &room = gcb::shared<dct_room>();
+    dct_room &room = shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
-    const gcb::dct_twiddles t(d, gcb::dct_half<Whole>(d));
+    const dct_twiddles t(d, dct_half<Whole>(d));
     const output to = {x, from, start, d.count};
 
     fill_coefficients(room, kept, d, start);
@@ -194,12 +190,12 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
     if (Whole) {
         transform_whole(to, room, t.fft);
     } else {
-        gcb::block_fft(room.fft, t.fft, t.m);
+        block_fft(room.fft, t.fft, t.m);
         store_unfolded(to, room, t.m);
     }
 }
 
-uint64_t blocks_of(const struct gcb_cuda_dct *d)
+uint64_t blocks_of(const gcb_cuda_dct *d)
 {
     return (d->count + kDctElements - 1) / kDctElements;
 }
@@ -217,29 +213,25 @@ void gcb_cuda_dct_block_table(void *table, uint64_t length)
     const double pi = acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
-    gcb::fill_rounds(to, m);
-    gcb::fill_twiddles(to + m, m, -2.0 * pi / static_cast<double>(length));
-    gcb::fill_twiddles(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
+    fill_rounds(to, m);
+    fill_twiddles(to + m, m, -2.0 * pi / static_cast<double>(length));
+    fill_twiddles(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
 }
 
-int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
-                               const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
-                               struct gcb_device_result *result)
+int gcb_cuda_dct_block_forward(gcb_device_stream *s, float *coef, const gcb_device_input *in,
+                               const gcb_cuda_dct *d, gcb_device_result *result)
 {
-    return d->length == kDctElements
-               ? gcb::launch(block_forward<true>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
-                             coef, *in, *d, result)
-               : gcb::launch(block_forward<false>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
-                             coef, *in, *d, result);
+    return d->length == kDctElements ? launch(block_forward<true>, blocks_of(d), kBlockThreads,
+                                              sizeof(dct_room), s, coef, *in, *d, result)
+                                     : launch(block_forward<false>, blocks_of(d), kBlockThreads,
+                                              sizeof(dct_room), s, coef, *in, *d, result);
 }
 
-int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
-                               const struct gcb_cuda_entries *kept, const float *from,
-                               const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
+                               const float *from, const gcb_cuda_dct *d)
 {
-    return d->length == kDctElements
-               ? gcb::launch(block_inverse<true>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
-                             x, *kept, from, *d)
-               : gcb::launch(block_inverse<false>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
-                             x, *kept, from, *d);
+    return d->length == kDctElements ? launch(block_inverse<true>, blocks_of(d), kBlockThreads,
+                                              sizeof(dct_room), s, x, *kept, from, *d)
+                                     : launch(block_inverse<false>, blocks_of(d), kBlockThreads,
+                                              sizeof(dct_room), s, x, *kept, from, *d);
 }

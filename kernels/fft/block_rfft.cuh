@@ -18,15 +18,14 @@ struct fft_twiddles {
     const complex *fft, *split;
     unsigned m;
 
-    __device__ fft_twiddles(const struct gcb_cuda_block_fft &f, unsigned half)
+    __device__ fft_twiddles(const gcb_cuda_block_fft &f, unsigned half)
         : fft(static_cast<const complex *>(f.table)), split(fft + half), m(half)
     {
     }
 };
 
 /* Half of a chunk's length, m, which is a constant if a block has one chunk. */
-template <bool Whole>
-__device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_block_fft &f)
+template <bool Whole> __device__ __forceinline__ unsigned fft_half(const gcb_cuda_block_fft &f)
 {
     return Whole ? kBlockPoints : static_cast<unsigned>(f.length / 2);
 }
@@ -42,8 +41,8 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 /* ---- elements to numbers ---- */
 
 /* Loads elements from `start` on as complex numbers; 0 after the last element. */
-__device__ __forceinline__ void load_numbers(block_fft_room &room,
-                                             const struct gcb_device_input &in, uint64_t start)
+__device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_device_input &in,
+                                             uint64_t start)
 {
 #pragma unroll
     for (unsigned i = 0; i < kBlockFours; i++) {
@@ -58,7 +57,7 @@ __device__ __forceinline__ void load_numbers(block_fft_room &room,
 }
 
 /* Loads two elements. Adds the residual if that must still be done. */
-__device__ __forceinline__ complex load_number(const struct gcb_device_input &in, uint64_t first)
+__device__ __forceinline__ complex load_number(const gcb_device_input &in, uint64_t first)
 {
     float2 v = *reinterpret_cast<const float2 *>(in.x + first);
 
@@ -138,8 +137,7 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
  * wrote. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
-                                                      const struct gcb_device_input &in,
-                                                      uint64_t start)
+                                                      const gcb_device_input &in, uint64_t start)
 {
     if (Whole) {
         complex v[kBlockEach];

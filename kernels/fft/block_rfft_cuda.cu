@@ -4,18 +4,15 @@
 #include "kernels/reduce/sum.cuh"
 #include "kernels/select/entries.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::complex;
-using gcb::kBlockElements;
-using gcb::kBlockPoints;
-using gcb::kBlockThreads;
 
 static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block must handle the longest chunk");
 
 /* The number of this block's places that belong to existing chunks. */
-__device__ unsigned places_here(const struct gcb_cuda_block_fft &f)
+__device__ unsigned places_here(const gcb_cuda_block_fft &f)
 {
     const uint64_t left = (f.count - blockIdx.x * uint64_t{kBlockElements}) / 2;
 
@@ -33,17 +30,16 @@ __device__ uint64_t bin_at(unsigned u, unsigned m)
 
 template <bool Whole>
 __global__ void __launch_bounds__(kBlockThreads, 5)
-    block_forward(float2 *__restrict__ bins, struct gcb_device_input in,
-                  struct gcb_cuda_block_fft f, gcb_device_result *most)
+    block_forward(float2 *__restrict__ bins, gcb_device_input in, gcb_cuda_block_fft f,
+                  gcb_device_result *most)
 {
-    gcb::block_fft_room &room = gcb::shared<gcb::block_fft_room>();
-    const gcb::fft_twiddles t(f, gcb::fft_half<Whole>(f));
+    block_fft_room &room = shared<block_fft_room>();
+    const fft_twiddles t(f, fft_half<Whole>(f));
     const unsigned places = places_here(f);
-    uint32_t top =
-        gcb::transform_to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kBlockElements});
+    uint32_t top = transform_to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kBlockElements});
 
     for (unsigned u = threadIdx.x; u < places; u += kBlockThreads) {
-        const complex z = gcb::at(room, u);
+        const complex z = at(room, u);
         const uint64_t to = bin_at(u, t.m);
         const bool first = (u & (t.m - 1)) == 0;
 
@@ -51,9 +47,9 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
         if (first)
             bins[to + t.m] = make_float2(z.im, 0.0f);
     }
-    top = gcb::warp_max(top);
-    if (gcb::lane() == 0 && top)
-        gcb::atomic_max(&most->max_bits, top);
+    top = warp_max(top);
+    if (lane() == 0 && top)
+        atomic_max(&most->max_bits, top);
 }
 
 /* ---- inverse ---- */
@@ -68,39 +64,38 @@ __device__ void join_ends(complex &zero, complex &middle)
 
 __device__ void join_in_place(complex &near, complex &far, complex split)
 {
-    const gcb::complex_pair z = gcb::join_pair(near, far, split);
+    const complex_pair z = join_pair(near, far, split);
 
     near = z.k;
     far = z.m_k;
 }
 
 template <bool Whole>
-__device__ __forceinline__ void bins_to_numbers(gcb::block_fft_room &room,
-                                                const gcb::fft_twiddles &t)
+__device__ __forceinline__ void bins_to_numbers(block_fft_room &room, const fft_twiddles &t)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+    for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned u = threadIdx.x + i * kBlockThreads, k = Whole ? u : u & (t.m / 2 - 1);
         const unsigned base = Whole ? 0 : (u - k) * 2;
 
         if (Whole ? i == 0 && threadIdx.x == 0 : k == 0)
-            join_ends(gcb::at(room, base), gcb::at(room, base + t.m / 2));
+            join_ends(at(room, base), at(room, base + t.m / 2));
         else
-            join_in_place(gcb::at(room, base + k), gcb::at(room, base + t.m - k), t.split[k]);
+            join_in_place(at(room, base + k), at(room, base + t.m - k), t.split[k]);
     }
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Stores an entry of the block's bins at its place. */
 struct put_bin {
-    gcb::block_fft_room *room;
+    block_fft_room *room;
     unsigned m;
     float unitary;
 
-    __device__ void operator()(uint32_t at, float re, float im) const
+    __device__ void operator()(uint32_t bin, float re, float im) const
     {
-        const unsigned chunk = at / (m + 1), k = at - chunk * (m + 1);
-        complex &z = gcb::at(*room, chunk * m + (k & (m - 1)));
+        const unsigned chunk = bin / (m + 1), k = bin - chunk * (m + 1);
+        complex &z = at(*room, chunk * m + (k & (m - 1)));
 
         if (k == 0)
             z.re = re * unitary;
@@ -112,47 +107,47 @@ struct put_bin {
 };
 
 /* Fills the block's bins: 0 if a bin was not kept. */
-__device__ void fill_bins(gcb::block_fft_room &room, const struct gcb_cuda_entries &kept,
-                          const struct gcb_cuda_block_fft &f, float unitary)
+__device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
+                          const gcb_cuda_block_fft &f, float unitary)
 {
     const unsigned m = static_cast<unsigned>(f.length / 2);
     const uint64_t per = kBlockPoints / m * (m + 1), all = f.count / f.length * (m + 1);
     const uint64_t from = blockIdx.x * per, end = from + per < all ? from + per : all;
 
     for (unsigned u = threadIdx.x; u < kBlockPoints; u += kBlockThreads)
-        gcb::at(room, u) = {0.0f, 0.0f};
-    gcb::sync_block();
-    gcb::each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
+        at(room, u) = {0.0f, 0.0f};
+    sync_block();
+    each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
 }
 
 __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
-                              gcb::block_fft_room &room, uint64_t start, uint64_t count)
+                              block_fft_room &room, uint64_t start, uint64_t count)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+    for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned four = threadIdx.x + i * kBlockThreads;
-        const complex a = gcb::at(room, 2 * four), b = gcb::at(room, 2 * four + 1);
+        const complex a = at(room, 2 * four), b = at(room, 2 * four + 1);
         float v[4] = {a.im, a.re, b.im, b.re}; /* real and imaginary parts are swapped */
 
         if (from)
-            gcb::subtract_run(v, from, start + 4 * four, count);
-        gcb::store_floats(x, v, start + 4 * four, count);
+            subtract_run(v, from, start + 4 * four, count);
+        store_floats(x, v, start + 4 * four, count);
     }
 }
 
 /* The transform of all numbers of the block; its last round stays in registers. x and from point to
  * the block's first element. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
-                                gcb::block_fft_room &room, const complex *twiddles)
+                                block_fft_room &room, const complex *twiddles)
 {
-    gcb::last_pair v;
+    last_pair v;
     float2 *to = reinterpret_cast<float2 *>(x) + threadIdx.x;
 
-    gcb::fft_round<8, true>(room, twiddles, kBlockPoints, 1);
-    gcb::middle_rounds(room, twiddles);
-    gcb::read_last_pair(&v, room, twiddles, threadIdx.x, threadIdx.x + kBlockThreads);
+    fft_round<8, true>(room, twiddles, kBlockPoints, 1);
+    middle_rounds(room, twiddles);
+    read_last_pair(&v, room, twiddles, threadIdx.x, threadIdx.x + kBlockThreads);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kBlockEach; i++) {
+    for (unsigned i = 0; i < kBlockEach; i++) {
         const complex z = i % 2 ? v.far[i / 2] : v.near[i / 2];
         float2 two = make_float2(z.im, z.re);
 
@@ -168,25 +163,25 @@ __device__ void transform_whole(float *__restrict__ x, const float *__restrict__
 
 template <bool Whole>
 __global__ void __launch_bounds__(kBlockThreads, 5)
-    block_inverse(float *__restrict__ x, struct gcb_cuda_entries kept, struct gcb_cuda_block_fft f,
-                  struct gcb_cuda_fft_inversion how)
+    block_inverse(float *__restrict__ x, gcb_cuda_entries kept, gcb_cuda_block_fft f,
+                  gcb_cuda_fft_inversion how)
 {
-    gcb::block_fft_room &room = gcb::shared<gcb::block_fft_room>();
-    const gcb::fft_twiddles t(f, gcb::fft_half<Whole>(f));
+    block_fft_room &room = shared<block_fft_room>();
+    const fft_twiddles t(f, fft_half<Whole>(f));
     const uint64_t start = blockIdx.x * uint64_t{kBlockElements};
 
     fill_bins(room, kept, f, how.unitary);
-    gcb::sync_block();
+    sync_block();
     bins_to_numbers<Whole>(room, t);
     if (Whole) {
         transform_whole(x + start, how.from ? how.from + start : nullptr, room, t.fft);
     } else {
-        gcb::block_fft(room, t.fft, t.m);
+        block_fft(room, t.fft, t.m);
         store_numbers(x, how.from, room, start, f.count);
     }
 }
 
-uint64_t blocks_of(const struct gcb_cuda_block_fft *f)
+uint64_t blocks_of(const gcb_cuda_block_fft *f)
 {
     return (f->count + kBlockElements - 1) / kBlockElements;
 }
@@ -204,31 +199,26 @@ void gcb_cuda_fft_block_table(void *table, uint64_t length)
     const double turn = -2.0 * acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
-    gcb::fill_rounds(to, m);
-    gcb::fill_twiddles(to + m, m, turn / static_cast<double>(length));
+    fill_rounds(to, m);
+    fill_twiddles(to + m, m, turn / static_cast<double>(length));
 }
 
-int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
-                               const struct gcb_device_input *in,
-                               const struct gcb_cuda_block_fft *f, struct gcb_device_result *most)
+int gcb_cuda_fft_block_forward(gcb_device_stream *s, float *bins, const gcb_device_input *in,
+                               const gcb_cuda_block_fft *f, gcb_device_result *most)
 {
     float2 *to = reinterpret_cast<float2 *>(bins);
 
-    return f->length == kBlockElements
-               ? gcb::launch(block_forward<true>, blocks_of(f), kBlockThreads,
-                             sizeof(gcb::block_fft_room), s, to, *in, *f, most)
-               : gcb::launch(block_forward<false>, blocks_of(f), kBlockThreads,
-                             sizeof(gcb::block_fft_room), s, to, *in, *f, most);
+    return f->length == kBlockElements ? launch(block_forward<true>, blocks_of(f), kBlockThreads,
+                                                sizeof(block_fft_room), s, to, *in, *f, most)
+                                       : launch(block_forward<false>, blocks_of(f), kBlockThreads,
+                                                sizeof(block_fft_room), s, to, *in, *f, most);
 }
 
-int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
-                               const struct gcb_cuda_entries *kept,
-                               const struct gcb_cuda_block_fft *f,
-                               const struct gcb_cuda_fft_inversion *how)
+int gcb_cuda_fft_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
+                               const gcb_cuda_block_fft *f, const gcb_cuda_fft_inversion *how)
 {
-    return f->length == kBlockElements
-               ? gcb::launch(block_inverse<true>, blocks_of(f), kBlockThreads,
-                             sizeof(gcb::block_fft_room), s, x, *kept, *f, *how)
-               : gcb::launch(block_inverse<false>, blocks_of(f), kBlockThreads,
-                             sizeof(gcb::block_fft_room), s, x, *kept, *f, *how);
+    return f->length == kBlockElements ? launch(block_inverse<true>, blocks_of(f), kBlockThreads,
+                                                sizeof(block_fft_room), s, x, *kept, *f, *how)
+                                       : launch(block_inverse<false>, blocks_of(f), kBlockThreads,
+                                                sizeof(block_fft_room), s, x, *kept, *f, *how);
 }

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+using namespace gcb;
+
 /* Each thread handles one element or one bin. Neighbouring threads access neighbouring elements, or
  * every second one. */
 namespace
@@ -44,7 +46,7 @@ struct twiddle_table {
     }
 };
 
-twiddle_table twiddle_table_of(const struct gcb_cuda_dct *d)
+twiddle_table twiddle_table_of(const gcb_cuda_dct *d)
 {
     const unsigned bits = lower_bits(d->length);
     const complex64 *upper = static_cast<const complex64 *>(d->table);
@@ -61,7 +63,7 @@ __device__ uint64_t folded_place(uint64_t i, uint64_t length)
 }
 
 __global__ void fold_elements(float *__restrict__ folded, const float *__restrict__ x,
-                              struct gcb_cuda_dct d)
+                              gcb_cuda_dct d)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
          i += uint64_t{gridDim.x} * blockDim.x)
@@ -69,17 +71,16 @@ __global__ void fold_elements(float *__restrict__ folded, const float *__restric
 }
 
 __global__ void unfold_elements(float *__restrict__ x, const float *__restrict__ folded,
-                                const float *__restrict__ from, struct gcb_cuda_dct d)
+                                const float *__restrict__ from, gcb_cuda_dct d)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
          i += uint64_t{gridDim.x} * blockDim.x)
-        x[i] = gcb::decoded_or_residual(from, i, folded[folded_place(i, d.length)]);
+        x[i] = decoded_or_residual(from, i, folded[folded_place(i, d.length)]);
 }
 
 /* Bin k gives coefficients k and length - k. */
 __global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__ bins,
-                            twiddle_table twiddles, struct gcb_cuda_dct d,
-                            gcb_device_result *result)
+                            twiddle_table twiddles, gcb_cuda_dct d, gcb_device_result *result)
 {
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
     bool bad = false;
@@ -101,10 +102,10 @@ __global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__
         }
     }
     if (bad)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-__device__ float scaled(float y, const struct gcb_cuda_dct &d)
+__device__ float scaled(float y, const gcb_cuda_dct &d)
 {
     return y * d.unitary * d.scale;
 }
@@ -112,7 +113,7 @@ __device__ float scaled(float y, const struct gcb_cuda_dct &d)
 /* Imaginary parts that the bins of a real transform cannot have are set to 0, whatever the
  * coefficients are. */
 __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__restrict__ coef,
-                                      twiddle_table twiddles, struct gcb_cuda_dct d)
+                                      twiddle_table twiddles, gcb_cuda_dct d)
 {
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
 
@@ -161,32 +162,29 @@ void gcb_cuda_dct_from_fft_table(void *table, uint64_t length)
     fill_exponentials(to + upper, uint64_t{1} << bits, step);
 }
 
-int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
-                      const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_fold(gcb_device_stream *s, float *folded, const float *x, const gcb_cuda_dct *d)
 {
-    return gcb::launch(fold_elements, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
-                       kThreads, 0, s, folded, x, *d);
+    return launch(fold_elements, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s,
+                  folded, x, *d);
 }
 
-int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
-                        const float *from, const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_unfold(gcb_device_stream *s, float *x, const float *folded, const float *from,
+                        const gcb_cuda_dct *d)
 {
-    return gcb::launch(unfold_elements, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
-                       kThreads, 0, s, x, folded, from, *d);
+    return launch(unfold_elements, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s, x,
+                  folded, from, *d);
 }
 
-int gcb_cuda_dct_rotate(struct gcb_device_stream *s, float *coef, const float *bins,
-                        const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+int gcb_cuda_dct_rotate(gcb_device_stream *s, float *coef, const float *bins, const gcb_cuda_dct *d,
+                        gcb_device_result *result)
 {
-    return gcb::launch(rotate_bins, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads,
-                       0, s, coef, reinterpret_cast<const float2 *>(bins), twiddle_table_of(d), *d,
-                       result);
+    return launch(rotate_bins, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s, coef,
+                  reinterpret_cast<const float2 *>(bins), twiddle_table_of(d), *d, result);
 }
 
-int gcb_cuda_dct_unrotate(struct gcb_device_stream *s, float *bins, const float *coef,
-                          const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_unrotate(gcb_device_stream *s, float *bins, const float *coef,
+                          const gcb_cuda_dct *d)
 {
-    return gcb::launch(unrotate_coefficients, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
-                       kThreads, 0, s, reinterpret_cast<float2 *>(bins), coef, twiddle_table_of(d),
-                       *d);
+    return launch(unrotate_coefficients, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0,
+                  s, reinterpret_cast<float2 *>(bins), coef, twiddle_table_of(d), *d);
 }

@@ -3,26 +3,25 @@
 #include "kernels/select/chunk_cuda.cuh"
 #include "src/lib/base/status.h"
 
+using namespace gcb;
+
 /* Each block handles a chunk of 4096 elements. */
 namespace
 {
 
-using gcb::kBlockThreads;
-using gcb::kDctElements;
-
 struct select_room {
-    gcb::dct_room dct;
-    gcb::chunk_room<gcb::kChunkEach, kBlockThreads> chunk;
+    dct_room dct;
+    chunk_room<kChunkEach, kBlockThreads> chunk;
 };
 
 /* The chunk as chunk.cuh expects it. */
 struct coefficient_chunk {
     const float *y;
-    uint32_t m[gcb::kChunkEach];
+    uint32_t m[kChunkEach];
 
     __device__ static constexpr uint32_t each()
     {
-        return gcb::kChunkEach;
+        return kChunkEach;
     }
     __device__ static constexpr uint32_t threads()
     {
@@ -51,32 +50,30 @@ struct coefficient_chunk {
 };
 
 __global__ void __launch_bounds__(kBlockThreads, 5)
-    transform_and_select(struct gcb_cuda_chosen to, struct gcb_device_input in,
-                         struct gcb_cuda_dct d, struct gcb_cuda_chunks cut,
-                         gcb_device_result *result)
+    transform_and_select(gcb_cuda_chosen to, gcb_device_input in, gcb_cuda_dct d,
+                         gcb_cuda_chunks cut, gcb_device_result *result)
 {
-    select_room &room = gcb::shared<select_room>();
+    select_room &room = shared<select_room>();
     coefficient_chunk c;
 
-    gcb::transform_block<true>(room.dct, in, d);
-    c.y = gcb::coefficients(room.dct);
+    transform_block<true>(room.dct, in, d);
+    c.y = coefficients(room.dct);
 #pragma unroll
-    for (unsigned e = 0; e < gcb::kChunkEach; e++)
+    for (unsigned e = 0; e < kChunkEach; e++)
         c.m[e] = c.magnitude_at(e * kBlockThreads + threadIdx.x);
-    gcb::select_from_chunk(room.chunk, c, gcb::chunk_place_of(cut, to.n, blockIdx.x), to,
-                           d.unitary);
+    select_from_chunk(room.chunk, c, chunk_place_of(cut, to.n, blockIdx.x), to, d.unitary);
     if (threadIdx.x == 0 && room.chunk.top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        gcb::end_choice(to);
+        end_choice(to);
 }
 
 } /* namespace */
 
-int gcb_cuda_dct_select(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                        const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
-                        const struct gcb_cuda_chunks *cut, struct gcb_device_result *result)
+int gcb_cuda_dct_select(gcb_device_stream *s, const gcb_cuda_chosen *chosen,
+                        const gcb_device_input *in, const gcb_cuda_dct *d,
+                        const gcb_cuda_chunks *cut, gcb_device_result *result)
 {
-    return gcb::launch(transform_and_select, d->count / kDctElements, kBlockThreads,
-                       sizeof(select_room), s, *chosen, *in, *d, *cut, result);
+    return launch(transform_and_select, d->count / kDctElements, kBlockThreads, sizeof(select_room),
+                  s, *chosen, *in, *d, *cut, result);
 }

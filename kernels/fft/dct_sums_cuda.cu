@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+using namespace gcb;
+
 namespace
 {
 
@@ -19,9 +21,9 @@ template <class Term> __device__ double warp_sum(uint32_t length, const Term &te
 {
     double acc = 0.0;
 
-    for (uint32_t i = gcb::lane(); i < length; i += gcb::kWarp)
+    for (uint32_t i = lane(); i < length; i += kWarp)
         acc += term(i);
-    return gcb::join_lanes(acc);
+    return join_lanes(acc);
 }
 
 /* The part of element j in coefficient k. */
@@ -51,45 +53,45 @@ struct inverse_term {
     }
 };
 
-__global__ void sum_forward(float *__restrict__ coef, const float *__restrict__ x,
-                            struct gcb_cuda_dct d, gcb_device_result *result)
+__global__ void sum_forward(float *__restrict__ coef, const float *__restrict__ x, gcb_cuda_dct d,
+                            gcb_device_result *result)
 {
     const uint32_t length = static_cast<uint32_t>(d.length);
     const float first = sqrtf(0.5f);
 
-    for (uint64_t i = gcb::warp_of_grid(); i < d.count; i += gcb::warps_of_grid()) {
+    for (uint64_t i = warp_of_grid(); i < d.count; i += warps_of_grid()) {
         const uint32_t k = static_cast<uint32_t>(i % length);
         const forward_term term = {x + (i - k), static_cast<const double *>(d.table), k, length};
         const float y = static_cast<float>(2.0 * warp_sum(length, term)) * (k ? 1.0f : first);
 
-        if (gcb::lane() == 0) {
+        if (lane() == 0) {
             coef[i] = y * d.scale;
             if (gcb_magnitude(y * d.scale) >= GCB_INF_BITS)
-                gcb::set_status(&result->status, GCB_E_SEND_RAW);
+                set_status(&result->status, GCB_E_SEND_RAW);
         }
     }
 }
 
 __global__ void sum_inverse(float *__restrict__ x, const float *__restrict__ coef,
-                            const float *__restrict__ from, struct gcb_cuda_dct d)
+                            const float *__restrict__ from, gcb_cuda_dct d)
 {
     const uint32_t length = static_cast<uint32_t>(d.length);
 
-    for (uint64_t i = gcb::warp_of_grid(); i < d.count; i += gcb::warps_of_grid()) {
+    for (uint64_t i = warp_of_grid(); i < d.count; i += warps_of_grid()) {
         const uint32_t j = static_cast<uint32_t>(i % length);
         const inverse_term term = {
             coef + (i - j), static_cast<const double *>(d.table), j, length, d.unitary, d.scale,
             sqrtf(2.0f)};
         const double sum = warp_sum(length, term);
 
-        if (gcb::lane() == 0)
-            x[i] = gcb::decoded_or_residual(from, i, static_cast<float>(sum));
+        if (lane() == 0)
+            x[i] = decoded_or_residual(from, i, static_cast<float>(sum));
     }
 }
 
-uint64_t pieces_of(const struct gcb_cuda_dct *d)
+uint64_t pieces_of(const gcb_cuda_dct *d)
 {
-    return (d->count + kThreads / gcb::kWarp - 1) / (kThreads / gcb::kWarp);
+    return (d->count + kThreads / kWarp - 1) / (kThreads / kWarp);
 }
 
 } /* namespace */
@@ -108,16 +110,16 @@ void gcb_cuda_dct_sums_table(void *table, uint64_t length)
         to[i] = cos(step * static_cast<double>(i));
 }
 
-int gcb_cuda_dct_sums_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                              const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+int gcb_cuda_dct_sums_forward(gcb_device_stream *s, float *coef, const float *x,
+                              const gcb_cuda_dct *d, gcb_device_result *result)
 {
-    return gcb::launch(sum_forward, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0, s,
-                       coef, x, *d, result);
+    return launch(sum_forward, grid_over(pieces_of(d), kManyBlocks), kThreads, 0, s, coef, x, *d,
+                  result);
 }
 
-int gcb_cuda_dct_sums_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                              const float *from, const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_sums_inverse(gcb_device_stream *s, float *x, const float *coef, const float *from,
+                              const gcb_cuda_dct *d)
 {
-    return gcb::launch(sum_inverse, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0, s,
-                       x, coef, from, *d);
+    return launch(sum_inverse, grid_over(pieces_of(d), kManyBlocks), kThreads, 0, s, x, coef, from,
+                  *d);
 }

@@ -5,14 +5,11 @@
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/status.h"
 
+using namespace gcb;
+
 /* Each block handles a chunk of 4096 elements: 2049 bins, nine per thread. */
 namespace
 {
-
-using gcb::complex;
-using gcb::kBlockElements;
-using gcb::kBlockPoints;
-using gcb::kBlockThreads;
 
 constexpr unsigned kBins = kBlockPoints + 1;
 constexpr unsigned kEach = (kBins + kBlockThreads - 1) / kBlockThreads;
@@ -20,13 +17,13 @@ constexpr uint32_t kAnyScale = 255;
 constexpr unsigned kBlocks = 5; /* blocks per multiprocessor: as many as registers allow */
 
 struct select_room {
-    gcb::block_fft_room fft;
-    gcb::chunk_room<kEach, kBlockThreads> chunk;
+    block_fft_room fft;
+    chunk_room<kEach, kBlockThreads> chunk;
 };
 
 /* The chunk as chunk.cuh expects it: powers at one scale in registers, bins in shared memory. */
 struct bin_chunk {
-    gcb::block_fft_room *room;
+    block_fft_room *room;
     float scale;
     uint32_t m[kEach]; /* bit patterns; 0 for a missing bin */
 
@@ -52,7 +49,7 @@ struct bin_chunk {
     }
     __device__ complex bin(uint32_t k) const
     {
-        const complex z = gcb::at(*room, k % kBlockPoints);
+        const complex z = at(*room, k % kBlockPoints);
 
         return k % kBlockPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
     }
@@ -77,7 +74,7 @@ static_assert(kBins == (kEach - 1) * kBlockThreads + 1,
 /* The powers of the thread's bins. Place 0 holds the first bin and the last one. */
 __device__ void fill_magnitudes(bin_chunk *c)
 {
-    const complex *const mine = &gcb::at(*c->room, threadIdx.x);
+    const complex *const mine = &at(*c->room, threadIdx.x);
     complex z = mine[0];
 
     c->m[kEach - 1] = 0;
@@ -88,86 +85,86 @@ __device__ void fill_magnitudes(bin_chunk *c)
     c->m[0] = c->magnitude_of(z);
 #pragma unroll
     for (unsigned e = 1; e + 1 < kEach; e++)
-        c->m[e] = c->magnitude_of(mine[gcb::padded(e * kBlockThreads)]);
+        c->m[e] = c->magnitude_of(mine[padded(e * kBlockThreads)]);
 }
 
 /* Chooses from the bins in shared memory, compared at the scale of `top`, and writes the entries.
  * Returns the smallest power that is kept, in thread 0. */
-__device__ uint32_t select_bins(select_room &room, const struct gcb_cuda_fft_selection &how,
-                                const gcb::chunk_place &place, uint32_t top)
+__device__ uint32_t select_bins(select_room &room, const gcb_cuda_fft_selection &how,
+                                const chunk_place &place, uint32_t top)
 {
-    struct gcb_cuda_chosen to = how.to;
+    gcb_cuda_chosen to = how.to;
     bin_chunk c;
 
     c.room = &room.fft;
     c.scale = gcb_select_power_scale(top);
     fill_magnitudes(&c);
     to.value = how.value;
-    return gcb::select_from_chunk(room.chunk, c, place, to, how.unitary);
+    return select_from_chunk(room.chunk, c, place, to, how.unitary);
 }
 
 __global__ __launch_bounds__(kBlockThreads,
-                             kBlocks) void transform_and_select(struct gcb_cuda_fft_selection how,
-                                                                struct gcb_device_input in,
-                                                                struct gcb_cuda_block_fft f)
+                             kBlocks) void transform_and_select(gcb_cuda_fft_selection how,
+                                                                gcb_device_input in,
+                                                                gcb_cuda_block_fft f)
 {
-    select_room &room = gcb::shared<select_room>();
-    const gcb::chunk_place place = gcb::chunk_place_of(how.cut, how.to.n, blockIdx.x);
+    select_room &room = shared<select_room>();
+    const chunk_place place = chunk_place_of(how.cut, how.to.n, blockIdx.x);
     uint32_t top, least;
 
-    top = gcb::transform_to_bins<true>(room.fft, gcb::fft_twiddles(f, kBlockPoints), in,
-                                       blockIdx.x * uint64_t{kBlockElements});
-    top = gcb::block_max(room.chunk, top, 0);
+    top = transform_to_bins<true>(room.fft, fft_twiddles(f, kBlockPoints), in,
+                                  blockIdx.x * uint64_t{kBlockElements});
+    top = block_max(room.chunk, top, 0);
     least = select_bins(room, how, place, top);
     if (threadIdx.x == 0) {
         how.reach[blockIdx.x] =
             top == 0 || place.k == place.count ? kAnyScale : gcb_select_power_reach(top, least);
-        gcb::atomic_max(&how.most->max_bits, top);
+        atomic_max(&how.most->max_bits, top);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        gcb::end_choice(how.to);
+        end_choice(how.to);
 }
 
 /* Each block checks as many chunks as it has threads. */
-__global__ void reselect_chunks(struct gcb_cuda_fft_selection how, struct gcb_device_input in,
-                                struct gcb_cuda_block_fft f, gcb_device_result *result)
+__global__ void reselect_chunks(gcb_cuda_fft_selection how, gcb_device_input in,
+                                gcb_cuda_block_fft f, gcb_device_result *result)
 {
-    select_room &room = gcb::shared<select_room>();
+    select_room &room = shared<select_room>();
     const uint32_t top = how.most->max_bits, exponent = top >> 23;
     const uint64_t chunks = f.count / kBlockElements, first = blockIdx.x * uint64_t{kBlockThreads};
     const uint64_t mine = first + threadIdx.x;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
-    if (top >= GCB_INF_BITS || gcb::count_block(mine < chunks && how.reach[mine] < exponent) == 0)
+        set_status(&result->status, GCB_E_SEND_RAW);
+    if (top >= GCB_INF_BITS || count_block(mine < chunks && how.reach[mine] < exponent) == 0)
         return;
     for (uint64_t i = first; i < first + kBlockThreads && i < chunks; i++)
         if (how.reach[i] < exponent) {
-            gcb::transform_to_bins<true>(room.fft, gcb::fft_twiddles(f, kBlockPoints), in,
-                                         i * kBlockElements);
-            select_bins(room, how, gcb::chunk_place_of(how.cut, how.to.n, i), top);
-            gcb::sync_block();
+            transform_to_bins<true>(room.fft, fft_twiddles(f, kBlockPoints), in,
+                                    i * kBlockElements);
+            select_bins(room, how, chunk_place_of(how.cut, how.to.n, i), top);
+            sync_block();
         }
 }
 
-uint64_t chunks_of(const struct gcb_cuda_block_fft *f)
+uint64_t chunks_of(const gcb_cuda_block_fft *f)
 {
     return f->count / kBlockElements;
 }
 
 } /* namespace */
 
-int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
-                        const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f)
+int gcb_cuda_fft_select(gcb_device_stream *s, const gcb_cuda_fft_selection *c,
+                        const gcb_device_input *in, const gcb_cuda_block_fft *f)
 {
-    return gcb::launch(transform_and_select, chunks_of(f), kBlockThreads, sizeof(select_room), s,
-                       *c, *in, *f);
+    return launch(transform_and_select, chunks_of(f), kBlockThreads, sizeof(select_room), s, *c,
+                  *in, *f);
 }
 
-int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
-                          const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
-                          struct gcb_device_result *result)
+int gcb_cuda_fft_reselect(gcb_device_stream *s, const gcb_cuda_fft_selection *c,
+                          const gcb_device_input *in, const gcb_cuda_block_fft *f,
+                          gcb_device_result *result)
 {
-    return gcb::launch(reselect_chunks, (chunks_of(f) + kBlockThreads - 1) / kBlockThreads,
-                       kBlockThreads, sizeof(select_room), s, *c, *in, *f, result);
+    return launch(reselect_chunks, (chunks_of(f) + kBlockThreads - 1) / kBlockThreads,
+                  kBlockThreads, sizeof(select_room), s, *c, *in, *f, result);
 }

@@ -5,6 +5,8 @@
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/status.h"
 
+using namespace gcb;
+
 /* Each thread handles one bin at a time. */
 namespace
 {
@@ -28,7 +30,7 @@ __global__ void reset_max(gcb_device_result *most)
 }
 
 __global__ void compute_powers(float *__restrict__ power, const float2 *__restrict__ bins,
-                               struct gcb_cuda_spectrum how, const gcb_device_result *most,
+                               gcb_cuda_spectrum how, const gcb_device_result *most,
                                gcb_device_result *result)
 {
     const float scale = gcb_select_power_scale(most->max_bits);
@@ -36,7 +38,7 @@ __global__ void compute_powers(float *__restrict__ power, const float2 *__restri
         how.rest ? static_cast<float>(how.length) / static_cast<float>(how.rest) : 1.0f;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && most->max_bits >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
     for (uint64_t i = how.first + first_bin(); i < how.bins; i += bins_apart()) {
         const float2 z = bins[i - how.first];
 
@@ -45,8 +47,7 @@ __global__ void compute_powers(float *__restrict__ power, const float2 *__restri
 }
 
 __global__ void gather_bins(float2 *__restrict__ value, const float2 *__restrict__ bins,
-                            struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how,
-                            uint64_t from)
+                            gcb_cuda_chosen chosen, gcb_cuda_spectrum how, uint64_t from)
 {
     const uint64_t kept = chosen.choice->kept;
 
@@ -62,7 +63,7 @@ __global__ void gather_bins(float2 *__restrict__ value, const float2 *__restrict
 }
 
 /* Is bin i real? The first bin of a chunk is, and the last bin of an even chunk. */
-__device__ bool is_real(uint64_t i, const struct gcb_cuda_spectrum &how)
+__device__ bool is_real(uint64_t i, const gcb_cuda_spectrum &how)
 {
     const uint64_t length = i < how.tail ? how.length : how.rest;
     const uint64_t k = i < how.tail ? i % (how.length / 2 + 1) : i - how.tail;
@@ -70,7 +71,7 @@ __device__ bool is_real(uint64_t i, const struct gcb_cuda_spectrum &how)
     return k == 0 || 2 * k == length;
 }
 
-__global__ void scale_bins(float2 *bins, struct gcb_cuda_spectrum how)
+__global__ void scale_bins(float2 *bins, gcb_cuda_spectrum how)
 {
     for (uint64_t i = how.first + first_bin(); i < how.bins; i += bins_apart()) {
         const float unitary = i < how.tail ? how.unitary : how.unitary_rest;
@@ -101,48 +102,43 @@ uint64_t pieces_of(uint64_t count)
 
 } /* namespace */
 
-int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most)
+int gcb_cuda_spectrum_reset(gcb_device_stream *s, gcb_device_result *most)
 {
-    return gcb::launch(reset_max, 1, gcb::kWarp, 0, s, most);
+    return launch(reset_max, 1, kWarp, 0, s, most);
 }
 
-int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
-                             const struct gcb_cuda_spectrum *how,
-                             const struct gcb_device_result *most, struct gcb_device_result *result)
+int gcb_cuda_spectrum_powers(gcb_device_stream *s, float *power, const float *bins,
+                             const gcb_cuda_spectrum *how, const gcb_device_result *most,
+                             gcb_device_result *result)
 {
-    return gcb::launch(
-        compute_powers, gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks),
-        kThreads, 0, s, power, reinterpret_cast<const float2 *>(bins), *how, most, result);
+    return launch(compute_powers, grid_over(pieces_of(how->bins - how->first), kManyBlocks),
+                  kThreads, 0, s, power, reinterpret_cast<const float2 *>(bins), *how, most,
+                  result);
 }
 
-int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
-                             const struct gcb_cuda_chosen *chosen,
-                             const struct gcb_cuda_spectrum *how, uint64_t from)
+int gcb_cuda_spectrum_gather(gcb_device_stream *s, float *value, const float *bins,
+                             const gcb_cuda_chosen *chosen, const gcb_cuda_spectrum *how,
+                             uint64_t from)
 {
-    return gcb::launch(gather_bins,
-                       gcb::grid_over(pieces_of(chosen->most - from), gcb::kManyBlocks), kThreads,
-                       0, s, reinterpret_cast<float2 *>(value),
-                       reinterpret_cast<const float2 *>(bins), *chosen, *how, from);
+    return launch(gather_bins, grid_over(pieces_of(chosen->most - from), kManyBlocks), kThreads, 0,
+                  s, reinterpret_cast<float2 *>(value), reinterpret_cast<const float2 *>(bins),
+                  *chosen, *how, from);
 }
 
-int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
-                            const struct gcb_cuda_spectrum *how)
+int gcb_cuda_spectrum_scale(gcb_device_stream *s, float *bins, const gcb_cuda_spectrum *how)
 {
-    return gcb::launch(scale_bins,
-                       gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks),
-                       kThreads, 0, s, reinterpret_cast<float2 *>(bins), *how);
+    return launch(scale_bins, grid_over(pieces_of(how->bins - how->first), kManyBlocks), kThreads,
+                  0, s, reinterpret_cast<float2 *>(bins), *how);
 }
 
-int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
-                                    uint64_t n)
+int gcb_cuda_spectrum_from_elements(gcb_device_stream *s, float *bins, const float *x, uint64_t n)
 {
-    return gcb::launch(elements_to_bins, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads,
-                       0, s, reinterpret_cast<float2 *>(bins), x, n);
+    return launch(elements_to_bins, grid_over(pieces_of(n), kManyBlocks), kThreads, 0, s,
+                  reinterpret_cast<float2 *>(bins), x, n);
 }
 
-int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,
-                                  uint64_t n)
+int gcb_cuda_spectrum_to_elements(gcb_device_stream *s, float *x, const float *bins, uint64_t n)
 {
-    return gcb::launch(bins_to_elements, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads,
-                       0, s, x, reinterpret_cast<const float2 *>(bins), n);
+    return launch(bins_to_elements, grid_over(pieces_of(n), kManyBlocks), kThreads, 0, s, x,
+                  reinterpret_cast<const float2 *>(bins), n);
 }

@@ -9,12 +9,10 @@
 
 #include <math.h>
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
 
 constexpr unsigned kStages = 4; /* stages among a thread's 16 values */
 constexpr unsigned kSignWords = kTile / 32;
@@ -50,7 +48,7 @@ __device__ uint64_t key_of(const job &j, bool inverse)
 /* Sign bits of the 32 elements from `first` (a multiple of 32) on. */
 __device__ uint32_t signs_of(uint64_t key, uint64_t first)
 {
-    const struct gcb_philox_block b = gcb_philox(key, first / 128, 0);
+    const gcb_philox_block b = gcb_philox(key, first / 128, 0);
     const unsigned w = first / 32 % 4;
 
     return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
@@ -120,30 +118,30 @@ __device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned roun
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         room.v[padded(element_index(round, e))] = v[e];
-    gcb::sync_block();
+    sync_block();
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         v[e] = room.v[padded(element_index(round + 1, e))];
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Reads this thread's run of the tile at `start`; scales it or flips signs as the pass asks. */
-__device__ void load_run(float (&v)[kTileEach], const struct gcb_device_input &from, uint64_t start,
+__device__ void load_run(float (&v)[kTileEach], const gcb_device_input &from, uint64_t start,
                          const tile_signs &room, const job &j, const pass &p)
 {
     const unsigned mine = threadIdx.x * kTileEach;
     const uint32_t bits = p.inverse ? 0 : room.sign[mine / 32] >> mine % 32;
 
-    gcb::load_input(v, from, start + mine);
+    load_input(v, from, start + mine);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         v[e] = p.inverse ? v[e] * j.unitary : gcb_hadamard_flip(v[e], bits >> e & 1);
 }
 
-__global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p, uint8_t *side,
+__global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8_t *side,
                           gcb_device_result *result)
 {
-    tile_signs &room = gcb::shared<tile_signs>();
+    tile_signs &room = shared<tile_signs>();
     const uint64_t start = uint64_t{blockIdx.x} * kTile, key = key_of(j, p.inverse);
     float v[kTileEach];
     bool bad = false;
@@ -152,7 +150,7 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
         side[threadIdx.x] = static_cast<uint8_t>(key >> 8 * threadIdx.x);
     if (threadIdx.x < kSignWords)
         room.sign[threadIdx.x] = signs_of(key, start + threadIdx.x * 32);
-    gcb::sync_block();
+    sync_block();
     load_run(v, from, start, room, j, p);
     run_stages<kStages>(v, j, start + element_index(0, 0), 1);
     rearrange(room, v, 0);
@@ -171,10 +169,10 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
         if (p.last && p.inverse)
             v[e] = gcb_hadamard_flip(v[e], room.sign[i / 32] >> i % 32 & 1);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[at] = gcb::decoded_or_residual(p.last ? j.from : nullptr, at, v[e]);
+        to[at] = decoded_or_residual(p.last ? j.from : nullptr, at, v[e]);
     }
     if (bad && result)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 /* ---- distances of a tile and more: half, 2 half, .. 8 half, as far as the piece has them ---- */
@@ -191,15 +189,15 @@ __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64
     float v[kTileEach];
     bool bad = false;
 
-    if (p.last && p.inverse && gcb::lane() < kTileEach)
-        signs = signs_of(key, at - gcb::lane() + gcb::lane() * half);
+    if (p.last && p.inverse && lane() < kTileEach)
+        signs = signs_of(key, at - lane() + lane() * half);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         v[e] = at + e * half < j.n ? from[at + e * half] : 0.0f;
     run_stages<kStages>(v, j, at, half);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++) {
-        const uint32_t minus = gcb::shfl(signs, e) >> gcb::lane() & 1;
+        const uint32_t minus = shfl(signs, e) >> lane() & 1;
         const uint64_t i = at + e * half;
 
         if (i >= j.n)
@@ -207,47 +205,45 @@ __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64
         if (p.last)
             v[e] = gcb_hadamard_flip(scale_piece(v[e], j, i), minus);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[i] = gcb::decoded_or_residual(p.last ? j.from : nullptr, i, v[e]);
+        to[i] = decoded_or_residual(p.last ? j.from : nullptr, i, v[e]);
     }
     if (bad && result)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 /* Queues all passes; `between` holds the values between two passes. */
-int transform(struct gcb_device_stream *s, float *to, float *between,
-              const struct gcb_device_input &from, const job &j, bool inverse, uint8_t *side,
-              struct gcb_device_result *result)
+int transform(gcb_device_stream *s, float *to, float *between, const gcb_device_input &from,
+              const job &j, bool inverse, uint8_t *side, gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tile_count(j.n);
+    const uint64_t tiles = tile_count(j.n);
     const bool one = j.length <= kTile;
 
-    gcb::launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s,
-                one ? to : between, from, j, pass{inverse, true, one}, side,
-                one ? result : nullptr);
+    launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s, one ? to : between,
+           from, j, pass{inverse, true, one}, side, one ? result : nullptr);
     for (uint64_t half = kTile; half < j.length; half *= kTileEach) {
         const bool last = half * kTileEach >= j.length;
         const uint64_t groups = (j.n + half * kTileEach - 1) / (half * kTileEach);
 
-        gcb::launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
-                    last ? to : between, between, j, pass{inverse, false, last}, half,
-                    last ? result : nullptr);
+        launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
+               last ? to : between, between, j, pass{inverse, false, last}, half,
+               last ? result : nullptr);
     }
-    return gcb::status_of(s);
+    return status_of(s);
 }
 
 } /* namespace */
 
-int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
-                              const struct gcb_device_input *in, uint64_t length, uint64_t key,
-                              uint8_t *side, struct gcb_device_result *result)
+int gcb_cuda_hadamard_forward(gcb_device_stream *s, float *coef, const gcb_device_input *in,
+                              uint64_t length, uint64_t key, uint8_t *side,
+                              gcb_device_result *result)
 {
     const job j = {in->n, length, nullptr, nullptr, key, 1.0f, 0};
 
     return transform(s, coef, coef, *in, j, false, side, result);
 }
 
-int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
-                              const struct gcb_cuda_hadamard_inversion *how)
+int gcb_cuda_hadamard_inverse(gcb_device_stream *s, float *out, float *coef, uint64_t n,
+                              const gcb_cuda_hadamard_inversion *how)
 {
     const job j = {n, how->length, how->side, how->from, 0, how->unitary, 0};
 

@@ -29,7 +29,7 @@ struct gap_codes {
 };
 
 /* Makes the codes from the counts, like gcb_gap_codes_make on the CPU. */
-int make_gap_codes(struct gcb_device_stream *s, gap_codes *m, const struct gcb_cuda_chosen &c);
+int make_gap_codes(gcb_device_stream *s, gap_codes *m, const gcb_cuda_chosen &c);
 
 __device__ __forceinline__ uint64_t warp_sum(uint64_t v)
 {

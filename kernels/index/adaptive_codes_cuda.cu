@@ -4,23 +4,17 @@
 #include "kernels/index/adaptive_codes.cuh"
 #include "kernels/index/bits.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::gap_codes;
-using gcb::kGapCounts;
-using gcb::kGapHeadWords;
-using gcb::kTile;
-using gcb::kTileThreads;
-using gcb::kWarp;
-using gcb::warp_sum;
 
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
 __device__ uint64_t warp_most(uint64_t v)
 {
     for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const uint64_t other = gcb::shfl_xor(v, by);
+        const uint64_t other = shfl_xor(v, by);
 
         v = other > v ? other : v;
     }
@@ -53,9 +47,9 @@ struct codes_room {
  * result. */
 __device__ uint64_t cost_of(const codes_room &m, const sum_group &a, const sum_group *b)
 {
-    struct gcb_gap_cost t = {0, 0, 0, 0};
+    gcb_gap_cost t = {0, 0, 0, 0};
 
-    for (unsigned s = gcb::lane(); s < GCB_PREFIX_SYMBOLS; s += kWarp)
+    for (unsigned s = lane(); s < GCB_PREFIX_SYMBOLS; s += kWarp)
         gcb_gap_cost_add(&t, uint64_t{m.count[a.row][s]} + (b ? m.count[b->row][s] : 0));
     t.present = warp_sum(t.present);
     t.sum = warp_sum(t.sum);
@@ -72,7 +66,7 @@ __device__ void cost_joined(codes_room &m, unsigned g)
     if (g + 1 >= m.groups)
         return;
     cost = cost_of(m, m.group[g], &m.group[g + 1]);
-    if (gcb::lane() == 0)
+    if (lane() == 0)
         m.group[g].joined = cost;
 }
 
@@ -81,7 +75,7 @@ __device__ void first_groups(codes_room &m, const gap_codes &from)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m.count[i / GCB_PREFIX_SYMBOLS][i % GCB_PREFIX_SYMBOLS] = from.count[i];
-    gcb::sync_block();
+    sync_block();
     for (unsigned sum = threadIdx.x; sum < GCB_GAP_SUMS; sum += blockDim.x) {
         uint32_t any = 0;
 
@@ -89,22 +83,22 @@ __device__ void first_groups(codes_room &m, const gap_codes &from)
             any |= m.count[sum][s];
         m.seen[sum] = any;
     }
-    gcb::sync_block();
+    sync_block();
     if (threadIdx.x == 0) {
         m.groups = 0;
         for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
             if (m.seen[sum])
                 m.group[m.groups++] = {sum, sum, 0, 0};
     }
-    gcb::sync_block();
+    sync_block();
     for (unsigned g = threadIdx.x / kWarp; g < m.groups; g += kWarps) {
         const uint64_t cost = cost_of(m, m.group[g], nullptr);
 
-        if (gcb::lane() == 0)
+        if (lane() == 0)
             m.group[g].cost = cost;
         cost_joined(m, g);
     }
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Finds the group that gains most, or loses least, by joining the next; among equals, the first. Called by a warp. */
@@ -113,7 +107,7 @@ __device__ void find_best_join(codes_room &m)
     int64_t loss = INT64_MAX;
     unsigned best = 0;
 
-    for (unsigned g = gcb::lane(); g + 1 < m.groups; g += kWarp) {
+    for (unsigned g = lane(); g + 1 < m.groups; g += kWarp) {
         const int64_t more =
             static_cast<int64_t>(m.group[g].joined - m.group[g].cost - m.group[g + 1].cost);
 
@@ -123,15 +117,15 @@ __device__ void find_best_join(codes_room &m)
         }
     }
     for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const int64_t other = static_cast<int64_t>(gcb::shfl_xor(static_cast<uint64_t>(loss), by));
-        const unsigned from = gcb::shfl_xor(best, by);
+        const int64_t other = static_cast<int64_t>(shfl_xor(static_cast<uint64_t>(loss), by));
+        const unsigned from = shfl_xor(best, by);
 
         if (other < loss || (other == loss && from < best)) {
             loss = other;
             best = from;
         }
     }
-    if (gcb::lane() == 0) {
+    if (lane() == 0) {
         m.loss = loss;
         m.best = best;
     }
@@ -146,7 +140,7 @@ __device__ void join_next(codes_room &m, unsigned g)
 
     if (moves)
         next = m.group[i + 1];
-    gcb::sync_block();
+    sync_block();
     if (moves)
         m.group[i] = next;
     if (i < GCB_PREFIX_SYMBOLS)
@@ -155,12 +149,12 @@ __device__ void join_next(codes_room &m, unsigned g)
         m.group[g].cost = m.group[g].joined;
         m.groups--;
     }
-    gcb::sync_block();
+    sync_block();
     if (i / kWarp == 0)
         cost_joined(m, g);
     else if (i / kWarp == 1 && g)
         cost_joined(m, g - 1);
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Joins neighbouring groups while that saves bits or there are too many groups. Called by every
@@ -170,12 +164,12 @@ __device__ void join_groups(codes_room &m)
     while (m.groups > 1) {
         if (threadIdx.x / kWarp == 0)
             find_best_join(m);
-        gcb::sync_block();
+        sync_block();
         if (m.loss >= 0 && m.groups <= GCB_GAP_CODES)
             break;
         join_next(m, m.best);
     }
-    gcb::sync_block();
+    sync_block();
 }
 
 /* ---- codes ---- */
@@ -190,34 +184,34 @@ __device__ void make_codes(codes_room &m)
     static_assert(kWarps >= GCB_GAP_CODES, "each code needs a warp");
     if (threadIdx.x == 0)
         m.gap_bits = 0;
-    if (g < m.groups && gcb::lane() == 0) {
+    if (g < m.groups && lane() == 0) {
         gcb_prefix_lengths(m.length[g], m.count[m.group[g].row]);
         gcb_prefix_codes(m.code[g], m.bits[g], m.length[g]);
     }
-    gcb::sync_block();
-    for (unsigned s = gcb::lane(); g < m.groups && s < GCB_PREFIX_SYMBOLS; s += kWarp)
+    sync_block();
+    for (unsigned s = lane(); g < m.groups && s < GCB_PREFIX_SYMBOLS; s += kWarp)
         bits += uint64_t{m.count[m.group[g].row][s]} * m.bits[g][s];
     bits = warp_sum(bits);
-    if (gcb::lane() == 0 && bits)
-        gcb::atomic_add(&m.gap_bits, bits);
-    gcb::sync_block();
+    if (lane() == 0 && bits)
+        atomic_add(&m.gap_bits, bits);
+    sync_block();
 }
 
 /* Writes code lengths like gcb_prefix_put. Called by one thread. */
-__device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t *length)
+__device__ void put_lengths(const bit_window &w, uint64_t at, const uint8_t *length)
 {
     const unsigned last = gcb_prefix_last(length);
     unsigned before = GCB_PREFIX_FIRST;
 
-    gcb::put_bits(w, at, last, 6);
+    put_bits(w, at, last, 6);
     at += 6;
     for (unsigned s = 0; s <= last; s++) {
         const unsigned step = gcb_prefix_step_of(length[s], before);
 
-        gcb::put_bits(w, at, (1u << step) - 1, step + 1);
+        put_bits(w, at, (1u << step) - 1, step + 1);
         at += step + 1;
         if (step == GCB_PREFIX_GIVEN) {
-            gcb::put_bits(w, at, length[s], 4);
+            put_bits(w, at, length[s], 4);
             at += 4;
         }
         before = length[s] ? length[s] : before;
@@ -227,24 +221,24 @@ __device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t
 /* Writes the part of the stream before its blocks. Called by every thread of the block. */
 __device__ void make_head(codes_room &m)
 {
-    const gcb::bit_window w = {m.head, 0};
+    const bit_window w = {m.head, 0};
     const unsigned g = threadIdx.x / kWarp;
 
     for (unsigned i = threadIdx.x; i < kGapHeadWords; i += blockDim.x)
         m.head[i] = 0;
-    gcb::sync_block();
+    sync_block();
     if (threadIdx.x == 0) {
         m.head_at[0] = 2 + 6 * m.groups;
         for (unsigned i = 0; i < m.groups; i++)
             m.head_at[i + 1] = m.head_at[i] + gcb_prefix_size(m.length[i]);
-        gcb::put_bits(w, 0, GCB_GAP_MARK + m.groups - 1, 8);
+        put_bits(w, 0, GCB_GAP_MARK + m.groups - 1, 8);
         for (unsigned i = 1; i < m.groups; i++)
-            gcb::put_bits(w, 2 + 6 * i, m.group[i].from, 6);
+            put_bits(w, 2 + 6 * i, m.group[i].from, 6);
     }
-    gcb::sync_block();
-    if (g < m.groups && gcb::lane() == 0)
+    sync_block();
+    if (g < m.groups && lane() == 0)
         put_lengths(w, m.head_at[g], m.length[g]);
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Is the stream in these codes certainly not longer than in Golomb's code? Assumes the worst padding of each block for
@@ -259,9 +253,9 @@ __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, u
 }
 
 /* Launched with one block. */
-__global__ void make_adaptive_codes(gap_codes *to, struct gcb_cuda_chosen c)
+__global__ void make_adaptive_codes(gap_codes *to, gcb_cuda_chosen c)
 {
-    codes_room &m = gcb::shared<codes_room>();
+    codes_room &m = shared<codes_room>();
     const uint64_t kept = c.choice->kept;
 
     first_groups(m, *to);
@@ -291,7 +285,7 @@ __global__ void make_adaptive_codes(gap_codes *to, struct gcb_cuda_chosen c)
 
 } /* namespace */
 
-int gcb::make_gap_codes(struct gcb_device_stream *s, gap_codes *m, const struct gcb_cuda_chosen &c)
+int gcb::make_gap_codes(gcb_device_stream *s, gap_codes *m, const gcb_cuda_chosen &c)
 {
     return launch(make_adaptive_codes, 1, kTileThreads, sizeof(codes_room), s, m, c);
 }

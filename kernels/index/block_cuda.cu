@@ -3,11 +3,10 @@
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 
+using namespace gcb;
+
 namespace
 {
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
 
 constexpr unsigned kNarrow = 12, kWide = 16;
 constexpr unsigned kSumThreads = 1024;
@@ -20,14 +19,14 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 /* ---- writing ---- */
 
 /* Entry number of the first position of tile t, which may be after the last tile. */
-__device__ uint32_t first_of(const struct gcb_cuda_chosen &c, uint64_t t)
+__device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
 {
-    const uint64_t tiles = gcb::tile_count(c.n);
+    const uint64_t tiles = tile_count(c.n);
 
     return c.first[t < tiles ? t : tiles];
 }
 
-__device__ void put_counts(uint8_t *out, const struct gcb_cuda_chosen &c, unsigned width)
+__device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned width)
 {
     const unsigned tiles = 1u << (width - kNarrow);
 
@@ -36,7 +35,7 @@ __device__ void put_counts(uint8_t *out, const struct gcb_cuda_chosen &c, unsign
         const uint32_t count = first_of(c, (b + 1) * tiles) - first_of(c, b * tiles);
 
         if (width == kWide) {
-            gcb::put_u32(out + 4 * b, count);
+            put_u32(out + 4 * b, count);
             continue;
         }
         out[2 * b] = static_cast<uint8_t>(count);
@@ -44,13 +43,13 @@ __device__ void put_counts(uint8_t *out, const struct gcb_cuda_chosen &c, unsign
     }
 }
 
-__global__ void put_locals(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+__global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                            gcb_device_result *result)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
+    tile_room &room = shared<tile_room>();
     const uint64_t kept = c.choice->kept;
     const unsigned width = gcb_block_width(c.n, kept);
-    const uint64_t head = gcb::index_at(c.n, kept, how);
+    const uint64_t head = index_at(c.n, kept, how);
     const uint64_t locals = head + gcb_block_bytes(c.n, 0, width);
 
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -70,11 +69,11 @@ __global__ void put_locals(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cu
 
             code[i] = at < here ? c.pos[start + at] & ((1u << width) - 1) : 0;
         }
-        gcb::pack_codes(room, code, width);
-        gcb::sync_block();
-        gcb::store_tile(out + locals + start / 8 * width, room,
-                        static_cast<unsigned>((here * width + 7) / 8));
-        gcb::sync_block();
+        pack_codes(room, code, width);
+        sync_block();
+        store_tile(out + locals + start / 8 * width, room,
+                   static_cast<unsigned>((here * width + 7) / 8));
+        sync_block();
     }
 }
 
@@ -86,8 +85,8 @@ struct index_parts {
     uint64_t counts, locals; /* byte offsets in the payload */
 };
 
-__device__ bool find_parts(index_parts *to, const struct gcb_cuda_payload &p,
-                           const struct gcb_cuda_payload_head &head)
+__device__ bool find_parts(index_parts *to, const gcb_cuda_payload &p,
+                           const gcb_cuda_payload_head &head)
 {
     const unsigned width = head.index < p.length ? p.in[head.index] : 0;
 
@@ -102,28 +101,27 @@ __device__ bool find_parts(index_parts *to, const struct gcb_cuda_payload &p,
 __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 {
     if (width == kWide)
-        return gcb::get_u32(counts + 4 * b);
+        return get_u32(counts + 4 * b);
     return counts[2 * b] | static_cast<uint32_t>(counts[2 * b + 1]) << 8;
 }
 
 /* One block of threads. Computes where the positions of each block begin. */
-__global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
-                                                          struct gcb_cuda_payload p,
-                                                          struct gcb_cuda_payload_head *head,
+__global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_cuda_payload p,
+                                                          gcb_cuda_payload_head *head,
                                                           gcb_device_result *result)
 {
-    gcb::scan_room_of<uint64_t> &room = gcb::shared<gcb::scan_room_of<uint64_t>>();
+    scan_room_of<uint64_t> &room = shared<scan_room_of<uint64_t>>();
     const uint64_t kept = head->kept;
     uint64_t before = 0, blocks;
     index_parts in;
 
-    gcb::sync_block(); /* all threads have read head->kept, which refuse() may change */
+    sync_block(); /* all threads have read head->kept, which refuse() may change */
     if (kept == 0)
         return;
     if (!find_parts(&in, p, *head)) {
-        gcb::sync_block();
+        sync_block();
         if (threadIdx.x == 0)
-            gcb::refuse(head, result);
+            refuse(head, result);
         return;
     }
     blocks = blocks_of(p.n, in.width);
@@ -131,9 +129,8 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
         const uint64_t b = from + threadIdx.x;
         uint64_t total, start;
 
-        start =
-            before +
-            gcb::scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
+        start = before +
+                scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
         if (b < blocks) /* if the counts are wrong, any number up to `kept` will do */
             starts[b] = static_cast<uint32_t>(start < kept ? start : kept);
         before += total;
@@ -141,7 +138,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
     if (threadIdx.x == 0) {
         starts[blocks] = static_cast<uint32_t>(kept);
         if (before != kept)
-            gcb::refuse(head, result);
+            refuse(head, result);
     }
 }
 
@@ -161,11 +158,11 @@ __device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t
     return low;
 }
 
-__global__ void get_locals(struct gcb_cuda_decoding f, struct gcb_cuda_payload p,
-                           const uint32_t *starts, gcb_device_result *result)
+__global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32_t *starts,
+                           gcb_device_result *result)
 {
     const uint64_t kept = f.head->kept;
-    gcb::bit_source bits;
+    bit_source bits;
     uint64_t blocks;
     index_parts in;
 
@@ -173,44 +170,41 @@ __global__ void get_locals(struct gcb_cuda_decoding f, struct gcb_cuda_payload p
         return;
     blocks = blocks_of(p.n, in.width);
     bits = {p.in, 8 * in.locals, 8 * p.length};
-    if (blockIdx.x == 0 && threadIdx.x == 0 &&
-        !gcb::is_block_end(bits, bits.from + kept * in.width))
-        gcb::set_status(&result->status, GCB_E_CORRUPT);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
+        set_status(&result->status, GCB_E_CORRUPT);
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
          i += uint64_t{gridDim.x} * blockDim.x) {
         const uint64_t b = block_with(starts, blocks, i), at = bits.from + i * in.width;
-        const uint32_t local = gcb::get_bits(bits, at, in.width);
+        const uint32_t local = get_bits(bits, at, in.width);
         const uint64_t pos = b << in.width | local;
 
         f.pos[i] = static_cast<uint32_t>(pos);
-        if (pos >= p.n || (i > starts[b] && local <= gcb::get_bits(bits, at - in.width, in.width)))
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+        if (pos >= p.n || (i > starts[b] && local <= get_bits(bits, at - in.width, in.width)))
+            set_status(&result->status, GCB_E_CORRUPT);
     }
 }
 
 } /* namespace */
 
-int gcb_cuda_put_block(struct gcb_device_stream *s, uint8_t *out,
-                       const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                       void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_block(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                       const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return gcb::launch(put_locals, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
-                       sizeof(gcb::tile_room), s, out, *chosen, *how, result);
+    return launch(put_locals, grid_over(tile_count(chosen->most)), kTileThreads, sizeof(tile_room),
+                  s, out, *chosen, *how, result);
 }
 
 uint64_t gcb_cuda_get_block_scratch(uint64_t n)
 {
-    return (gcb::tile_count(n) + 1) * sizeof(uint32_t);
+    return (tile_count(n) + 1) * sizeof(uint32_t);
 }
 
-int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                       const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_block(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                       gcb_device_result *result)
 {
     uint32_t *starts = static_cast<uint32_t *>(f->scratch);
 
-    gcb::launch(sum_counts, 1, kSumThreads, sizeof(gcb::scan_room_of<uint64_t>), s, starts, *p,
-                f->head, result);
-    gcb::launch(get_locals, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f, *p,
-                starts, result);
-    return gcb::find_tiles(s, *f, p->n);
+    launch(sum_counts, 1, kSumThreads, sizeof(scan_room_of<uint64_t>), s, starts, *p, f->head,
+           result);
+    launch(get_locals, grid_over(tile_count(p->n)), kTileThreads, 0, s, *f, *p, starts, result);
+    return find_tiles(s, *f, p->n);
 }

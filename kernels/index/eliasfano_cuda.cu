@@ -4,12 +4,10 @@
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
 
 constexpr unsigned kMostLow = 31;
 
@@ -21,9 +19,9 @@ struct block_source {
     uint32_t base;
     unsigned count, low;
 
-    __device__ block_source(const struct gcb_cuda_chosen &c, uint64_t b)
+    __device__ block_source(const gcb_cuda_chosen &c, uint64_t b)
         : pos(c.pos + b * kTile), base(b ? c.pos[b * kTile - 1] + 1 : 0),
-          count(gcb::block_count(c.choice->kept, b)),
+          count(block_count(c.choice->kept, b)),
           low(gcb_eliasfano_low_bits(pos[count - 1] - base, count))
     {
     }
@@ -54,11 +52,11 @@ struct no_head {
 };
 
 struct block_layout {
-    __device__ no_head open(const struct gcb_cuda_chosen &) const
+    __device__ no_head open(const gcb_cuda_chosen &) const
     {
         return {};
     }
-    __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &c, uint64_t b) const
+    __device__ uint32_t block_bytes(const gcb_cuda_chosen &c, uint64_t b) const
     {
         return (block_source(c, b).bits() + 7) / 8;
     }
@@ -67,12 +65,12 @@ struct block_layout {
 struct write_block {
     const block_source &s;
 
-    __device__ void operator()(const gcb::bit_window &w) const
+    __device__ void operator()(const bit_window &w) const
     {
         const uint32_t mask = (uint32_t{1} << s.low) - 1;
 
         if (threadIdx.x == 0)
-            gcb::put_bits(w, 0, s.low, 8);
+            put_bits(w, 0, s.low, 8);
         /* All threads take part, because a warp writes long runs of ones together. */
         for (unsigned k = 0; k < kTileEach; k++) {
             const unsigned i = threadIdx.x + k * kTileThreads;
@@ -80,25 +78,25 @@ struct write_block {
             const uint32_t before = here && i ? s.high(i - 1) : 0;
 
             if (here)
-                gcb::put_bits(w, 8 + uint64_t{i} * s.low, (s.pos[i] - s.base) & mask, s.low);
-            gcb::put_ones(w, uint64_t{s.head_and_low_bits()} + before + i,
-                          here ? s.high(i) - before : 0);
+                put_bits(w, 8 + uint64_t{i} * s.low, (s.pos[i] - s.base) & mask, s.low);
+            put_ones(w, uint64_t{s.head_and_low_bits()} + before + i,
+                     here ? s.high(i) - before : 0);
         }
     }
 };
 
-__global__ void put_blocks(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+__global__ void put_blocks(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                            const uint32_t *offset)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
+    tile_room &room = shared<tile_room>();
     const uint64_t kept = c.choice->kept;
 
     for (uint64_t b = blockIdx.x; b * kTile < kept; b += gridDim.x) {
         const block_source s(c, b);
 
         if (threadIdx.x == 0)
-            gcb::put_entry(out, c, how, b, offset[b]);
-        gcb::put_windows(room, out + gcb::stream_at(c, how) + offset[b], s.bits(), write_block{s});
+            put_entry(out, c, how, b, offset[b]);
+        put_windows(room, out + stream_at(c, how) + offset[b], s.bits(), write_block{s});
     }
 }
 
@@ -111,9 +109,9 @@ struct block_parts {
 };
 
 /* Returns false if the block has no room for the parts. */
-__device__ bool find_parts(block_parts *to, const gcb::stream_block &block)
+__device__ bool find_parts(block_parts *to, const stream_block &block)
 {
-    const gcb::bit_source &in = block.bits;
+    const bit_source &in = block.bits;
     const unsigned low = in.from < in.end ? in.in[in.from / 8] : kMostLow + 1;
 
     to->low = low;
@@ -123,33 +121,33 @@ __device__ bool find_parts(block_parts *to, const gcb::stream_block &block)
 }
 
 /* Returns a mask of the zeros among the 32 bits from `at` on. Bits from `to` on count as ones. */
-__device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to)
+__device__ uint32_t zeros_at(const bit_source &in, uint64_t at, uint64_t to)
 {
     const uint64_t left = to - at;
 
-    return ~gcb::peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
+    return ~peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
 }
 
 /* Returns position number i of the block, whose zero is at bit `at`; n if the position is n or
  * more, which no valid block has. */
-__device__ uint32_t read_position(const gcb::stream_block &block, const block_parts &in, unsigned i,
+__device__ uint32_t read_position(const stream_block &block, const block_parts &in, unsigned i,
                                   uint64_t at, uint64_t n)
 {
     const uint64_t high = at - in.high_at - i;
     uint64_t pos = n;
 
     if (high <= n >> in.low)
-        pos = block.next + (high << in.low |
-                            gcb::get_bits(block.bits, in.low_at + uint64_t{i} * in.low, in.low));
+        pos = block.next +
+              (high << in.low | get_bits(block.bits, in.low_at + uint64_t{i} * in.low, in.low));
     return static_cast<uint32_t>(pos < n ? pos : n);
 }
 
 /* Writes a block's positions to their places. Returns false, though not in every thread, if the bits are not a valid
  * block. */
-__device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream_block &block,
+__device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {
-    const gcb::bit_source &bits = block.bits;
+    const bit_source &bits = block.bits;
     const uint64_t each = ((bits.end - in.high_at) / 32 / blockDim.x + 1) * 32;
     const uint64_t from = in.high_at + threadIdx.x * each;
     const uint64_t to = from + each < bits.end ? from + each : bits.end;
@@ -157,72 +155,70 @@ __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream
     bool good;
 
     for (uint64_t at = from; at < to && count < block.count; at += 32)
-        count += gcb::popc(zeros_at(bits, at, to));
-    i = gcb::scan_block(room, count, &total);
+        count += popc(zeros_at(bits, at, to));
+    i = scan_block(room, count, &total);
     good = total >= block.count;
     for (uint64_t at = from; good && at < to && i < block.count; at += 32) {
         for (uint32_t z = zeros_at(bits, at, to); z && i < block.count; z &= z - 1, i++) {
-            const uint64_t zero = at + gcb::lowest_bit(z);
+            const uint64_t zero = at + lowest_bit(z);
 
             pos[i] = read_position(block, in, i, zero, n);
             good = good && pos[i] < n;
             if (i + 1 == block.count)
-                good = good && gcb::is_block_end(bits, zero + 1);
+                good = good && is_block_end(bits, zero + 1);
         }
     }
     return good;
 }
 
 /* Are the positions ascending, and does the directory agree? If not, some threads return false. */
-__device__ bool is_in_order(const uint32_t *pos, const gcb::stream &s, uint64_t b,
-                            const gcb::stream_block &block)
+__device__ bool is_in_order(const uint32_t *pos, const stream &s, uint64_t b,
+                            const stream_block &block)
 {
-    bool good = pos[0] >= block.next && gcb::directory_agrees(s, b, pos[block.count - 1]);
+    bool good = pos[0] >= block.next && directory_agrees(s, b, pos[block.count - 1]);
 
     for (unsigned i = threadIdx.x + 1; i < block.count; i += blockDim.x)
         good = good && pos[i - 1] < pos[i];
     return good;
 }
 
-__global__ void get_blocks(struct gcb_cuda_decoding f, struct gcb_cuda_payload p,
-                           gcb_device_result *result)
+__global__ void get_blocks(gcb_cuda_decoding f, gcb_cuda_payload p, gcb_device_result *result)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
-    const gcb::stream s = gcb::stream_of(p, *f.head);
+    scan_room &room = shared<scan_room>();
+    const stream s = stream_of(p, *f.head);
 
     for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
         uint32_t *pos = f.pos + b * kTile;
-        gcb::stream_block block;
+        stream_block block;
         block_parts in;
-        bool good = gcb::find_block(&block, s, b, 0) && find_parts(&in, block);
+        bool good = find_block(&block, s, b, 0) && find_parts(&in, block);
 
         if (good)
             good = get_block(room, pos, block, in, s.n);
-        good = gcb::count_block(!good) == 0;
+        good = count_block(!good) == 0;
         if (!good || !is_in_order(pos, s, b, block))
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            set_status(&result->status, GCB_E_CORRUPT);
     }
 }
 
 } /* namespace */
 
-int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
-                           const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                           void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_eliasfano(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                           const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
     uint32_t *offset = static_cast<uint32_t *>(scratch);
 
-    gcb::launch(gcb::place_blocks<block_layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room), s,
-                offset, out, *chosen, *how, block_layout{}, result);
-    return gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
-                       sizeof(gcb::tile_room), s, out, *chosen, *how, offset);
+    launch(place_blocks<block_layout>, 1, kPlaceThreads, sizeof(scan_room), s, offset, out, *chosen,
+           *how, block_layout{}, result);
+    return launch(put_blocks, grid_over(tile_count(chosen->most)), kTileThreads, sizeof(tile_room),
+                  s, out, *chosen, *how, offset);
 }
 
-int gcb_cuda_get_eliasfano(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                           const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_eliasfano(gcb_device_stream *s, const gcb_cuda_payload *p,
+                           const gcb_cuda_decoding *f, gcb_device_result *result)
 {
-    gcb::open_stream(s, *p, *f, result);
-    gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads,
-                sizeof(gcb::scan_room), s, *f, *p, result);
-    return gcb::find_tiles(s, *f, p->n);
+    open_stream(s, *p, *f, result);
+    launch(get_blocks, grid_over(tile_count(p->n)), kTileThreads, sizeof(scan_room), s, *f, *p,
+           result);
+    return find_tiles(s, *f, p->n);
 }

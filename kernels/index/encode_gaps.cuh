@@ -35,7 +35,7 @@ __device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
     return i ? pos[i] - pos[i - 1] - 1 : pos[0];
 }
 
-__device__ __forceinline__ void load_gaps(gap_run &g, const struct gcb_cuda_chosen &c, uint64_t b)
+__device__ __forceinline__ void load_gaps(gap_run &g, const gcb_cuda_chosen &c, uint64_t b)
 {
     const uint64_t kept = c.choice->kept, first = b * kTile + threadIdx.x * kTileEach;
     const uint64_t left = first < kept ? kept - first : 0;
@@ -60,7 +60,7 @@ struct golomb_code {
     };
     unsigned b;
 
-    __device__ golomb_code(const struct gcb_cuda_chosen &c, const no_table *)
+    __device__ golomb_code(const gcb_cuda_chosen &c, const no_table *)
         : b(gcb_golomb_parameter(c.choice->kept, c.n))
     {
     }
@@ -105,8 +105,7 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
 /* Step 1: computes the bytes of each block. The launch bound leaves enough registers for six blocks
  * per multiprocessor, because gaps are in registers. */
 template <class Code, class Table>
-__global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes,
-                                                                struct gcb_cuda_chosen c,
+__global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes, gcb_cuda_chosen c,
                                                                 const Table *table)
 {
     scan_room &room = shared<scan_room>();
@@ -155,7 +154,7 @@ struct put_room {
 
 /* Step 3: writes the bits of each block. */
 template <class Code, class Table>
-__global__ void put_gaps(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+__global__ void put_gaps(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                          const uint32_t *offset, const Table *table)
 {
     put_room &room = shared<put_room>();
@@ -180,11 +179,11 @@ template <class Code, class Table> struct measured_layout {
     const uint32_t *bytes;
     const Table *table;
 
-    __device__ Code open(const struct gcb_cuda_chosen &c) const
+    __device__ Code open(const gcb_cuda_chosen &c) const
     {
         return {c, table};
     }
-    __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &, uint64_t b) const
+    __device__ uint32_t block_bytes(const gcb_cuda_chosen &, uint64_t b) const
     {
         return bytes[b];
     }
@@ -192,9 +191,9 @@ template <class Code, class Table> struct measured_layout {
 
 /* Queues the three steps. `offset` has room for a number per block of c->most positions. */
 template <class Code, class Table>
-int put_stream(struct gcb_device_stream *s, uint8_t *out, const struct gcb_cuda_chosen *c,
-               const struct gcb_cuda_values *how, uint32_t *offset, const Table *table,
-               struct gcb_device_result *result)
+int put_stream(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *c,
+               const gcb_cuda_values *how, uint32_t *offset, const Table *table,
+               gcb_device_result *result)
 {
     const uint64_t grid = grid_over(tile_count(c->most));
     const measured_layout<Code, Table> layout = {offset, table};

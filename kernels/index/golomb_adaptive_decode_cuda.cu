@@ -9,12 +9,10 @@
 #include "kernels/index/self_sync.cuh"
 #include "kernels/index/stream.cuh"
 
+using namespace gcb;
+
 namespace
 {
-using gcb::bit_source;
-using gcb::code_place;
-using gcb::kNoCode;
-using gcb::stretch;
 
 /* The codes of a stream, in device memory. */
 struct gap_tables {
@@ -29,13 +27,13 @@ struct gap_tables {
 
 /* A bit reader for one thread. */
 struct bit_reader {
-    gcb::bit_source source;
+    bit_source source;
     uint64_t at;
     bool failed;
 
     __device__ unsigned get(unsigned n)
     {
-        const unsigned v = gcb::get_bits(source, at, n);
+        const unsigned v = get_bits(source, at, n);
 
         at += n;
         failed = failed || at > source.end;
@@ -43,7 +41,7 @@ struct bit_reader {
     }
     __device__ unsigned ones(unsigned limit)
     {
-        const unsigned n = gcb::leading_ones(gcb::peek_bits(source, at));
+        const unsigned n = leading_ones(peek_bits(source, at));
 
         at += n + 1;
         failed = failed || n > limit || at > source.end;
@@ -78,7 +76,7 @@ struct tables_room {
 };
 
 /* Reads sums and lengths. Returns false if no encoder writes them. Called by one thread. */
-__device__ bool get_codes(gap_tables *t, tables_room &room, const gcb::stream &s)
+__device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
     bit_reader r = {{s.in, from, 8 * s.end}, from, false};
@@ -112,21 +110,21 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
 
     gcb_prefix_codes(code, bits, length);
     for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
-        for (unsigned at = code[s] + (gcb::lane() << bits[s]); length[s] && at < GCB_PREFIX_ENTRIES;
-             at += gcb::kWarp << bits[s])
+        for (unsigned at = code[s] + (lane() << bits[s]); length[s] && at < GCB_PREFIX_ENTRIES;
+             at += kWarp << bits[s])
             entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
 }
 
 /* Reads the first byte. Returns false if no encoder writes it. Called by one thread. */
-__device__ bool get_head(gap_tables *t, tables_room &room, const struct gcb_cuda_payload &p,
-                         const struct gcb_cuda_payload_head &head, bool adaptive)
+__device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payload &p,
+                         const gcb_cuda_payload_head &head, bool adaptive)
 {
     unsigned mark;
-    gcb::stream s;
+    stream s;
 
-    if (!gcb::stream_fills_payload(p, head))
+    if (!stream_fills_payload(p, head))
         return false;
-    s = gcb::stream_of(p, head);
+    s = stream_of(p, head);
     if (s.body == s.end)
         return false;
     mark = s.in[s.body];
@@ -140,24 +138,22 @@ __device__ bool get_head(gap_tables *t, tables_room &room, const struct gcb_cuda
 }
 
 /* Launched with one block. */
-__global__ void read_tables(gap_tables *t, struct gcb_cuda_payload p,
-                            struct gcb_cuda_payload_head *head, bool adaptive,
-                            gcb_device_result *result)
+__global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_head *head,
+                            bool adaptive, gcb_device_result *result)
 {
-    tables_room &room = gcb::shared<tables_room>();
+    tables_room &room = shared<tables_room>();
 
     if (head->kept == 0)
         return;
-    gcb::sync_block(); /* all threads have read head->kept */
+    sync_block(); /* all threads have read head->kept */
     if (threadIdx.x == 0) {
         room.codes = 0;
         room.ok = get_head(t, room, p, *head, adaptive);
         if (!room.ok)
-            gcb::refuse(head, result);
+            refuse(head, result);
     }
-    gcb::sync_block();
-    for (unsigned g = threadIdx.x / gcb::kWarp; room.ok && g < room.codes;
-         g += blockDim.x / gcb::kWarp)
+    sync_block();
+    for (unsigned g = threadIdx.x / kWarp; room.ok && g < room.codes; g += blockDim.x / kWarp)
         make_table(t->entry[g], room.length[g]);
 }
 
@@ -179,7 +175,7 @@ struct block_gaps {
 
         for (;;) {
             const uint64_t left = end - p.at, skip = left < 32 ? left : 32;
-            const unsigned ones = gcb::leading_ones(gcb::peek_bits(source, p.at));
+            const unsigned ones = leading_ones(peek_bits(source, p.at));
 
             if (ones < skip) {
                 quotient = p.past + ones;
@@ -198,7 +194,7 @@ struct block_gaps {
         }
         *gap = static_cast<uint32_t>(n);
         if (quotient <= n >> b) {
-            const uint64_t v = quotient << b | gcb::get_bits(source, p.at, b);
+            const uint64_t v = quotient << b | get_bits(source, p.at, b);
 
             *gap = static_cast<uint32_t>(v < n ? v : n);
         }
@@ -209,9 +205,9 @@ struct block_gaps {
     /* Adaptive: reads the next gap. Returns false at the end of the block. */
     __device__ bool next_prefix(code_place &p, uint32_t *gap) const
     {
-        struct gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
-                                    static_cast<unsigned>(p.past >> 8)};
-        const uint32_t next = gcb::peek_bits(source, p.at);
+        gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
+                             static_cast<unsigned>(p.past >> 8)};
+        const uint32_t next = peek_bits(source, p.at);
         const unsigned entry = t->entry[t->code_of_sum[past.sum]][next % GCB_PREFIX_ENTRIES];
         const unsigned symbol = entry >> 4, bits = entry & 15, low = symbol < 16 ? 0 : symbol - 12;
 
@@ -219,7 +215,7 @@ struct block_gaps {
             p.at = kNoCode;
             return false;
         }
-        *gap = symbol < 16 ? symbol : uint32_t{1} << low | gcb::get_bits(source, p.at + bits, low);
+        *gap = symbol < 16 ? symbol : uint32_t{1} << low | get_bits(source, p.at + bits, low);
         p.at += bits + low;
         gcb_gap_update_past(&past, symbol);
         p.past = past.last | past.sum << 8;
@@ -244,8 +240,8 @@ struct block_gaps {
 
 struct gaps_reader {
     struct room {
-        gcb::sync_room step;
-        gcb::scan_room counts;
+        sync_room step;
+        scan_room counts;
     };
     const gap_tables *t;
 
@@ -256,36 +252,35 @@ struct gaps_reader {
     {
         return t->head;
     }
-    __device__ bool get(room &in, uint32_t *pos, const gcb::stream_block &block, uint64_t n) const
+    __device__ bool get(room &in, uint32_t *pos, const stream_block &block, uint64_t n) const
     {
         const block_gaps r = {t, block.bits, n};
         uint32_t total, gap = 0;
         unsigned count, i;
         bool good;
         code_place p;
-        const stretch s = gcb::stretch_of(r.source, block.count, &p);
+        const stretch s = stretch_of(r.source, block.count, &p);
 
-        count = gcb::synchronise(in.step, r, s, &p);
-        i = gcb::scan_block(in.counts, count, &total);
+        count = synchronise(in.step, r, s, &p);
+        i = scan_block(in.counts, count, &total);
         good = total >= block.count;
         for (; count && i < block.count && good; count--, i++) {
             r.next(p, s, &gap);
             pos[i] = gap;
             if (i + 1 == block.count)
-                good = gcb::is_block_end(r.source, p.at);
+                good = is_block_end(r.source, p.at);
         }
         return good;
     }
 };
 
-int decode_gaps(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                const struct gcb_cuda_decoding *f, bool adaptive, struct gcb_device_result *result)
+int decode_gaps(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                bool adaptive, gcb_device_result *result)
 {
     gap_tables *t = static_cast<gap_tables *>(f->scratch);
 
-    gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(tables_room), s, t, *p, f->head, adaptive,
-                result);
-    return gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
+    launch(read_tables, 1, kTileThreads, sizeof(tables_room), s, t, *p, f->head, adaptive, result);
+    return get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
 }
 
 } /* namespace */
@@ -295,14 +290,14 @@ uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
     return sizeof(gap_tables);
 }
 
-int gcb_cuda_get_golomb(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_golomb(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                        gcb_device_result *result)
 {
     return decode_gaps(s, p, f, false, result);
 }
 
-int gcb_cuda_get_adaptive(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                          const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_adaptive(gcb_device_stream *s, const gcb_cuda_payload *p,
+                          const gcb_cuda_decoding *f, gcb_device_result *result)
 {
     return decode_gaps(s, p, f, true, result);
 }

@@ -8,19 +8,16 @@
 #include "kernels/index/adaptive_codes.cuh"
 #include "kernels/index/encode_gaps.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
-using gcb::gap_codes;
-using gcb::kGapCounts;
-using gcb::kTile;
-using gcb::kTileThreads;
-
 /* The past after the two gaps before a thread's run; at the beginning of a block these gaps
  * are 0. */
-__device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
+__device__ gcb_gap_past past_of(const gap_run &g)
 {
-    struct gcb_gap_past past = {0, 0};
+    gcb_gap_past past = {0, 0};
     unsigned low;
 
     for (unsigned i = 2; i-- > 0;)
@@ -30,7 +27,7 @@ __device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
 
 /* ---- counting ---- */
 
-__global__ void clear_counts(gap_codes *m, struct gcb_cuda_chosen c)
+__global__ void clear_counts(gap_codes *m, gcb_cuda_chosen c)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m->count[i] = 0;
@@ -44,42 +41,42 @@ struct count_room {
     uint32_t count[kGapCounts];
 };
 
-__global__ void count_gaps(gap_codes *m, struct gcb_cuda_chosen c)
+__global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
 {
-    count_room &room = gcb::shared<count_room>();
+    count_room &room = shared<count_room>();
     const uint64_t kept = c.choice->kept;
     const unsigned b = m->golomb;
     uint64_t ones = 0, low_bits = 0;
 
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         room.count[i] = 0;
-    gcb::sync_block();
+    sync_block();
     for (uint64_t block = blockIdx.x; block * kTile < kept; block += gridDim.x) {
-        struct gcb_gap_past past;
-        gcb::gap_run g;
+        gcb_gap_past past;
+        gap_run g;
 
-        gcb::load_gaps(g, c, block);
+        load_gaps(g, c, block);
         past = past_of(g);
         for (unsigned i = 0; i < g.count; i++) {
             unsigned low;
             const unsigned symbol = gcb_gap_symbol(g.gap[i], &low);
 
-            gcb::atomic_add(&room.count[past.sum * GCB_PREFIX_SYMBOLS + symbol], 1u);
+            atomic_add(&room.count[past.sum * GCB_PREFIX_SYMBOLS + symbol], 1u);
             ones += g.gap[i] >> b;
             low_bits += low;
             gcb_gap_update_past(&past, symbol);
         }
     }
-    ones = gcb::warp_sum(ones);
-    low_bits = gcb::warp_sum(low_bits);
-    if (gcb::lane() == 0 && ones)
-        gcb::atomic_add(&m->golomb_ones, ones);
-    if (gcb::lane() == 0 && low_bits)
-        gcb::atomic_add(&m->low_bits, low_bits);
-    gcb::sync_block();
+    ones = warp_sum(ones);
+    low_bits = warp_sum(low_bits);
+    if (lane() == 0 && ones)
+        atomic_add(&m->golomb_ones, ones);
+    if (lane() == 0 && low_bits)
+        atomic_add(&m->low_bits, low_bits);
+    sync_block();
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         if (room.count[i])
-            gcb::atomic_add(&m->count[i], room.count[i]);
+            atomic_add(&m->count[i], room.count[i]);
 }
 
 /* ---- writing ---- */
@@ -87,20 +84,20 @@ __global__ void count_gaps(gap_codes *m, struct gcb_cuda_chosen c)
 struct adaptive_code {
     using past = struct gcb_gap_past;
     const gap_codes *m;
-    gcb::golomb_code golomb;
+    golomb_code golomb;
     bool own;
 
-    __device__ adaptive_code(const struct gcb_cuda_chosen &, const gap_codes *table)
+    __device__ adaptive_code(const gcb_cuda_chosen &, const gap_codes *table)
         : m(table), golomb(table->golomb), own(table->groups != 0)
     {
     }
-    __device__ past begin(const gcb::gap_run &g) const
+    __device__ past begin(const gap_run &g) const
     {
         return past_of(g);
     }
-    __device__ gcb::gap_bits encode(past &p, uint32_t gap) const
+    __device__ gap_bits encode(past &p, uint32_t gap) const
     {
-        gcb::golomb_code::past none;
+        golomb_code::past none;
         unsigned low, g, symbol, bits;
         uint64_t low_bits;
 
@@ -135,25 +132,23 @@ uint64_t gcb_cuda_put_adaptive_scratch(uint64_t n, uint64_t most)
     return codes_bytes() + gcb_cuda_put_stream_scratch(n, most);
 }
 
-int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
-                          const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                          void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_adaptive(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                          const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
     gap_codes *m = static_cast<gap_codes *>(scratch);
     uint32_t *offset =
         reinterpret_cast<uint32_t *>(static_cast<uint8_t *>(scratch) + codes_bytes());
 
-    gcb::launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
-    gcb::launch(count_gaps, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
-                sizeof(count_room), s, m, *chosen);
-    gcb::make_gap_codes(s, m, *chosen);
-    return gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
+    launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
+    launch(count_gaps, grid_over(tile_count(chosen->most)), kTileThreads, sizeof(count_room), s, m,
+           *chosen);
+    make_gap_codes(s, m, *chosen);
+    return put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
 }
 
-int gcb_cuda_put_golomb(struct gcb_device_stream *s, uint8_t *out,
-                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_golomb(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                        const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return gcb::put_stream<gcb::golomb_code, gcb::no_table>(
-        s, out, chosen, how, static_cast<uint32_t *>(scratch), nullptr, result);
+    return put_stream<golomb_code, no_table>(s, out, chosen, how, static_cast<uint32_t *>(scratch),
+                                             nullptr, result);
 }

@@ -37,8 +37,7 @@ __device__ __forceinline__ unsigned block_count(uint64_t kept, uint64_t b)
 /* ---- writing ---- */
 
 /* Offset of the stream in the payload. */
-__device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
-                                              const struct gcb_cuda_values &how)
+__device__ __forceinline__ uint64_t stream_at(const gcb_cuda_chosen &c, const gcb_cuda_values &how)
 {
     const uint64_t kept = c.choice->kept;
 
@@ -52,9 +51,8 @@ __device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
  */
 template <class Layout>
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, uint8_t *out,
-                                                              struct gcb_cuda_chosen c,
-                                                              struct gcb_cuda_values how,
-                                                              Layout layout,
+                                                              gcb_cuda_chosen c,
+                                                              gcb_cuda_values how, Layout layout,
                                                               gcb_device_result *result)
 {
     scan_room &room = shared<scan_room>();
@@ -83,9 +81,8 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, 
 }
 
 /* Writes the directory entry of block b. Called by one thread. */
-__device__ __forceinline__ void put_entry(uint8_t *out, const struct gcb_cuda_chosen &c,
-                                          const struct gcb_cuda_values &how, uint64_t b,
-                                          uint32_t offset)
+__device__ __forceinline__ void put_entry(uint8_t *out, const gcb_cuda_chosen &c,
+                                          const gcb_cuda_values &how, uint64_t b, uint32_t offset)
 {
     uint8_t *entry =
         out + index_at(c.n, c.choice->kept, how) + kStreamLength + (b - 1) * kDirectoryEntry;
@@ -105,8 +102,8 @@ struct stream {
     uint64_t directory, body, end; /* byte offsets in the payload */
 };
 
-__device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
-                                            const struct gcb_cuda_payload_head &head)
+__device__ __forceinline__ stream stream_of(const gcb_cuda_payload &p,
+                                            const gcb_cuda_payload_head &head)
 {
     const uint64_t directory = head.index + kStreamLength;
 
@@ -114,8 +111,8 @@ __device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
 }
 
 /* Does a stream fill the rest of the payload? */
-__device__ __forceinline__ bool stream_fills_payload(const struct gcb_cuda_payload &p,
-                                                     const struct gcb_cuda_payload_head &head)
+__device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
+                                                     const gcb_cuda_payload_head &head)
 {
     const uint64_t front = kStreamLength + directory_bytes(head.kept);
 
@@ -124,8 +121,8 @@ __device__ __forceinline__ bool stream_fills_payload(const struct gcb_cuda_paylo
 }
 
 /* stream_cuda.cu: refuses a payload if stream_fills_payload is false. */
-int open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload &p,
-                const struct gcb_cuda_decoding &f, struct gcb_device_result *result);
+int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
+                gcb_device_result *result);
 
 /* A block of a stream. */
 struct stream_block {
@@ -206,7 +203,7 @@ template <class Reader> struct get_room {
  *          block.
  */
 template <class Reader, class Table>
-__global__ void get_gaps(struct gcb_cuda_decoding f, struct gcb_cuda_payload p, const Table *table,
+__global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *table,
                          gcb_device_result *result)
 {
     get_room<Reader> &room = shared<get_room<Reader>>();
@@ -231,9 +228,8 @@ __global__ void get_gaps(struct gcb_cuda_decoding f, struct gcb_cuda_payload p, 
 /* Reads the positions of a stream whose length has been checked, and finds each tile's first
  * entry. */
 template <class Reader, class Table>
-int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-               const struct gcb_cuda_decoding *f, const Table *table,
-               struct gcb_device_result *result)
+int get_stream(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+               const Table *table, gcb_device_result *result)
 {
     launch(get_gaps<Reader, Table>, grid_over(tile_count(p->n)), kTileThreads,
            sizeof(get_room<Reader>), s, *f, *p, table, result);

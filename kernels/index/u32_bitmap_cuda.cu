@@ -3,11 +3,10 @@
 #include "kernels/select/select_cuda.cuh"
 #include "kernels/select/values_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
 
 constexpr unsigned kWords = kTile / 2; /* u32 positions that a tile_room holds */
 constexpr unsigned kFlagWords = kTile / 32;
@@ -15,11 +14,11 @@ constexpr unsigned kSumThreads = 1024;
 
 /* ---- writing ---- */
 
-__global__ void put_words(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+__global__ void put_words(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                           gcb_device_result *result)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t kept = c.choice->kept, at = gcb::index_at(c.n, kept, how);
+    tile_room &room = shared<tile_room>();
+    const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how);
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
         result->length = at + kept * sizeof(uint32_t);
@@ -30,9 +29,9 @@ __global__ void put_words(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cud
 
         for (unsigned i = threadIdx.x; i < here; i += blockDim.x)
             room.word[i] = c.pos[start + i];
-        gcb::sync_block();
-        gcb::store_tile(out + at + start * sizeof(uint32_t), room, here * 4);
-        gcb::sync_block();
+        sync_block();
+        store_tile(out + at + start * sizeof(uint32_t), room, here * 4);
+        sync_block();
     }
 }
 
@@ -44,32 +43,32 @@ __device__ unsigned flag_bytes(uint64_t n, uint64_t tile)
     return static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
 }
 
-__global__ void put_flags(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+__global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                           gcb_device_result *result)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t kept = c.choice->kept, at = gcb::index_at(c.n, kept, how);
+    tile_room &room = shared<tile_room>();
+    const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how);
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
         result->length = at + (kept ? (c.n + 7) / 8 : 0);
     for (uint64_t tile = blockIdx.x; kept && tile * kTile < c.n; tile += gridDim.x) {
         for (unsigned i = threadIdx.x; i < kFlagWords; i += blockDim.x)
             room.word[i] = 0;
-        gcb::sync_block();
+        sync_block();
         for (uint32_t j = c.first[tile] + threadIdx.x; j < c.first[tile + 1]; j += blockDim.x) {
             const uint32_t bit = c.pos[j] % kTile;
 
-            gcb::atomic_or(&room.word[bit / 32], 1u << bit % 32);
+            atomic_or(&room.word[bit / 32], 1u << bit % 32);
         }
-        gcb::sync_block();
-        gcb::store_tile(out + at + tile * (kTile / 8), room, flag_bytes(c.n, tile));
-        gcb::sync_block();
+        sync_block();
+        store_tile(out + at + tile * (kTile / 8), room, flag_bytes(c.n, tile));
+        sync_block();
     }
 }
 
 /* ---- reading: u32 ---- */
 
-__global__ void get_words(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
+__global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                           gcb_device_result *result)
 {
     const uint64_t kept = f.head->kept;
@@ -77,11 +76,11 @@ __global__ void get_words(struct gcb_cuda_decoding f, const uint8_t *__restrict_
     in += f.head->index;
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
          i += uint64_t{gridDim.x} * blockDim.x) {
-        const uint32_t pos = gcb::get_u32(in + 4 * i);
+        const uint32_t pos = get_u32(in + 4 * i);
 
         f.pos[i] = pos;
-        if (pos >= n || (i && pos <= gcb::get_u32(in + 4 * i - 4)))
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+        if (pos >= n || (i && pos <= get_u32(in + 4 * i - 4)))
+            set_status(&result->status, GCB_E_CORRUPT);
     }
 }
 
@@ -102,7 +101,7 @@ __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bou
     return static_cast<uint32_t>(low);
 }
 
-__global__ void search_tiles(struct gcb_cuda_decoding f, uint64_t tiles)
+__global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 {
     const uint64_t tile = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
 
@@ -114,36 +113,36 @@ __global__ void search_tiles(struct gcb_cuda_decoding f, uint64_t tiles)
 
 /* This thread's 16 flags of a tile. Flags of positions that do not exist go to *extra. Called by
  * every thread of the block. */
-__device__ uint32_t flags_of(gcb::tile_room &room, const uint8_t *in, uint64_t n, uint64_t tile,
+__device__ uint32_t flags_of(tile_room &room, const uint8_t *in, uint64_t n, uint64_t tile,
                              uint32_t *extra)
 {
     const uint64_t left = n - tile * kTile, first = threadIdx.x * kTileEach;
     const unsigned bytes = static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
     const uint64_t mine = left < first ? 0 : left - first; /* existing positions from here on */
     const uint32_t mask = mine >= kTileEach ? 0xffffu : (1u << mine) - 1;
-    const unsigned skip = gcb::load_tile(room, in + tile * (kTile / 8), bytes);
+    const unsigned skip = load_tile(room, in + tile * (kTile / 8), bytes);
     const uint8_t *at = reinterpret_cast<const uint8_t *>(room.word) + skip + 2 * threadIdx.x;
     uint32_t flags = 0;
 
-    gcb::sync_block();
+    sync_block();
     if (2 * threadIdx.x < bytes)
         flags |= at[0];
     if (2 * threadIdx.x + 1 < bytes)
         flags |= static_cast<uint32_t>(at[1]) << 8;
-    gcb::sync_block();
+    sync_block();
     *extra = flags & ~mask;
     return flags & mask;
 }
 
 struct flag_room {
-    gcb::tile_room tile;
-    gcb::scan_room scan;
+    tile_room tile;
+    scan_room scan;
 };
 
-__global__ void count_flags(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
+__global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                             gcb_device_result *result)
 {
-    flag_room &room = gcb::shared<flag_room>();
+    flag_room &room = shared<flag_room>();
     const uint64_t kept = f.head->kept;
 
     for (uint64_t tile = blockIdx.x; tile * kTile < n; tile += gridDim.x) {
@@ -151,25 +150,25 @@ __global__ void count_flags(struct gcb_cuda_decoding f, const uint8_t *__restric
 
         if (kept)
             flags = flags_of(room.tile, in + f.head->index, n, tile, &extra);
-        gcb::scan_block(room.scan, gcb::popc(flags), &total);
+        scan_block(room.scan, popc(flags), &total);
         if (extra)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            set_status(&result->status, GCB_E_CORRUPT);
         if (threadIdx.x == 0)
             f.first[tile] = total;
     }
 }
 
 /* Launched with one block. Turns the counts into the first entry of each tile. */
-__global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_decoding f, uint64_t tiles,
+__global__ __launch_bounds__(kSumThreads) void sum_flags(gcb_cuda_decoding f, uint64_t tiles,
                                                          gcb_device_result *result)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
     uint64_t before = 0;
 
     for (uint64_t from = 0; from < tiles; from += kSumThreads) {
         const uint64_t tile = from + threadIdx.x;
         uint32_t total;
-        const uint32_t mine = gcb::scan_block(room, tile < tiles ? f.first[tile] : 0, &total);
+        const uint32_t mine = scan_block(room, tile < tiles ? f.first[tile] : 0, &total);
 
         if (tile < tiles)
             f.first[tile] = static_cast<uint32_t>(before) + mine;
@@ -178,65 +177,62 @@ __global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_decodin
     if (threadIdx.x == 0) {
         f.first[tiles] = static_cast<uint32_t>(before);
         if (before != f.head->kept)
-            gcb::refuse(f.head, result);
+            refuse(f.head, result);
     }
 }
 
-__global__ void get_flags(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n)
+__global__ void get_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n)
 {
-    flag_room &room = gcb::shared<flag_room>();
+    flag_room &room = shared<flag_room>();
 
     if (f.head->kept == 0)
         return;
     for (uint64_t tile = blockIdx.x; tile * kTile < n; tile += gridDim.x) {
         uint32_t extra, total, flags = flags_of(room.tile, in + f.head->index, n, tile, &extra);
-        uint32_t at = f.first[tile] + gcb::scan_block(room.scan, gcb::popc(flags), &total);
+        uint32_t at = f.first[tile] + scan_block(room.scan, popc(flags), &total);
 
         for (; flags; flags &= flags - 1)
-            f.pos[at++] = static_cast<uint32_t>(tile * kTile) + threadIdx.x * kTileEach +
-                          gcb::lowest_bit(flags);
+            f.pos[at++] =
+                static_cast<uint32_t>(tile * kTile) + threadIdx.x * kTileEach + lowest_bit(flags);
     }
 }
 
 } /* namespace */
 
-int gcb::find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_decoding &f, uint64_t n)
+int gcb::find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n)
 {
-    const uint64_t tiles = gcb::tile_count(n);
+    const uint64_t tiles = tile_count(n);
 
-    return gcb::launch(search_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, f, tiles);
+    return launch(search_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, f, tiles);
 }
 
-int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
-                     const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                     void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_u32(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                     const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return gcb::launch(put_words, gcb::grid_over((chosen->most + kWords - 1) / kWords),
-                       kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, result);
+    return launch(put_words, grid_over((chosen->most + kWords - 1) / kWords), kTileThreads,
+                  sizeof(tile_room), s, out, *chosen, *how, result);
 }
 
-int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                     const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_u32(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                     gcb_device_result *result)
 {
-    gcb::launch(get_words, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f, p->in,
-                p->n, result);
-    return gcb::find_tiles(s, *f, p->n);
+    launch(get_words, grid_over(tile_count(p->n)), kTileThreads, 0, s, *f, p->in, p->n, result);
+    return find_tiles(s, *f, p->n);
 }
 
-int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
-                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_bitmap(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                        const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return gcb::launch(put_flags, gcb::grid_over(gcb::tile_count(chosen->n)), kTileThreads,
-                       sizeof(gcb::tile_room), s, out, *chosen, *how, result);
+    return launch(put_flags, grid_over(tile_count(chosen->n)), kTileThreads, sizeof(tile_room), s,
+                  out, *chosen, *how, result);
 }
 
-int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_bitmap(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                        gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tile_count(p->n), grid = gcb::grid_over(tiles);
+    const uint64_t tiles = tile_count(p->n), grid = grid_over(tiles);
 
-    gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
-    gcb::launch(sum_flags, 1, kSumThreads, sizeof(gcb::scan_room), s, *f, tiles, result);
-    return gcb::launch(get_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n);
+    launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
+    launch(sum_flags, 1, kSumThreads, sizeof(scan_room), s, *f, tiles, result);
+    return launch(get_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n);
 }

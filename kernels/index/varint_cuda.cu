@@ -2,6 +2,8 @@
  * whether a gap ends with it, so each thread finds the gaps that end in its stretch. */
 #include "kernels/index/encode_gaps.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
@@ -12,14 +14,14 @@ struct varint_code {
     struct past {
     };
 
-    __device__ varint_code(const struct gcb_cuda_chosen &, const gcb::no_table *)
+    __device__ varint_code(const gcb_cuda_chosen &, const no_table *)
     {
     }
-    __device__ past begin(const gcb::gap_run &) const
+    __device__ past begin(const gap_run &) const
     {
         return {};
     }
-    __device__ gcb::gap_bits encode(past &, uint32_t gap) const
+    __device__ gap_bits encode(past &, uint32_t gap) const
     {
         uint64_t tail = gap & 127;
         unsigned bits = 8;
@@ -43,13 +45,13 @@ struct varint_code {
 /* ---- reading ---- */
 
 /* Does a gap end with byte i of a block? */
-__device__ bool ends_gap(const gcb::bit_source &in, uint64_t i)
+__device__ bool ends_gap(const bit_source &in, uint64_t i)
 {
     return !(in.in[in.from / 8 + i] & 128);
 }
 
 /* The gap whose last byte is i, limited to n. Sets *ok to false if the gap has too many bytes. */
-__device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_t n, bool *ok)
+__device__ uint32_t gap_ending_at(const bit_source &in, uint64_t i, uint64_t n, bool *ok)
 {
     uint64_t gap = 0;
 
@@ -63,19 +65,18 @@ __device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_
 }
 
 struct varint_reader {
-    using room = gcb::scan_room;
+    using room = scan_room;
 
-    __device__ explicit varint_reader(const gcb::no_table *)
+    __device__ explicit varint_reader(const no_table *)
     {
     }
     __device__ uint64_t head() const
     {
         return 0;
     }
-    __device__ bool get(room &counts, uint32_t *pos, const gcb::stream_block &block,
-                        uint64_t n) const
+    __device__ bool get(room &counts, uint32_t *pos, const stream_block &block, uint64_t n) const
     {
-        const gcb::bit_source &in = block.bits;
+        const bit_source &in = block.bits;
         const uint64_t bytes = (in.end - in.from) / 8;
         const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
         const uint64_t to = from + each < bytes ? from + each : bytes;
@@ -84,7 +85,7 @@ struct varint_reader {
 
         for (uint64_t at = from; at < to; at++)
             count += ends_gap(in, at) && count <= block.count;
-        i = gcb::scan_block(counts, count, &total);
+        i = scan_block(counts, count, &total);
         good = good && total == block.count;
         for (uint64_t at = from; good && at < to; at++)
             if (ends_gap(in, at))
@@ -95,17 +96,16 @@ struct varint_reader {
 
 } /* namespace */
 
-int gcb_cuda_put_varint(struct gcb_device_stream *s, uint8_t *out,
-                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_varint(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                        const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return gcb::put_stream<varint_code, gcb::no_table>(
-        s, out, chosen, how, static_cast<uint32_t *>(scratch), nullptr, result);
+    return put_stream<varint_code, no_table>(s, out, chosen, how, static_cast<uint32_t *>(scratch),
+                                             nullptr, result);
 }
 
-int gcb_cuda_get_varint(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_get_varint(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
+                        gcb_device_result *result)
 {
-    gcb::open_stream(s, *p, *f, result);
-    return gcb::get_stream<varint_reader, gcb::no_table>(s, p, f, nullptr, result);
+    open_stream(s, *p, *f, result);
+    return get_stream<varint_reader, no_table>(s, p, f, nullptr, result);
 }

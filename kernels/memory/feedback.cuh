@@ -1,7 +1,7 @@
 #ifndef KERNELS_MEMORY_FEEDBACK_CUH
 #define KERNELS_MEMORY_FEEDBACK_CUH
 
-/* Error feedback inside an encoder's kernels (struct gcb_device_input): the residual is added when
+/* Error feedback inside an encoder's kernels (gcb_device_input): the residual is added when
  * the tensor is first read, and the new residual is written when the codes are made. Below, p =
  * carry * residual + x is the value to encode. */
 #include "kernels/cuda/stream.h"
@@ -12,20 +12,20 @@ namespace gcb
 {
 
 /* Element i of p. */
-__device__ __forceinline__ float compensate(const struct gcb_device_input &in, uint64_t i)
+__device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t i)
 {
     return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);
 }
 
 /* Must the residual still be added to x? */
-__device__ __forceinline__ bool needs_feedback(const struct gcb_device_input &in)
+__device__ __forceinline__ bool needs_feedback(const gcb_device_input &in)
 {
     return in.residual && !in.compensated;
 }
 
 /* Loads elements of p. If the residual must still be added, p is computed and stored over x. */
 template <unsigned N>
-__device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_device_input &in,
+__device__ __forceinline__ void load_input(float (&v)[N], const gcb_device_input &in,
                                            uint64_t first)
 {
     load_floats(v, in.x, first, in.n);
@@ -41,7 +41,7 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
 
 /* Like load_input, for a run that lies inside the array. */
 template <unsigned N>
-__device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gcb_device_input &in,
+__device__ __forceinline__ void load_input_inside(float (&v)[N], const gcb_device_input &in,
                                                   uint64_t first)
 {
     load_inside(v, in.x, first);
@@ -57,7 +57,7 @@ __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gc
 
 /* Loads element i of p. If the residual must still be added, p is computed and stored over x and
  * over the residual (which is p if nothing is sent). */
-__device__ __forceinline__ float load_element(const struct gcb_device_input &in, uint64_t i)
+__device__ __forceinline__ float load_element(const gcb_device_input &in, uint64_t i)
 {
     if (needs_feedback(in))
         in.x[i] = in.residual[i] = compensate(in, i);
@@ -66,9 +66,8 @@ __device__ __forceinline__ float load_element(const struct gcb_device_input &in,
 
 /* Writes the residual: p minus the values that the decoder will get. */
 template <unsigned N>
-__device__ __forceinline__ void store_residual(const struct gcb_device_input &in,
-                                               const float (&p)[N], const float (&decoded)[N],
-                                               uint64_t first)
+__device__ __forceinline__ void store_residual(const gcb_device_input &in, const float (&p)[N],
+                                               const float (&decoded)[N], uint64_t first)
 {
     float r[N];
 

@@ -5,6 +5,8 @@
 #include "kernels/memory/memory_elem.h"
 #include "kernels/reduce/sum.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
@@ -24,12 +26,12 @@ __device__ uint64_t runs_apart()
     return gridDim.x * uint64_t{tuning::threads} * tuning::each;
 }
 
-__global__ void compensate_all(struct gcb_device_input in)
+__global__ void compensate_all(gcb_device_input in)
 {
     for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {
         float v[tuning::each];
 
-        gcb::load_input(v, in, i);
+        load_input(v, in, i);
     }
 }
 
@@ -38,67 +40,67 @@ __global__ void store_residuals(float *__restrict__ left, const float *__restric
     for (uint64_t i = first_run(); i < n; i += runs_apart()) {
         float v[tuning::each];
 
-        gcb::load_floats(v, left, i, n);
-        gcb::subtract_run(v, p, i, n);
-        gcb::store_floats(left, v, i, n);
+        load_floats(v, left, i, n);
+        subtract_run(v, p, i, n);
+        store_floats(left, v, i, n);
     }
 }
 
-__global__ void carry_gradient(struct gcb_cuda_memory m, const float *__restrict__ gradient)
+__global__ void carry_gradient(gcb_cuda_memory m, const float *__restrict__ gradient)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
         float left[tuning::each], g[tuning::each];
 
-        gcb::load_floats(left, m.left, i, m.n);
-        gcb::load_floats(g, gradient, i, m.n);
+        load_floats(left, m.left, i, m.n);
+        load_floats(g, gradient, i, m.n);
         for (unsigned e = 0; e < tuning::each; e++)
             left[e] = gcb_memory_carried(m.factor, left[e], g[e]);
-        gcb::store_floats(m.left, left, i, m.n);
+        store_floats(m.left, left, i, m.n);
     }
 }
 
-__global__ void add_momentum(struct gcb_cuda_memory m, const float *__restrict__ gradient)
+__global__ void add_momentum(gcb_cuda_memory m, const float *__restrict__ gradient)
 {
     const float scale = m.scale ? *m.scale : 1.0f;
 
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
         float left[tuning::each], u[tuning::each], x[tuning::each];
 
-        gcb::load_floats(left, m.left, i, m.n);
-        gcb::load_floats(u, m.momentum, i, m.n);
-        gcb::load_floats(x, gradient, i, m.n);
+        load_floats(left, m.left, i, m.n);
+        load_floats(u, m.momentum, i, m.n);
+        load_floats(x, gradient, i, m.n);
         for (unsigned e = 0; e < tuning::each; e++) {
             x[e] *= scale;
             u[e] = gcb_memory_momentum(m.factor, u[e], x[e], m.nesterov);
             left[e] = gcb_memory_accumulated(left[e], u[e], x[e], m.nesterov);
         }
-        gcb::store_floats(m.momentum, u, i, m.n);
-        gcb::store_floats(m.left, left, i, m.n);
+        store_floats(m.momentum, u, i, m.n);
+        store_floats(m.left, left, i, m.n);
     }
 }
 
-__global__ void remove_sent(struct gcb_cuda_memory m, const float *__restrict__ sent, int masks)
+__global__ void remove_sent(gcb_cuda_memory m, const float *__restrict__ sent, int masks)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
         float v[tuning::each], s[tuning::each];
 
-        gcb::load_floats(v, m.left, i, m.n);
-        gcb::load_floats(s, sent, i, m.n);
+        load_floats(v, m.left, i, m.n);
+        load_floats(s, sent, i, m.n);
         for (unsigned e = 0; e < tuning::each; e++)
             v[e] = gcb_memory_remaining(v[e], s[e], m.clears);
-        gcb::store_floats(m.left, v, i, m.n);
+        store_floats(m.left, v, i, m.n);
         if (!masks)
             continue;
-        gcb::load_floats(v, m.momentum, i, m.n);
+        load_floats(v, m.momentum, i, m.n);
         for (unsigned e = 0; e < tuning::each; e++)
             v[e] = gcb_memory_masked(v[e], s[e]);
-        gcb::store_floats(m.momentum, v, i, m.n);
+        store_floats(m.momentum, v, i, m.n);
     }
 }
 
 /* ---- clipping ---- */
 
-constexpr unsigned kWarps = tuning::threads / gcb::kWarp;
+constexpr unsigned kWarps = tuning::threads / kWarp;
 
 uint64_t sum_blocks(uint64_t n)
 {
@@ -108,19 +110,19 @@ uint64_t sum_blocks(uint64_t n)
 /* Each warp sums one block of the project's sum. */
 __global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
 {
-    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / kWarp;
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
-    const double sum = gcb::join_lanes(gcb::lane_sum(x + from, here, gcb::square_term{}));
+    const double sum = join_lanes(lane_sum(x + from, here, square_term{}));
 
-    if (here && gcb::lane() == 0)
+    if (here && lane() == 0)
         part[b] = sum;
 }
 
 /* Launched with one block. */
 __global__ void compute_scale(float *scale, const double *part, uint64_t count, double limit)
 {
-    const double sum_sq = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part, count);
+    const double sum_sq = chain_sum(shared<chain_room>(), part, count);
 
     if (threadIdx.x == 0)
         *scale = static_cast<float>(gcb_memory_clip(sum_sq, limit));
@@ -135,52 +137,51 @@ uint64_t pieces_of(uint64_t n)
 
 } /* namespace */
 
-int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_device_input *in)
+int gcb_cuda_memory_compensate(gcb_device_stream *s, const gcb_device_input *in)
 {
     if (!in->residual || in->compensated || in->n == 0)
         return 0;
-    return gcb::launch(compensate_all, gcb::grid_over(pieces_of(in->n), gcb::kManyBlocks),
-                       tuning::threads, 0, s, *in);
+    return launch(compensate_all, grid_over(pieces_of(in->n), kManyBlocks), tuning::threads, 0, s,
+                  *in);
 }
 
-int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const float *p, uint64_t n)
+int gcb_cuda_memory_residual(gcb_device_stream *s, float *left, const float *p, uint64_t n)
 {
-    return gcb::launch(store_residuals, gcb::grid_over(pieces_of(n), gcb::kManyBlocks),
-                       tuning::threads, 0, s, left, p, n);
+    return launch(store_residuals, grid_over(pieces_of(n), kManyBlocks), tuning::threads, 0, s,
+                  left, p, n);
 }
 
-int gcb_cuda_memory_copy(struct gcb_device_stream *s, float *to, const float *x, uint64_t n)
+int gcb_cuda_memory_copy(gcb_device_stream *s, float *to, const float *x, uint64_t n)
 {
     GCB_CUDA(&s->fault,
              cudaMemcpyAsync(to, x, n * sizeof(*to), cudaMemcpyDeviceToDevice, s->handle));
-    return gcb::status_of(s);
+    return status_of(s);
 }
 
-int gcb_cuda_status(const struct gcb_device_stream *s)
+int gcb_cuda_status(const gcb_device_stream *s)
 {
-    return gcb::status_of(s);
+    return status_of(s);
 }
 
-int gcb_cuda_memory_pad(struct gcb_device_stream *s, float *to, const float *x, uint64_t n,
+int gcb_cuda_memory_pad(gcb_device_stream *s, float *to, const float *x, uint64_t n,
                         uint64_t length)
 {
     gcb_cuda_memory_copy(s, to, x, n);
-    return gcb::clear(s, to + n, (length - n) * sizeof(*to));
+    return clear(s, to + n, (length - n) * sizeof(*to));
 }
 
-int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+int gcb_cuda_memory_add_gradient(gcb_device_stream *s, const gcb_cuda_memory *m,
                                  const float *gradient)
 {
-    return gcb::launch(m->momentum ? add_momentum : carry_gradient,
-                       gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks), tuning::threads, 0, s, *m,
-                       gradient);
+    return launch(m->momentum ? add_momentum : carry_gradient,
+                  grid_over(pieces_of(m->n), kManyBlocks), tuning::threads, 0, s, *m, gradient);
 }
 
-int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                                const float *sent, int masks)
+int gcb_cuda_memory_remove_sent(gcb_device_stream *s, const gcb_cuda_memory *m, const float *sent,
+                                int masks)
 {
-    return gcb::launch(remove_sent, gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks),
-                       tuning::threads, 0, s, *m, sent, masks);
+    return launch(remove_sent, grid_over(pieces_of(m->n), kManyBlocks), tuning::threads, 0, s, *m,
+                  sent, masks);
 }
 
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)
@@ -188,13 +189,13 @@ uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)
     return sum_blocks(n) * sizeof(double);
 }
 
-int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float *gradient,
-                         uint64_t n, double limit, void *scratch)
+int gcb_cuda_memory_clip(gcb_device_stream *s, float *scale, const float *gradient, uint64_t n,
+                         double limit, void *scratch)
 {
     const uint64_t count = sum_blocks(n), grid = (count + kWarps - 1) / kWarps;
     double *part = static_cast<double *>(scratch);
 
-    gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
-    return gcb::launch(compute_scale, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
-                       static_cast<const double *>(part), count, limit);
+    launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
+    return launch(compute_scale, 1, tuning::threads, sizeof(chain_room), s, scale,
+                  static_cast<const double *>(part), count, limit);
 }

@@ -7,10 +7,10 @@
 #include "kernels/range/range_choose.cuh"
 #include "kernels/reduce/sum.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kExponents;
 
 struct tuning {
     static constexpr uint64_t measuring_blocks = 528;
@@ -34,27 +34,27 @@ struct scratch_head {
 
 /* One counter per lane, so that the lanes of a warp never update the same counter. */
 struct counters {
-    uint32_t count[kExponents][gcb::kWarp];
+    uint32_t count[kExponents][kWarp];
     uint32_t max_bits;
 
     __device__ void clear()
     {
-        for (unsigned i = threadIdx.x; i < kExponents * gcb::kWarp; i += blockDim.x)
-            count[i / gcb::kWarp][i % gcb::kWarp] = 0;
+        for (unsigned i = threadIdx.x; i < kExponents * kWarp; i += blockDim.x)
+            count[i / kWarp][i % kWarp] = 0;
     }
-    __device__ void add(const float (&v)[gcb::kTileEach], uint64_t here)
+    __device__ void add(const float (&v)[kTileEach], uint64_t here)
     {
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             if (i < here)
-                gcb::atomic_add(&count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
+                atomic_add(&count[gcb_magnitude(v[i]) >> 23][lane()], 1u);
     }
     __device__ void put(block_measurement *to) const
     {
         for (unsigned e = threadIdx.x; e < kExponents; e += blockDim.x) {
             uint32_t sum = 0;
 
-            for (unsigned i = 0; i < gcb::kWarp; i++)
-                sum += count[e][(e + i) % gcb::kWarp]; /* each lane reads a bank of its own */
+            for (unsigned i = 0; i < kWarp; i++)
+                sum += count[e][(e + i) % kWarp]; /* each lane reads a bank of its own */
             to->exponents[e] = sum;
         }
     }
@@ -66,7 +66,7 @@ struct only_maximum {
     __device__ void clear()
     {
     }
-    __device__ void add(const float (&)[gcb::kTileEach], uint64_t)
+    __device__ void add(const float (&)[kTileEach], uint64_t)
     {
     }
     __device__ void put(block_measurement *) const
@@ -77,9 +77,9 @@ struct only_maximum {
 /* Raises the block's maximum to the warp's maximum. */
 __device__ void join_max(uint32_t *max_bits, uint32_t most)
 {
-    most = gcb::warp_max(most);
-    if (gcb::lane() == 0)
-        gcb::atomic_max(max_bits, most);
+    most = warp_max(most);
+    if (lane() == 0)
+        atomic_max(max_bits, most);
 }
 
 /* The measurements of a message's blocks, which follow its format. */
@@ -91,48 +91,48 @@ __device__ block_measurement *measurements_in(void *scratch)
 /* Measures the block's tiles. */
 template <class Where, class Room> __global__ void measure_tiles(Where where)
 {
-    Room &s = gcb::shared<Room>();
-    const gcb::block_work at = gcb::find_work(where);
-    const struct gcb_device_input &in = at.item.in;
+    Room &s = shared<Room>();
+    const block_work at = find_work(where);
+    const gcb_device_input &in = at.item.in;
     block_measurement *const out = measurements_in(at.item.scratch) + at.block;
     uint32_t most = 0;
 
     s.clear();
     s.max_bits = 0;
-    gcb::sync_block();
-    for (uint64_t tile = at.block; tile * gcb::kTile < in.n; tile += at.blocks) {
-        const uint64_t first = tile * gcb::kTile + threadIdx.x * gcb::kTileEach;
-        float v[gcb::kTileEach];
+    sync_block();
+    for (uint64_t tile = at.block; tile * kTile < in.n; tile += at.blocks) {
+        const uint64_t first = tile * kTile + threadIdx.x * kTileEach;
+        float v[kTileEach];
         uint32_t m;
 
-        gcb::load_input(v, in, first);
+        load_input(v, in, first);
         s.add(v, first < in.n ? in.n - first : 0);
-        m = gcb::largest_of(v);
+        m = largest_of(v);
         most = m > most ? m : most;
     }
     join_max(&s.max_bits, most);
-    gcb::sync_block();
+    sync_block();
     s.put(out);
     if (threadIdx.x == 0)
         out->max_bits = s.max_bits;
 }
 
 struct choose_room {
-    gcb::range_room range;
+    range_room range;
     uint32_t max_bits;
 };
 
 /* The number of blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
 {
-    return static_cast<unsigned>(gcb::grid_over(gcb::tile_count(n), tuning::measuring_blocks));
+    return static_cast<unsigned>(grid_over(tile_count(n), tuning::measuring_blocks));
 }
 
 /* One block per message. Joins the measurements and chooses the format. */
-template <class Where> __global__ void choose_format(Where where, struct gcb_cuda_range how)
+template <class Where> __global__ void choose_format(Where where, gcb_cuda_range how)
 {
-    choose_room &s = gcb::shared<choose_room>();
-    const struct gcb_device_item item = gcb::find_item(where);
+    choose_room &s = shared<choose_room>();
+    const gcb_device_item item = find_item(where);
     const block_measurement *__restrict__ const part = measurements_in(item.scratch);
     const unsigned parts = parts_of(item.in.n);
     unsigned mantissa = how.mantissa;
@@ -141,7 +141,7 @@ template <class Where> __global__ void choose_format(Where where, struct gcb_cud
 
     if (threadIdx.x == 0)
         s.max_bits = 0;
-    gcb::sync_block();
+    sync_block();
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
         most = part[i].max_bits > most ? part[i].max_bits : most;
     join_max(&s.max_bits, most);
@@ -152,15 +152,15 @@ template <class Where> __global__ void choose_format(Where where, struct gcb_cud
             sum += part[i].exponents[e];
         s.range.exponents[e] = sum;
     }
-    gcb::sync_block();
+    sync_block();
     max = how.max_given ? how.max : gcb_float_of(s.max_bits);
     if (how.mantissa == 0)
-        mantissa = gcb::best_mantissa(s.range, max, how.bits, how.rounding);
+        mantissa = best_mantissa(s.range, max, how.bits, how.rounding);
     if (threadIdx.x == 0) {
         gcb_range_format(&static_cast<scratch_head *>(item.scratch)->format, how.bits, mantissa,
                          max, how.rounding);
         if (!how.max_given)
-            gcb::atomic_max(&item.result->max_bits, s.max_bits);
+            atomic_max(&item.result->max_bits, s.max_bits);
     }
 }
 
@@ -178,80 +178,80 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
 template <class Where>
 __global__ void encode(Where where, bool measured, struct gcb_range_format given)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::block_work at = gcb::find_work(where);
-    struct gcb_device_input in = at.item.in;
+    tile_room &room = shared<tile_room>();
+    const block_work at = find_work(where);
+    gcb_device_input in = at.item.in;
     const struct gcb_range_format f =
         measured ? static_cast<const scratch_head *>(at.item.scratch)->format : given;
-    const uint64_t start = at.block * uint64_t{gcb::kTile};
-    const uint64_t first = start + threadIdx.x * gcb::kTileEach;
-    const uint64_t left = in.n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
-    uint32_t code[gcb::kTileEach], clamped = 0;
-    float v[gcb::kTileEach];
+    const uint64_t start = at.block * uint64_t{kTile};
+    const uint64_t first = start + threadIdx.x * kTileEach;
+    const uint64_t left = in.n - start, bits = (left < kTile ? left : kTile) * f.bits;
+    uint32_t code[kTileEach], clamped = 0;
+    float v[kTileEach];
 
     in.compensated |= measured;
     if (at.block == 0 && threadIdx.x == 0) {
         put_head(at.item.payload, f);
         at.item.result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
     }
-    gcb::load_input(v, in, first);
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+    load_input(v, in, first);
+    for (unsigned i = 0; i < kTileEach; i++) {
         code[i] = gcb_range_encode(v[i], &f); /* 0 for a missing element, which is +0 */
         clamped += gcb_magnitude(v[i]) > f.clamp;
     }
     if (in.residual) {
-        float decoded[gcb::kTileEach];
+        float decoded[kTileEach];
 
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
+        for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_range_decode(code[i], &f);
-        gcb::store_residual(in, v, decoded, first);
+        store_residual(in, v, decoded, first);
     }
-    gcb::pack_codes(room, code, f.bits);
-    clamped = gcb::warp_add(clamped);
-    if (gcb::lane() == 0 && clamped)
-        gcb::atomic_add(&at.item.result->clamped, static_cast<uint64_t>(clamped));
-    gcb::sync_block();
-    gcb::store_tile(at.item.payload + GCB_CUDA_RANGE_HEAD + start / 8 * f.bits, room,
-                    static_cast<unsigned>((bits + 7) / 8));
+    pack_codes(room, code, f.bits);
+    clamped = warp_add(clamped);
+    if (lane() == 0 && clamped)
+        atomic_add(&at.item.result->clamped, static_cast<uint64_t>(clamped));
+    sync_block();
+    store_tile(at.item.payload + GCB_CUDA_RANGE_HEAD + start / 8 * f.bits, room,
+               static_cast<unsigned>((bits + 7) / 8));
 }
 
 template <class Where> __global__ void decode(Where where, unsigned bits)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::block_work at = gcb::find_work(where);
+    tile_room &room = shared<tile_room>();
+    const block_work at = find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t top = static_cast<uint32_t>(in[0]) | static_cast<uint32_t>(in[1]) << 8 |
                          static_cast<uint32_t>(in[2]) << 16 | static_cast<uint32_t>(in[3]) << 24;
     const unsigned mantissa = in[4];
-    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = at.item.in.n - start;
-    const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
-    uint32_t code[gcb::kTileEach];
+    const uint64_t start = at.block * uint64_t{kTile}, left = at.item.in.n - start;
+    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
+    uint32_t code[kTileEach];
     struct gcb_range_format f;
-    float v[gcb::kTileEach];
+    float v[kTileEach];
     unsigned skip;
 
     if (top >= GCB_INF_BITS || !gcb_range_valid(bits, mantissa)) { /* the same for all threads */
         if (threadIdx.x == 0)
-            gcb::set_status(&at.item.result->status, GCB_E_CORRUPT);
+            set_status(&at.item.result->status, GCB_E_CORRUPT);
         return;
     }
     gcb_range_format(&f, bits, mantissa, gcb_float_of(top), GCB_ROUND_TRUNCATE);
-    skip = gcb::load_tile(room, in + GCB_CUDA_RANGE_HEAD + start / 8 * bits, (here * bits + 7) / 8);
-    gcb::sync_block();
-    gcb::unpack_codes(code, room, skip, bits);
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
+    skip = load_tile(room, in + GCB_CUDA_RANGE_HEAD + start / 8 * bits, (here * bits + 7) / 8);
+    sync_block();
+    unpack_codes(code, room, skip, bits);
+    for (unsigned i = 0; i < kTileEach; i++)
         v[i] = gcb_range_decode(code[i], &f);
-    gcb::store_floats(at.item.in.x, v, start + threadIdx.x * gcb::kTileEach, at.item.in.n);
+    store_floats(at.item.in.x, v, start + threadIdx.x * kTileEach, at.item.in.n);
 }
 
 /* ---- launches ---- */
 
-bool needs_measuring(const struct gcb_cuda_range *how)
+bool needs_measuring(const gcb_cuda_range *how)
 {
     return how->mantissa == 0 || !how->max_given;
 }
 
-struct gcb_range_format format_of(const struct gcb_cuda_range *how)
+struct gcb_range_format format_of(const gcb_cuda_range *how)
 {
     struct gcb_range_format f = {};
 
@@ -261,70 +261,67 @@ struct gcb_range_format format_of(const struct gcb_cuda_range *how)
 }
 
 template <class Where>
-int launch_encode(struct gcb_device_stream *s, const struct gcb_cuda_range *how,
-                  const gcb::launch_part<Where> &measuring, uint64_t messages,
-                  const gcb::launch_part<Where> &encoded)
+int launch_encode(gcb_device_stream *s, const gcb_cuda_range *how,
+                  const launch_part<Where> &measuring, uint64_t messages,
+                  const launch_part<Where> &encoded)
 {
     if (needs_measuring(how)) {
         if (how->mantissa == 0)
-            gcb::launch(measure_tiles<Where, counters>, measuring.grid, gcb::kTileThreads,
-                        sizeof(counters), s, measuring.where);
+            launch(measure_tiles<Where, counters>, measuring.grid, kTileThreads, sizeof(counters),
+                   s, measuring.where);
         else
-            gcb::launch(measure_tiles<Where, only_maximum>, measuring.grid, gcb::kTileThreads,
-                        sizeof(only_maximum), s, measuring.where);
-        gcb::launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s,
-                    measuring.where, *how);
+            launch(measure_tiles<Where, only_maximum>, measuring.grid, kTileThreads,
+                   sizeof(only_maximum), s, measuring.where);
+        launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s, measuring.where,
+               *how);
     }
-    return gcb::launch(encode<Where>, encoded.grid, gcb::kTileThreads, sizeof(gcb::tile_room), s,
-                       encoded.where, needs_measuring(how), format_of(how));
+    return launch(encode<Where>, encoded.grid, kTileThreads, sizeof(tile_room), s, encoded.where,
+                  needs_measuring(how), format_of(how));
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n)
+uint64_t gcb_cuda_range_scratch(const gcb_cuda_range *how, uint64_t n)
 {
     return needs_measuring(how) ? sizeof(scratch_head) + parts_of(n) * sizeof(block_measurement)
                                 : 0;
 }
 
-int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
-                          const struct gcb_device_input *in, const struct gcb_cuda_range *how,
-                          void *scratch, struct gcb_device_result *result)
+int gcb_cuda_range_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
+                          const gcb_cuda_range *how, void *scratch, gcb_device_result *result)
 {
-    const gcb::single message = gcb::single_encode(out, in, scratch, result);
+    const single message = single_encode(out, in, scratch, result);
 
-    return launch_encode<gcb::single>(s, how, {message, parts_of(in->n)}, 1,
-                                      {message, gcb::tile_blocks(in->n)});
+    return launch_encode<single>(s, how, {message, parts_of(in->n)}, 1,
+                                 {message, tile_blocks(in->n)});
 }
 
-int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                                const struct gcb_cuda_range *how)
+int gcb_cuda_range_encode_group(gcb_device_stream *s, const gcb_device_group *g,
+                                const gcb_cuda_range *how)
 {
-    const uint64_t tiles = gcb::cut_tiles(g),
-                   parts = gcb::cut_grid(g, 1, [](const struct gcb_device_item &item) {
-                       return uint64_t{parts_of(item.in.n)};
-                   });
+    const uint64_t tiles = cut_tiles(g), parts = cut_grid(g, 1, [](const gcb_device_item &item) {
+                                             return uint64_t{parts_of(item.in.n)};
+                                         });
 
-    gcb::send_table(s, g);
-    return launch_encode<gcb::message_group>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
-                                             {gcb::grid_of(g, 0), tiles});
+    send_table(s, g);
+    return launch_encode<message_group>(s, how, {grid_of(g, 1), parts}, g->count,
+                                        {grid_of(g, 0), tiles});
 }
 
-int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
-                          unsigned bits, struct gcb_device_result *result)
+int gcb_cuda_range_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                          unsigned bits, gcb_device_result *result)
 {
-    const gcb::single message = gcb::single_decode(out, in, n, result);
+    const single message = single_decode(out, in, n, result);
 
-    return gcb::launch(decode<gcb::single>, gcb::tile_blocks(n), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, message, bits);
+    return launch(decode<single>, tile_blocks(n), kTileThreads, sizeof(tile_room), s, message,
+                  bits);
 }
 
-int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                                unsigned bits)
+int gcb_cuda_range_decode_group(gcb_device_stream *s, const gcb_device_group *g, unsigned bits)
 {
-    const uint64_t tiles = gcb::cut_tiles(g);
+    const uint64_t tiles = cut_tiles(g);
 
-    gcb::send_table(s, g);
-    return gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room),
-                       s, gcb::grid_of(g, 0), bits);
+    send_table(s, g);
+    return launch(decode<message_group>, tiles, kTileThreads, sizeof(tile_room), s, grid_of(g, 0),
+                  bits);
 }

@@ -6,24 +6,26 @@
 #include "kernels/select/chunk_cuda.cuh"
 #include "kernels/select/select_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
 constexpr unsigned kScaleThreads = 256;
 /* The most threads of a block, by the length of the chunks. */
-constexpr unsigned kFew = 32, kSome = 256, kMost = gcb::kChunkNear / gcb::kChunkEach;
+constexpr unsigned kFew = 32, kSome = 256, kMost = kChunkNear / kChunkEach;
 
-template <unsigned Threads> using near_room = gcb::chunk_room<gcb::kChunkEach, Threads>;
+template <unsigned Threads> using near_room = chunk_room<kChunkEach, Threads>;
 
 /* Magnitudes are in registers, elements in memory. */
 struct near_chunk {
     const float *x;
     uint32_t length;
-    uint32_t m[gcb::kChunkEach];
+    uint32_t m[kChunkEach];
 
     __device__ static constexpr uint32_t each()
     {
-        return gcb::kChunkEach;
+        return kChunkEach;
     }
     __device__ uint32_t threads() const
     {
@@ -52,30 +54,29 @@ struct near_chunk {
 };
 
 template <unsigned Threads>
-__global__ __launch_bounds__(Threads) void select_from_near_chunks(struct gcb_cuda_chosen to,
-                                                                   struct gcb_device_input in,
-                                                                   struct gcb_cuda_chunks cut)
+__global__ __launch_bounds__(Threads) void select_from_near_chunks(gcb_cuda_chosen to,
+                                                                   gcb_device_input in,
+                                                                   gcb_cuda_chunks cut)
 {
-    near_room<Threads> &room = gcb::shared<near_room<Threads>>();
+    near_room<Threads> &room = shared<near_room<Threads>>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
-        const gcb::chunk_place place = gcb::chunk_place_of(cut, to.n, i);
+        const chunk_place place = chunk_place_of(cut, to.n, i);
         const uint64_t first = place.from - skip;
         near_chunk c;
 
         c.x = in.x + first;
         c.length = place.count;
 #pragma unroll
-        for (unsigned e = 0; e < gcb::kChunkEach; e++)
-            c.m[e] =
-                c.has(e)
-                    ? gcb_magnitude(gcb::load_element(in, first + e * blockDim.x + threadIdx.x))
-                    : 0;
-        gcb::select_from_chunk(room, c, place, to, 1.0f);
+        for (unsigned e = 0; e < kChunkEach; e++)
+            c.m[e] = c.has(e)
+                         ? gcb_magnitude(load_element(in, first + e * blockDim.x + threadIdx.x))
+                         : 0;
+        select_from_chunk(room, c, place, to, 1.0f);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        gcb::end_choice(to);
+        end_choice(to);
 }
 
 /* ---- chunks that do not fit the registers ---- */
@@ -89,11 +90,11 @@ struct long_chunk {
 
     __device__ uint32_t each() const
     {
-        return stretch / gcb::kWarp;
+        return stretch / kWarp;
     }
     __device__ uint32_t index(uint32_t e) const
     {
-        return threadIdx.x / gcb::kWarp * stretch + e * gcb::kWarp + gcb::lane();
+        return threadIdx.x / kWarp * stretch + e * kWarp + lane();
     }
     __device__ float value(uint32_t e) const
     {
@@ -106,43 +107,43 @@ struct long_chunk {
 };
 
 struct long_room {
-    gcb::scan_room scan;
-    gcb::search_room search;
+    scan_room scan;
+    search_room search;
 };
 
 /* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`. */
-__device__ void count_digits(gcb::search_room &room, const long_chunk &c, unsigned level,
+__device__ void count_digits(search_room &room, const long_chunk &c, unsigned level,
                              uint32_t prefix)
 {
-    const unsigned shift = gcb::shift_of(level), above = level ? gcb::shift_of(level - 1) : 31;
+    const unsigned shift = shift_of(level), above = level ? shift_of(level - 1) : 31;
 
-    for (unsigned i = threadIdx.x; i < gcb::kDigits; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < kDigits; i += blockDim.x)
         room.digits[i] = 0;
-    gcb::sync_block();
+    sync_block();
     for (uint32_t e = 0; e < c.each(); e++) {
         const uint32_t m = c.magnitude(e);
 
         if (c.index(e) < c.count && m >> above == prefix >> above)
-            gcb::atomic_add(&room.digits[m >> shift & (gcb::digits_of(level) - 1)], 1u);
+            atomic_add(&room.digits[m >> shift & (digits_of(level) - 1)], 1u);
     }
-    gcb::sync_block();
+    sync_block();
 }
 
 /* Finds the k-th largest magnitude digit by digit. Takes at most three reads; stops as soon as all
  * magnitudes with the digits found are kept. */
-__device__ gcb::chunk_cut find_long_cut(gcb::search_room &room, const long_chunk &c, uint32_t k)
+__device__ chunk_cut find_long_cut(search_room &room, const long_chunk &c, uint32_t k)
 {
     uint32_t prefix = 0, left = k;
 
-    for (unsigned level = 0; level < gcb::kLevels; level++) {
+    for (unsigned level = 0; level < kLevels; level++) {
         uint32_t equal;
 
         count_digits(room, c, level, prefix);
-        gcb::find_digit(room, room.digits, gcb::digits_of(level), left);
-        prefix |= room.digit << gcb::shift_of(level);
+        find_digit(room, room.digits, digits_of(level), left);
+        prefix |= room.digit << shift_of(level);
         left = room.left;
         equal = room.digits[room.digit];
-        gcb::sync_block();
+        sync_block();
         if (equal == left)
             return {prefix, 0};
     }
@@ -150,8 +151,7 @@ __device__ gcb::chunk_cut find_long_cut(gcb::search_room &room, const long_chunk
 }
 
 /* The number of ties in the warps before this one. Called by every thread of the block. */
-__device__ uint32_t ties_before(gcb::scan_room &room, const long_chunk &c,
-                                const gcb::chunk_cut &cut)
+__device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chunk_cut &cut)
 {
     uint32_t mine = 0, total;
 
@@ -159,13 +159,13 @@ __device__ uint32_t ties_before(gcb::scan_room &room, const long_chunk &c,
         return 0;
     for (uint32_t e = 0; e < c.each(); e++)
         mine += c.index(e) < c.count && c.magnitude(e) == cut.sure - 1;
-    mine = gcb::scan_block(room, mine, &total);
-    return gcb::shfl(mine, 0);
+    mine = scan_block(room, mine, &total);
+    return shfl(mine, 0);
 }
 
 /* Is element e kept? *ties is the number of ties before the warp's 32 elements, and is updated for
  * its next 32. Called by every lane. */
-__device__ bool is_kept(const long_chunk &c, const gcb::chunk_cut &cut, uint32_t e, uint32_t *ties)
+__device__ bool is_kept(const long_chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;
     const uint32_t m = c.magnitude(e);
@@ -174,66 +174,66 @@ __device__ bool is_kept(const long_chunk &c, const gcb::chunk_cut &cut, uint32_t
 
     if (cut.ties == 0)
         return there && m >= cut.sure;
-    tied = gcb::ballot(there && m == cut.sure - 1);
-    kept = there && (m >= cut.sure || (m == cut.sure - 1 &&
-                                       *ties + gcb::popc(tied & gcb::lanes_before()) < cut.ties));
-    *ties += gcb::popc(tied);
+    tied = ballot(there && m == cut.sure - 1);
+    kept = there &&
+           (m >= cut.sure || (m == cut.sure - 1 && *ties + popc(tied & lanes_before()) < cut.ties));
+    *ties += popc(tied);
     return kept;
 }
 
 /* Writes the entries of the chunk, and the first entry of each tile that begins in it. Called by
  * every thread of the block. */
-__device__ void write_kept(gcb::scan_room &room, const long_chunk &c, const gcb::chunk_cut &cut,
-                           const gcb::chunk_place &place, const struct gcb_cuda_chosen &to)
+__device__ void write_kept(scan_room &room, const long_chunk &c, const chunk_cut &cut,
+                           const chunk_place &place, const gcb_cuda_chosen &to)
 {
     const uint32_t tied = ties_before(room, c, cut);
     uint32_t ties = tied, mine = 0, total, at;
 
     for (uint32_t e = 0; e < c.each(); e++)
         mine += is_kept(c, cut, e, &ties);
-    at = place.entry + gcb::shfl(gcb::scan_block(room, mine, &total), 0);
+    at = place.entry + shfl(scan_block(room, mine, &total), 0);
     ties = tied;
     for (uint32_t e = 0; e < c.each(); e++) {
         const bool kept = is_kept(c, cut, e, &ties);
-        const uint32_t all = gcb::ballot(kept), rank = at + gcb::popc(all & gcb::lanes_before());
+        const uint32_t all = ballot(kept), rank = at + popc(all & lanes_before());
         const uint32_t pos = place.from + c.index(e);
 
         if (kept) {
             to.pos[rank] = pos;
             to.value[rank] = c.value(e);
         }
-        if (c.index(e) < c.count && pos % gcb::kTile == 0)
-            to.first[pos / gcb::kTile] = rank;
-        at += gcb::popc(all);
+        if (c.index(e) < c.count && pos % kTile == 0)
+            to.first[pos / kTile] = rank;
+        at += popc(all);
     }
 }
 
-__global__ __launch_bounds__(kLongThreads) void select_from_long_chunks(struct gcb_cuda_chosen to,
-                                                                        struct gcb_device_input in,
-                                                                        struct gcb_cuda_chunks cut)
+__global__ __launch_bounds__(kLongThreads) void select_from_long_chunks(gcb_cuda_chosen to,
+                                                                        gcb_device_input in,
+                                                                        gcb_cuda_chunks cut)
 {
-    long_room &room = gcb::shared<long_room>();
+    long_room &room = shared<long_room>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
-        const gcb::chunk_place place = gcb::chunk_place_of(cut, to.n, i);
+        const chunk_place place = chunk_place_of(cut, to.n, i);
         long_chunk c;
 
         c.x = in.x + (place.from - skip);
         c.count = place.count;
-        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * gcb::kWarp;
-        for (uint32_t e = 0; gcb::needs_feedback(in) && e < c.each(); e++)
+        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * kWarp;
+        for (uint32_t e = 0; needs_feedback(in) && e < c.each(); e++)
             if (c.index(e) < c.count)
-                gcb::load_element(in, place.from - skip + c.index(e));
+                load_element(in, place.from - skip + c.index(e));
         write_kept(room.scan, c, find_long_cut(room.search, c, place.k), place, to);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        gcb::end_choice(to);
+        end_choice(to);
 }
 
 /* ---- launches ---- */
 
-__global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float factor)
+__global__ void scale_values(gcb_cuda_chosen c, uint64_t from, float factor)
 {
     const uint64_t kept = c.choice->kept;
 
@@ -242,63 +242,61 @@ __global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float fact
         c.value[i] *= factor;
 }
 
-uint64_t chunks_of(const struct gcb_cuda_chosen *to, const struct gcb_cuda_chunks *cut)
+uint64_t chunks_of(const gcb_cuda_chosen *to, const gcb_cuda_chunks *cut)
 {
     return (to->n + cut->length - 1) / cut->length - cut->first;
 }
 
 /* Launches blocks of at most `Threads` threads. */
 template <unsigned Threads>
-int launch_near(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
+int launch_near(gcb_device_stream *s, const gcb_cuda_chosen *chosen, const gcb_device_input *in,
+                const gcb_cuda_chunks *cut)
 {
-    const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
+    const uint64_t warp = kChunkEach * kWarp, warps = (cut->length + warp - 1) / warp;
 
-    return gcb::launch(select_from_near_chunks<Threads>,
-                       gcb::grid_over(chunks_of(chosen, cut), gcb::kManyBlocks),
-                       static_cast<unsigned>(warps) * gcb::kWarp, sizeof(near_room<Threads>), s,
-                       *chosen, *in, *cut);
+    return launch(select_from_near_chunks<Threads>, grid_over(chunks_of(chosen, cut), kManyBlocks),
+                  static_cast<unsigned>(warps) * kWarp, sizeof(near_room<Threads>), s, *chosen, *in,
+                  *cut);
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
-                                 void *scratch)
+uint64_t gcb_cuda_chosen_lay_out(gcb_cuda_chosen *chosen, uint64_t n, uint64_t most, void *scratch)
 {
-    const uint64_t tiles = (n + gcb::kTile - 1) / gcb::kTile;
+    const uint64_t tiles = (n + kTile - 1) / kTile;
     const uint64_t list = gcb_cuda_align16(most * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
     if (at) {
-        chosen->choice = reinterpret_cast<struct gcb_cuda_choice *>(at);
-        at += gcb_cuda_align16(sizeof(struct gcb_cuda_choice));
+        chosen->choice = reinterpret_cast<gcb_cuda_choice *>(at);
+        at += gcb_cuda_align16(sizeof(gcb_cuda_choice));
         chosen->pos = reinterpret_cast<uint32_t *>(at);
         chosen->value = reinterpret_cast<float *>(at + list);
         chosen->first = reinterpret_cast<uint32_t *>(at + 2 * list);
         chosen->n = n;
         chosen->most = most;
     }
-    return gcb_cuda_align16(sizeof(struct gcb_cuda_choice)) + 2 * list +
+    return gcb_cuda_align16(sizeof(gcb_cuda_choice)) + 2 * list +
            gcb_cuda_align16((tiles + 1) * sizeof(uint32_t));
 }
 
-int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                           const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
+int gcb_cuda_select_chunks(gcb_device_stream *s, const gcb_cuda_chosen *chosen,
+                           const gcb_device_input *in, const gcb_cuda_chunks *cut)
 {
-    if (cut->length > gcb::kChunkNear)
-        return gcb::launch(select_from_long_chunks, gcb::grid_over(chunks_of(chosen, cut)),
-                           kLongThreads, sizeof(long_room), s, *chosen, *in, *cut);
-    if (cut->length > kSome * gcb::kChunkEach)
+    if (cut->length > kChunkNear)
+        return launch(select_from_long_chunks, grid_over(chunks_of(chosen, cut)), kLongThreads,
+                      sizeof(long_room), s, *chosen, *in, *cut);
+    if (cut->length > kSome * kChunkEach)
         return launch_near<kMost>(s, chosen, in, cut);
-    return cut->length > kFew * gcb::kChunkEach ? launch_near<kSome>(s, chosen, in, cut)
-                                                : launch_near<kFew>(s, chosen, in, cut);
+    return cut->length > kFew * kChunkEach ? launch_near<kSome>(s, chosen, in, cut)
+                                           : launch_near<kFew>(s, chosen, in, cut);
 }
 
-int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                          uint64_t from, float factor)
+int gcb_cuda_scale_chosen(gcb_device_stream *s, const gcb_cuda_chosen *chosen, uint64_t from,
+                          float factor)
 {
     const uint64_t blocks = (chosen->most - from + kScaleThreads - 1) / kScaleThreads;
 
-    return gcb::launch(scale_values, gcb::grid_over(blocks, gcb::kManyBlocks), kScaleThreads, 0, s,
-                       *chosen, from, factor);
+    return launch(scale_values, grid_over(blocks, kManyBlocks), kScaleThreads, 0, s, *chosen, from,
+                  factor);
 }

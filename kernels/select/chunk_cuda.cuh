@@ -293,7 +293,7 @@ __device__ __forceinline__ uint32_t tiles_before(uint32_t pos)
  * begins in the chunk. */
 template <class Room, class Chunk>
 __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &place,
-                           const struct gcb_cuda_chosen &to, float unitary)
+                           const gcb_cuda_chosen &to, float unitary)
 {
     for (uint32_t i = threadIdx.x; i < place.k; i += c.threads()) {
         const uint32_t pos = room.list[i], entry = place.entry + i;
@@ -319,7 +319,7 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
  */
 template <class Room, class Chunk>
 __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_place &place,
-                                      const struct gcb_cuda_chosen &to, float unitary)
+                                      const gcb_cuda_chosen &to, float unitary)
 {
     chunk_search s = begin_search(room, c, place.k);
 
@@ -342,7 +342,7 @@ __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_pl
 }
 
 /* Chunk i of the chunks that `cut` describes. */
-__device__ __forceinline__ chunk_place chunk_place_of(const struct gcb_cuda_chunks &cut, uint64_t n,
+__device__ __forceinline__ chunk_place chunk_place_of(const gcb_cuda_chunks &cut, uint64_t n,
                                                       uint64_t i)
 {
     const uint64_t from = i * cut.length, left = n - from;
@@ -357,7 +357,7 @@ __device__ __forceinline__ chunk_place chunk_place_of(const struct gcb_cuda_chun
 
 /* Writes the number of kept positions of all chunks, which is known beforehand. Called by one
  * thread. */
-__device__ __forceinline__ void end_choice(const struct gcb_cuda_chosen &to)
+__device__ __forceinline__ void end_choice(const gcb_cuda_chosen &to)
 {
     to.choice->kept = to.most;
     to.first[(to.n + kTile - 1) / kTile] = static_cast<uint32_t>(to.most);

@@ -3,18 +3,10 @@
 #include "kernels/memory/feedback.cuh"
 #include "kernels/select/select_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kDigits;
-using gcb::kSides;
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
-using gcb::sample;
-using gcb::search_room;
-using gcb::selection_state;
-using gcb::slots;
 
 constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
 constexpr uint64_t kSampleMost = 1 << 15;
@@ -25,14 +17,14 @@ constexpr unsigned kSampleAhead = 8;
 __device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
                             uint64_t from)
 {
-    const bool open = gcb::needs_feedback(x);
+    const bool open = needs_feedback(x);
 
 #pragma unroll
     for (unsigned i = 0; i < kSampleAhead; i++) {
         const uint64_t mine = from + i * blockDim.x;
         const uint64_t at = (mine < how.m ? mine : from) * how.stride + how.offset;
 
-        v[i] = open ? gcb::compensate(x, at) : x.x[at];
+        v[i] = open ? compensate(x, at) : x.x[at];
         v[i] = mine < how.m ? v[i] : 0.0f;
     }
 }
@@ -41,11 +33,10 @@ __device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x,
  * that all threads update is slow. */
 __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, unsigned level)
 {
-    const unsigned above = gcb::shift_of(level ? level - 1 : 0);
+    const unsigned above = shift_of(level ? level - 1 : 0);
 
     if (bits && (level == 0 || bits >> above == prefix >> above))
-        gcb::atomic_add(&room.digits[bits >> gcb::shift_of(level) & (gcb::digits_of(level) - 1)],
-                        1u);
+        atomic_add(&room.digits[bits >> shift_of(level) & (digits_of(level) - 1)], 1u);
 }
 
 /* The rank-th largest magnitude of this side in the sample; 0 if fewer sampled elements of the side are not 0. Called
@@ -62,36 +53,36 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
             room.digit = 0;
             room.left = 0;
         }
-        gcb::sync_block();
+        sync_block();
         for (uint64_t from = threadIdx.x; from < how.m; from += kSampleAhead * blockDim.x) {
             float v[kSampleAhead];
 
             load_sample(v, x, how, from);
 #pragma unroll
             for (unsigned i = 0; i < kSampleAhead; i++)
-                count_digit(room, gcb::side_of(v[i], sides) == side ? gcb_magnitude(v[i]) : 0,
-                            prefix, level);
+                count_digit(room, side_of(v[i], sides) == side ? gcb_magnitude(v[i]) : 0, prefix,
+                            level);
         }
-        gcb::sync_block();
-        gcb::find_digit(room, room.digits, gcb::digits_of(level), rank);
-        prefix |= room.digit << gcb::shift_of(level);
+        sync_block();
+        find_digit(room, room.digits, digits_of(level), rank);
+        prefix |= room.digit << shift_of(level);
         rank = room.left;
-        gcb::sync_block();
+        sync_block();
     }
     return prefix;
 }
 
 /* Launched with one block. Clears the counts, and computes the magnitude to collect from. */
-__global__ __launch_bounds__(gcb::kOneBlock, 1) void init_selection(selection_state *c,
-                                                                    gcb_device_input x, sample how,
-                                                                    unsigned sides, uint32_t want)
+__global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *c,
+                                                               gcb_device_input x, sample how,
+                                                               unsigned sides, uint32_t want)
 {
-    search_room &room = gcb::shared<search_room>();
-    uint32_t least = how.m ? gcb::kAll : how.least;
+    search_room &room = shared<search_room>();
+    uint32_t least = how.m ? kAll : how.least;
 
-    for (unsigned i = threadIdx.x; i < kSides * gcb::kLevels * kDigits; i += blockDim.x)
-        c->digits[i / (gcb::kLevels * kDigits)][i / kDigits % gcb::kLevels][i % kDigits] = 0;
-    for (unsigned i = threadIdx.x; i < gcb::kRatios; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < kSides * kLevels * kDigits; i += blockDim.x)
+        c->digits[i / (kLevels * kDigits)][i / kDigits % kLevels][i % kDigits] = 0;
+    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
         c->count[i] = 0;
     for (unsigned side = 0; how.m && side < sides; side++) {
         const uint32_t found = rank_sample(room, x, how, side, sides);
@@ -110,11 +101,11 @@ __global__ __launch_bounds__(gcb::kOneBlock, 1) void init_selection(selection_st
     c->reused = 0;
     c->max_bits = 0;
     if (want == 0 && sides == 1) /* everything collected is kept */
-        c->keep[0] = {0, 0, c->least, gcb::kAll};
+        c->keep[0] = {0, 0, c->least, kAll};
 }
 
 struct collect_room {
-    gcb::scan_room scan;
+    scan_room scan;
     uint32_t digits[kSides * kDigits];
 };
 
@@ -128,13 +119,13 @@ __device__ void collect_tile(collect_room &room, const slots &to, const gcb_devi
     uint32_t pass = 0, total, at;
     float v[kTileEach];
 
-    gcb::load_input(v, x, first);
-    if (gcb::needs_feedback(x))
-        gcb::store_floats(x.residual, v, first, x.n);
+    load_input(v, x, first);
+    if (needs_feedback(x))
+        store_floats(x.residual, v, first, x.n);
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++)
         pass |= static_cast<uint32_t>(gcb_magnitude(v[i]) >= least && first + i < x.n) << i;
-    at = gcb::scan_block(room.scan, gcb::popc(pass), &total);
+    at = scan_block(room.scan, popc(pass), &total);
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t m = gcb_magnitude(v[i]);
@@ -142,7 +133,7 @@ __device__ void collect_tile(collect_room &room, const slots &to, const gcb_devi
         if (!(pass >> i & 1))
             continue;
         if (m || sides == 1)
-            gcb::atomic_add(&room.digits[gcb::side_of(v[i], sides) * kDigits + (m >> 20)], 1u);
+            atomic_add(&room.digits[side_of(v[i], sides) * kDigits + (m >> 20)], 1u);
         to.bits[tile * kTile + at] = gcb_bits_of(v[i]);
         to.offset[tile * kTile + at] = static_cast<uint16_t>(threadIdx.x * kTileEach + i);
         at++;
@@ -154,25 +145,25 @@ __device__ void collect_tile(collect_room &room, const slots &to, const gcb_devi
 __global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, unsigned sides,
                               bool second)
 {
-    collect_room &room = gcb::shared<collect_room>();
+    collect_room &room = shared<collect_room>();
     const uint32_t least = c->least;
 
     if (second && !c->again)
         return;
     for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
         room.digits[i] = 0;
-    gcb::sync_block();
+    sync_block();
     for (uint64_t tile = blockIdx.x; tile * kTile < x.n; tile += gridDim.x)
         collect_tile(room, to, x, tile, sides, least);
-    gcb::sync_block();
+    sync_block();
     for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
         if (room.digits[i])
-            gcb::atomic_add(&c->digits[i / kDigits][0][i % kDigits], room.digits[i]);
+            atomic_add(&c->digits[i / kDigits][0][i % kDigits], room.digits[i]);
 }
 
 } /* namespace */
 
-gcb::sample gcb::plan_sample(uint64_t n, uint64_t k)
+sample gcb::plan_sample(uint64_t n, uint64_t k)
 {
     const uint64_t m = n / 16 < kSampleMost ? n / 16 : kSampleMost;
     const double share =
@@ -184,19 +175,17 @@ gcb::sample gcb::plan_sample(uint64_t n, uint64_t k)
     return {n / m, 0, m, static_cast<uint64_t>(rank), 2, 0};
 }
 
-int gcb::begin_selection(struct gcb_device_stream *s, const selection &w, const sample &how,
+int gcb::begin_selection(gcb_device_stream *s, const selection &w, const sample &how,
                          unsigned sides, uint64_t want)
 {
-    return gcb::launch(init_selection, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides,
-                       want);
+    return launch(init_selection, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides, want);
 }
 
-int gcb::collect_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides,
-                            bool second)
+int gcb::collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second)
 {
-    struct gcb_device_input x = w.x;
+    gcb_device_input x = w.x;
 
     x.compensated = x.compensated || second;
-    return gcb::launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads,
-                       sizeof(collect_room), s, w.c, w.in, x, sides, second);
+    return launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collect_room), s,
+                  w.c, w.in, x, sides, second);
 }

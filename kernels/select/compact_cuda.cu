@@ -1,22 +1,17 @@
 #include "kernels/reduce/sum.cuh"
 #include "kernels/select/select_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
-using gcb::kept_list;
-using gcb::kTile;
-using gcb::kTileThreads;
-using gcb::list_set;
-using gcb::selection_state;
-using gcb::slots;
-
-constexpr unsigned kSumThreads = gcb::kOneBlock;
+constexpr unsigned kSumThreads = kOneBlock;
 constexpr unsigned kSumEach = 8;
 
 /* The magnitude of an entry, and whether the entry has the sign that is kept. */
-__device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i,
-                               const gcb::kept_side &keep, bool *mine)
+__device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i, const kept_side &keep,
+                               bool *mine)
 {
     const uint32_t bits = in.bits[tile * kTile + i];
 
@@ -25,22 +20,22 @@ __device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i,
 }
 
 /* Each warp counts the entries of one tile at a time. */
-__device__ void count_tiles_of(const slots &in, const gcb::kept_side &keep, uint64_t tiles)
+__device__ void count_tiles_of(const slots &in, const kept_side &keep, uint64_t tiles)
 {
-    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
         const uint32_t count = in.count[tile];
         uint32_t above = 0, ties = 0;
 
-        for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
+        for (uint32_t i = lane(); i < count; i += kWarp) {
             bool mine;
             const uint32_t m = load_entry(in, tile, i, keep, &mine);
 
             above += mine && m > keep.prefix;
             ties += mine && m == keep.prefix;
         }
-        above = gcb::warp_add(above);
-        ties = gcb::warp_add(ties);
-        if (gcb::lane() == 0) {
+        above = warp_add(above);
+        ties = warp_add(ties);
+        if (lane() == 0) {
             in.above[tile] = above;
             in.ties[tile] = ties;
         }
@@ -53,14 +48,14 @@ __global__ void count_tiles(const selection_state *c, list_set to, uint64_t tile
         count_tiles_of(to.list[i].in, c->keep[to.list[i].which], tiles);
 }
 
-using sum_room = gcb::scan_room_of<uint64_t>;
+using sum_room = scan_room_of<uint64_t>;
 
 /* One block of threads per list. Computes the first entry of each tile, and the number of ties
  * before each tile. */
 __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, list_set to,
                                                          uint64_t tiles)
 {
-    sum_room &room = gcb::shared<sum_room>();
+    sum_room &room = shared<sum_room>();
     const slots in = to.list[blockIdx.x].in;
     uint32_t *const first = to.list[blockIdx.x].first;
     const uint32_t most = c->keep[to.list[blockIdx.x].which].left;
@@ -79,7 +74,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
 #pragma unroll
         for (unsigned i = 0; i < kSumEach; i++)
             mine += tile_above[i] + (static_cast<uint64_t>(tile_ties[i]) << 32);
-        before = gcb::scan_block(room, mine, &all);
+        before = scan_block(room, mine, &all);
         a = above + static_cast<uint32_t>(before);
         t = ties + static_cast<uint32_t>(before >> 32);
 #pragma unroll
@@ -103,32 +98,32 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
 }
 
 /* Each warp writes the entries of one tile at a time. */
-__device__ void write_tiles_of(const kept_list &to, const gcb::kept_side &keep, uint64_t tiles)
+__device__ void write_tiles_of(const kept_list &to, const kept_side &keep, uint64_t tiles)
 {
     const slots &in = to.in;
 
-    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
         const uint32_t count = in.count[tile];
         uint32_t at = to.first[tile], ties = in.ties[tile];
 
-        for (uint32_t from = 0; from < count; from += gcb::kWarp) {
-            const uint32_t i = from + gcb::lane();
+        for (uint32_t from = 0; from < count; from += kWarp) {
+            const uint32_t i = from + lane();
             bool here = false;
             const uint32_t m = i < count ? load_entry(in, tile, i, keep, &here) : 0;
             const bool tie = here && m == keep.prefix;
-            const uint32_t all_ties = gcb::ballot(tie);
+            const uint32_t all_ties = ballot(tie);
             const bool kept = (here && m > keep.prefix) ||
-                              (tie && ties + gcb::popc(all_ties & gcb::lanes_before()) < keep.left);
-            const uint32_t all_kept = gcb::ballot(kept);
+                              (tie && ties + popc(all_ties & lanes_before()) < keep.left);
+            const uint32_t all_kept = ballot(kept);
 
             if (kept) {
-                const uint32_t mine = at + gcb::popc(all_kept & gcb::lanes_before());
+                const uint32_t mine = at + popc(all_kept & lanes_before());
 
                 to.pos[mine] = static_cast<uint32_t>(tile * kTile) + in.offset[tile * kTile + i];
                 to.value[mine] = gcb_float_of(in.bits[tile * kTile + i]);
             }
-            at += gcb::popc(all_kept);
-            ties += gcb::popc(all_ties);
+            at += popc(all_kept);
+            ties += popc(all_ties);
         }
     }
 }
@@ -141,17 +136,17 @@ __global__ void write_tiles(const selection_state *c, list_set to, uint64_t tile
 
 } /* namespace */
 
-int gcb::make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n)
+int gcb::make_lists(gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n)
 {
     const uint64_t tiles = tile_count(n), grid = grid_over(warps_over(tiles));
 
-    gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
-    gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
-    return gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+    launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+    launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
+    return launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
 }
 
-int gcb::compact_list(struct gcb_device_stream *s, const selection &w,
-                      const struct gcb_cuda_chosen &to, unsigned which)
+int gcb::compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen &to,
+                      unsigned which)
 {
     return make_lists(s, w, {{{w.in, to.pos, to.value, to.first, which}}, 1}, to.n);
 }

@@ -3,19 +3,16 @@
 #include "kernels/select/select_cuda.cuh"
 #include "kernels/select/values_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
-
 /* Reads the scales. Returns false if they are invalid. */
-__device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
-                          const struct gcb_cuda_values &how)
+__device__ bool get_scale(gcb_cuda_scale *to, const uint8_t *in, const gcb_cuda_values &how)
 {
-    const uint32_t up = how.scale ? gcb::get_u32(in) : 0;
-    const uint32_t down = how.kind == GCB_CUDA_MEANS ? gcb::get_u32(in + 4) : up;
+    const uint32_t up = how.scale ? get_u32(in) : 0;
+    const uint32_t down = how.kind == GCB_CUDA_MEANS ? get_u32(in + 4) : up;
 
     to->up = gcb_float_of(up);
     to->down = how.kind == GCB_CUDA_SIGN_MEAN ? -to->up : gcb_float_of(down);
@@ -31,38 +28,37 @@ __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
 }
 
 /* Only thread 0 works. */
-__global__ void open_payload(struct gcb_cuda_payload_head *head, struct gcb_cuda_payload p,
-                             struct gcb_cuda_values how, struct gcb_cuda_index_length size,
-                             gcb_device_result *result)
+__global__ void open_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gcb_cuda_values how,
+                             gcb_cuda_index_length size, gcb_device_result *result)
 {
-    const uint64_t at = gcb::values_at(p.n, how);
+    const uint64_t at = values_at(p.n, how);
     uint64_t kept, least;
 
     if (threadIdx.x != 0)
         return;
     if (p.length < at) {
-        gcb::refuse(head, result);
+        refuse(head, result);
         return;
     }
-    kept = p.n ? gcb::get_u32(p.in) : 0;
+    kept = p.n ? get_u32(p.in) : 0;
     head->kept = kept;
-    head->index = gcb::index_at(p.n, kept, how);
+    head->index = index_at(p.n, kept, how);
     least = head->index + kept * size.kept_bytes + (kept ? (p.n * size.flag_bits + 7) / 8 : 0);
     if (kept > p.n || least > p.length || !get_scale(&head->scale, p.in + at - how.scale, how))
-        gcb::refuse(head, result);
+        refuse(head, result);
     else if (least < p.length && (!size.any || kept == 0))
-        gcb::refuse(head, result);
+        refuse(head, result);
 }
 
 /* Only thread 0 works. A scale that a decoder would refuse belongs to a tensor that is sent raw. */
-__global__ void reopen_payload(struct gcb_cuda_payload_head *head, struct gcb_cuda_payload p,
-                               struct gcb_cuda_values how, const struct gcb_cuda_choice *choice)
+__global__ void reopen_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gcb_cuda_values how,
+                               const gcb_cuda_choice *choice)
 {
     if (threadIdx.x != 0)
         return;
     head->kept = choice->kept;
-    head->index = gcb::index_at(p.n, choice->kept, how);
-    if (!get_scale(&head->scale, p.in + gcb::values_at(p.n, how) - how.scale, how))
+    head->index = index_at(p.n, choice->kept, how);
+    if (!get_scale(&head->scale, p.in + values_at(p.n, how) - how.scale, how))
         head->kept = 0;
 }
 
@@ -84,9 +80,9 @@ template <unsigned Width> struct put_on_canvas {
 
 /* Each tile is zeroed, filled and written once. Tiles before `first` are left out. */
 template <unsigned Width>
-__global__ void fill_tiles(float *__restrict__ out, struct gcb_cuda_entries kept, uint64_t first)
+__global__ void fill_tiles(float *__restrict__ out, gcb_cuda_entries kept, uint64_t first)
 {
-    tile_canvas<Width> &room = gcb::shared<tile_canvas<Width>>();
+    tile_canvas<Width> &room = shared<tile_canvas<Width>>();
     const uint64_t n = kept.p.n;
 
     for (uint64_t tile = first + blockIdx.x; tile * kTile < n; tile += gridDim.x) {
@@ -94,65 +90,62 @@ __global__ void fill_tiles(float *__restrict__ out, struct gcb_cuda_entries kept
 
         for (unsigned i = threadIdx.x; i < kTile * Width; i += blockDim.x)
             room.bits[i] = 0;
-        gcb::sync_block();
-        gcb::each_entry<Width>(kept, from, end, put_on_canvas<Width>{&room});
-        gcb::sync_block();
+        sync_block();
+        each_entry<Width>(kept, from, end, put_on_canvas<Width>{&room});
+        sync_block();
         for (unsigned w = 0; w < Width; w++) {
             const unsigned at = w * kTile + threadIdx.x * kTileEach;
             float v[kTileEach];
 
             for (unsigned i = 0; i < kTileEach; i++)
                 v[i] = gcb_float_of(room.bits[at + i]);
-            gcb::store_floats(out, v, (tile - first) * kTile * Width + at,
-                              (n - first * kTile) * Width);
+            store_floats(out, v, (tile - first) * kTile * Width + at, (n - first * kTile) * Width);
         }
-        gcb::sync_block();
+        sync_block();
     }
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch)
+uint64_t gcb_cuda_decoding_lay_out(gcb_cuda_decoding *f, uint64_t n, void *scratch)
 {
-    const uint64_t tiles = gcb::tile_count(n), head = gcb_cuda_align16(sizeof(*f->head));
+    const uint64_t tiles = tile_count(n), head = gcb_cuda_align16(sizeof(*f->head));
     const uint64_t bytes = gcb_cuda_align16(head + (tiles + 1 + n) * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
-    f->head = reinterpret_cast<struct gcb_cuda_payload_head *>(at);
+    f->head = reinterpret_cast<gcb_cuda_payload_head *>(at);
     f->first = at ? reinterpret_cast<uint32_t *>(at + head) : nullptr;
     f->pos = at ? f->first + tiles + 1 : nullptr;
     f->scratch = at ? at + bytes : nullptr;
     return bytes;
 }
 
-int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                          const struct gcb_cuda_values *how,
-                          const struct gcb_cuda_index_length *length,
-                          const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
+int gcb_cuda_open_payload(gcb_device_stream *s, const gcb_cuda_payload *p,
+                          const gcb_cuda_values *how, const gcb_cuda_index_length *length,
+                          const gcb_cuda_decoding *f, gcb_device_result *result)
 {
-    return gcb::launch(open_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how, *length, result);
+    return launch(open_payload, 1, kWarp, 0, s, f->head, *p, *how, *length, result);
 }
 
-int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                            const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
-                            void *scratch, struct gcb_cuda_decoding *f)
+int gcb_cuda_reopen_payload(gcb_device_stream *s, const gcb_cuda_payload *p,
+                            const gcb_cuda_values *how, const gcb_cuda_chosen *chosen,
+                            void *scratch, gcb_cuda_decoding *f)
 {
-    *f = {static_cast<struct gcb_cuda_payload_head *>(scratch), chosen->first, chosen->pos,
-          nullptr};
-    static_assert(sizeof(*f->head) <= sizeof(gcb::value_measures),
+    *f = {static_cast<gcb_cuda_payload_head *>(scratch), chosen->first, chosen->pos, nullptr};
+    static_assert(sizeof(*f->head) <= sizeof(value_measures),
                   "the head must fit the scratch of value_measures");
-    return gcb::launch(reopen_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how,
-                       static_cast<const struct gcb_cuda_choice *>(chosen->choice));
+    return launch(reopen_payload, 1, kWarp, 0, s, f->head, *p, *how,
+                  static_cast<const gcb_cuda_choice *>(chosen->choice));
 }
 
-int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
+int gcb_cuda_fill(gcb_device_stream *s, float *out, const gcb_cuda_entries *kept,
                   uint64_t first_tile)
 {
-    const uint64_t grid = gcb::grid_over(gcb::tile_count(kept->p.n) - first_tile);
+    const uint64_t grid = grid_over(tile_count(kept->p.n) - first_tile);
 
     if (kept->how.width == 1)
-        return gcb::launch(fill_tiles<1>, grid, kTileThreads, sizeof(tile_canvas<1>), s, out, *kept,
-                           first_tile);
-    return gcb::launch(fill_tiles<2>, grid, kTileThreads, sizeof(tile_canvas<2>), s, out, *kept,
-                       first_tile);
+        return launch(fill_tiles<1>, grid, kTileThreads, sizeof(tile_canvas<1>), s, out, *kept,
+                      first_tile);
+    return launch(fill_tiles<2>, grid, kTileThreads, sizeof(tile_canvas<2>), s, out, *kept,
+                  first_tile);
 }

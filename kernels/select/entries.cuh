@@ -23,13 +23,12 @@ __device__ __forceinline__ uint32_t code_at(const uint8_t *in, uint64_t i, unsig
     return v >> bit % 8 & ((1u << bits) - 1);
 }
 
-__device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i,
-                                          const struct gcb_cuda_values &how,
-                                          const struct gcb_cuda_scale &scale)
+__device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i, const gcb_cuda_values &how,
+                                          const gcb_cuda_scale &scale)
 {
     switch (how.kind) {
     case GCB_CUDA_FP32:
-        return gcb_float_of(gcb::get_u32(in + 4 * i));
+        return gcb_float_of(get_u32(in + 4 * i));
     case GCB_CUDA_FP16:
         return gcb_float_of(gcb_fp32_of_fp16(code_at(in, i, 16)));
     case GCB_CUDA_RANGE:
@@ -49,11 +48,11 @@ __device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i,
  * may get any entry. Damaged tables and positions are safe.
  */
 template <unsigned Width, class Put>
-__device__ __forceinline__ void each_entry(const struct gcb_cuda_entries &kept, uint64_t from,
+__device__ __forceinline__ void each_entry(const gcb_cuda_entries &kept, uint64_t from,
                                            uint64_t end, const Put &put)
 {
-    const struct gcb_cuda_decoding &f = kept.f;
-    const struct gcb_cuda_scale scale = f.head->scale;
+    const gcb_cuda_decoding &f = kept.f;
+    const gcb_cuda_scale scale = f.head->scale;
     const uint64_t tile = from / kTile, last = (end - 1) / kTile, all = f.head->kept;
     const uint64_t first = f.first[tile], next = f.first[last + 1];
     const uint64_t room = first + (last - tile + 1) * kTile, most = room < all ? room : all;

@@ -2,36 +2,33 @@
 #include "kernels/reduce/sum.cuh"
 #include "kernels/select/select_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kept_list;
-using gcb::kSides;
-using gcb::list_set;
-using gcb::selection_state;
 
 /* Launched with one block. If a side that must have k elements has fewer, asks to collect all. `sides` has a bit for
  * each side that must have k elements. */
 __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
     bool enough = true;
 
     for (unsigned side = 0; side < kSides; side++)
-        if (gcb::count_collected(room, c, side) < k && sides >> side & 1)
+        if (count_collected(room, c, side) < k && sides >> side & 1)
             enough = false;
     if (!enough)
-        gcb::collect_again(c);
+        collect_again(c);
 }
 
 /* Launched with one block. Ranks k elements of each side, or all if it has fewer. If both sides are
  * empty, the tensor is all zero, and the first k positions are kept. */
 __global__ void set_ranks(selection_state *c, uint32_t k)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
 
     for (unsigned side = 0; side < kSides; side++) {
-        const uint32_t there = gcb::count_collected(room, c, side);
+        const uint32_t there = count_collected(room, c, side);
 
         if (threadIdx.x == 0)
             c->want[side] = there < k ? there : k;
@@ -55,21 +52,21 @@ __global__ void sum_lists(const selection_state *c, list_set both)
 {
     const uint64_t blocks = sum_blocks(c);
 
-    for (uint64_t i = gcb::warp_of_grid(); i < kSides * blocks; i += gcb::warps_of_grid()) {
+    for (uint64_t i = warp_of_grid(); i < kSides * blocks; i += warps_of_grid()) {
         const unsigned side = i % kSides;
         const kept_list &list = both.list[side];
         const uint64_t from = i / kSides * GCB_SUM_BLOCK;
         const uint64_t left = from < c->kept[side] ? c->kept[side] - from : 0;
         const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
-        const double sum = gcb::join_lanes(gcb::lane_sum(list.value + from, n, gcb::abs_term{}));
+        const double sum = join_lanes(lane_sum(list.value + from, n, abs_term{}));
 
-        if (gcb::lane() == 0)
+        if (lane() == 0)
             list.in.sums[i / kSides] = sum;
     }
 }
 
 struct compare_room {
-    gcb::chain_room_of<kSides> chain;
+    chain_room_of<kSides> chain;
     double negative;
 };
 
@@ -77,13 +74,13 @@ struct compare_room {
  * equal. */
 __global__ void keep_larger(selection_state *c, list_set both)
 {
-    compare_room &room = gcb::shared<compare_room>();
+    compare_room &room = shared<compare_room>();
     const double *const parts[] = {both.list[0].in.sums, both.list[1].in.sums};
-    const double sum = gcb::chain_sums(room.chain, 0.0, parts, sum_blocks(c));
+    const double sum = chain_sums(room.chain, 0.0, parts, sum_blocks(c));
 
-    if (threadIdx.x == gcb::kWarp)
+    if (threadIdx.x == kWarp)
         room.negative = sum;
-    gcb::sync_block();
+    sync_block();
     if (threadIdx.x == 0) {
         c->side = sum - room.negative >= 0.0 ? 0 : 1;
         c->choice.kept = c->kept[c->side];
@@ -110,7 +107,7 @@ __global__ void copy_negative(const selection_state *c, list_set both, uint64_t 
 /* Lays out the second list after the scratch of a choice, and returns its bytes. */
 uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other)
 {
-    const uint64_t tiles = gcb::tile_count(n);
+    const uint64_t tiles = tile_count(n);
     uint64_t end = 0;
     const auto take = [&](uint64_t bytes) {
         const uint64_t from = end;
@@ -137,18 +134,18 @@ __global__ void choose_side(selection_state *c, unsigned turn)
 }
 
 /* Queues all steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
-int rank_sides(struct gcb_device_stream *s, const gcb::selection &w, uint64_t k, unsigned sides)
+int rank_sides(gcb_device_stream *s, const selection &w, uint64_t k, unsigned sides)
 {
-    const gcb::sample how = gcb::plan_sample(w.x.n, k);
+    const sample how = plan_sample(w.x.n, k);
 
-    gcb::begin_selection(s, w, how, kSides, 0);
-    gcb::collect_candidates(s, w, kSides, false);
+    begin_selection(s, w, how, kSides, 0);
+    collect_candidates(s, w, kSides, false);
     if (how.m) {
-        gcb::launch(check_sides, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k, sides);
-        gcb::collect_candidates(s, w, kSides, true);
+        launch(check_sides, 1, kTileThreads, sizeof(scan_room), s, w.c, k, sides);
+        collect_candidates(s, w, kSides, true);
     }
-    gcb::launch(set_ranks, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
-    return gcb::rank_candidates(s, w, kSides);
+    launch(set_ranks, 1, kTileThreads, sizeof(scan_room), s, w.c, k);
+    return rank_candidates(s, w, kSides);
 }
 
 } /* namespace */
@@ -160,11 +157,11 @@ uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most)
     return gcb_cuda_select_scratch(n, most) + lay_out_second(nullptr, n, most, &other);
 }
 
-int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                              const struct gcb_device_input *in, uint64_t k, void *scratch)
+int gcb_cuda_select_one_sided(gcb_device_stream *s, gcb_cuda_chosen *chosen,
+                              const gcb_device_input *in, uint64_t k, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    const uint64_t n = chosen->n, most = chosen->most, tiles = gcb::tile_count(n);
+    const selection w = start_selection(scratch, chosen, in);
+    const uint64_t n = chosen->n, most = chosen->most, tiles = tile_count(n);
     uint8_t *const rest = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
     list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
     kept_list &other = both.list[1];
@@ -175,21 +172,20 @@ int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chose
     other.in.offset = w.in.offset;
     other.in.count = w.in.count;
     other.which = 1;
-    gcb::make_lists(s, w, both, n);
-    gcb::launch(sum_lists, gcb::grid_over(gcb::warps_over(kSides * gcb::tile_count(most))),
-                gcb::kTileThreads, 0, s, w.c, both);
-    gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(compare_room), s, w.c, both);
-    return gcb::launch(copy_negative, gcb::grid_over(gcb::tile_count(most > tiles ? most : tiles)),
-                       gcb::kTileThreads, 0, s, w.c, both, tiles);
+    make_lists(s, w, both, n);
+    launch(sum_lists, grid_over(warps_over(kSides * tile_count(most))), kTileThreads, 0, s, w.c,
+           both);
+    launch(keep_larger, 1, kTileThreads, sizeof(compare_room), s, w.c, both);
+    return launch(copy_negative, grid_over(tile_count(most > tiles ? most : tiles)), kTileThreads,
+                  0, s, w.c, both, tiles);
 }
 
-int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                         const struct gcb_device_input *in, uint64_t k, unsigned side,
-                         void *scratch)
+int gcb_cuda_select_side(gcb_device_stream *s, gcb_cuda_chosen *chosen, const gcb_device_input *in,
+                         uint64_t k, unsigned side, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
+    const selection w = start_selection(scratch, chosen, in);
 
     rank_sides(s, w, k, 1u << side);
-    gcb::launch(choose_side, 1, gcb::kWarp, 0, s, w.c, side);
-    return gcb::compact_list(s, w, *chosen, kSides);
+    launch(choose_side, 1, kWarp, 0, s, w.c, side);
+    return compact_list(s, w, *chosen, kSides);
 }

@@ -1,20 +1,16 @@
 #include "kernels/select/select_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
-using gcb::kDigits;
-using gcb::kTile;
-using gcb::search_room;
-using gcb::selection_state;
-using gcb::slots;
-
 /* One block of threads per side. Finds the digit of this level. */
-__global__ __launch_bounds__(gcb::kOneBlock) void pick_digit(selection_state *c, unsigned level)
+__global__ __launch_bounds__(kOneBlock) void pick_digit(selection_state *c, unsigned level)
 {
-    search_room &room = gcb::shared<search_room>();
+    search_room &room = shared<search_room>();
     const unsigned side = blockIdx.x;
-    struct gcb::kept_side *keep = &c->keep[side];
+    kept_side *keep = &c->keep[side];
 
     if (c->want[side] == 0)
         return;
@@ -22,61 +18,60 @@ __global__ __launch_bounds__(gcb::kOneBlock) void pick_digit(selection_state *c,
         room.digit = 0;
         room.left = 0;
     }
-    gcb::sync_block();
-    gcb::find_digit(room, c->digits[side][level], gcb::digits_of(level),
-                    level ? keep->left : c->want[side]);
+    sync_block();
+    find_digit(room, c->digits[side][level], digits_of(level), level ? keep->left : c->want[side]);
     if (threadIdx.x == 0) {
-        keep->prefix |= room.digit << gcb::shift_of(level);
+        keep->prefix |= room.digit << shift_of(level);
         keep->left = room.left;
     }
 }
 
 struct count_room {
-    uint32_t digits[gcb::kSides * kDigits];
+    uint32_t digits[kSides * kDigits];
 };
 
 /* Counts this level's digits among the elements that share the digits found so far. */
 __global__ void count_digits(selection_state *c, slots in, uint64_t tiles, unsigned level,
                              unsigned sides)
 {
-    count_room &room = gcb::shared<count_room>();
-    const unsigned shift = gcb::shift_of(level), above = gcb::shift_of(level - 1);
+    count_room &room = shared<count_room>();
+    const unsigned shift = shift_of(level), above = shift_of(level - 1);
     const uint32_t prefix[] = {c->keep[0].prefix >> above, c->keep[1].prefix >> above};
 
     if (c->want[0] == 0 && (sides == 1 || c->want[1] == 0))
         return;
     for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
         room.digits[i] = 0;
-    gcb::sync_block();
-    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+    sync_block();
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
         const uint32_t count = in.count[tile];
 
-        for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
+        for (uint32_t i = lane(); i < count; i += kWarp) {
             const uint32_t bits = in.bits[tile * kTile + i], m = bits & GCB_MAGNITUDE_MASK;
-            const unsigned side = gcb::side_of(gcb_float_of(bits), sides);
+            const unsigned side = side_of(gcb_float_of(bits), sides);
 
             if ((m || sides == 1) && m >> above == prefix[side])
-                gcb::atomic_add(
-                    &room.digits[side * kDigits + (m >> shift & (gcb::digits_of(level) - 1))], 1u);
+                atomic_add(&room.digits[side * kDigits + (m >> shift & (digits_of(level) - 1))],
+                           1u);
         }
     }
-    gcb::sync_block();
+    sync_block();
     for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
         if (room.digits[i])
-            gcb::atomic_add(&c->digits[i / kDigits][level][i % kDigits], room.digits[i]);
+            atomic_add(&c->digits[i / kDigits][level][i % kDigits], room.digits[i]);
 }
 
 } /* namespace */
 
-int gcb::rank_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides)
+int gcb::rank_candidates(gcb_device_stream *s, const selection &w, unsigned sides)
 {
     const uint64_t tiles = tile_count(w.x.n);
 
     for (unsigned level = 0; level < kLevels; level++) {
         if (level)
-            gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
-                        sizeof(count_room), s, w.c, w.in, tiles, level, sides);
-        gcb::launch(pick_digit, sides, kOneBlock, sizeof(search_room), s, w.c, level);
+            launch(count_digits, grid_over(warps_over(tiles)), kTileThreads, sizeof(count_room), s,
+                   w.c, w.in, tiles, level, sides);
+        launch(pick_digit, sides, kOneBlock, sizeof(search_room), s, w.c, level);
     }
     return status_of(s);
 }

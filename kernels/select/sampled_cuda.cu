@@ -1,12 +1,10 @@
 #include "kernels/select/select_cuda.cuh"
 #include "kernels/select/select_elem.h"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kTile;
-using gcb::selection_state;
-using gcb::slots;
 
 constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
 
@@ -14,17 +12,17 @@ constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
  * threshold, asks to collect all. */
 __global__ void check_sampled(selection_state *c, uint32_t k)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
-    const bool enough = gcb_sampled_enough(gcb::count_collected(room, c, 0), k);
+    scan_room &room = shared<scan_room>();
+    const bool enough = gcb_sampled_enough(count_collected(room, c, 0), k);
 
     if (threadIdx.x == 0) {
         c->table[0] = c->least;
         for (unsigned i = 1; i < kThresholds; i++)
             c->table[i] = gcb_sampled_lower(c->table[i - 1]);
     }
-    gcb::sync_block();
+    sync_block();
     if (!enough)
-        gcb::collect_again(c);
+        collect_again(c);
 }
 
 /* The sample's threshold may be 0; raises it to the smallest magnitude above 0. */
@@ -39,10 +37,10 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
 {
     if (!c->again)
         return;
-    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
         uint32_t mine[kThresholds] = {};
 
-        for (uint32_t i = gcb::lane(); i < in.count[tile]; i += gcb::kWarp) {
+        for (uint32_t i = lane(); i < in.count[tile]; i += kWarp) {
             const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
             bool higher = false;
 
@@ -55,7 +53,7 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
         }
         for (unsigned j = 0; j < kThresholds; j++)
             if (mine[j])
-                gcb::atomic_add(&c->count[j], mine[j]);
+                atomic_add(&c->count[j], mine[j]);
     }
 }
 
@@ -63,8 +61,8 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
  * suitable number of elements, requests an exact selection of the k largest instead. */
 __global__ void choose_threshold(selection_state *c, uint32_t k)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
-    const uint32_t collected = gcb::count_collected(room, c, 0);
+    scan_room &room = shared<scan_room>();
+    const uint32_t collected = count_collected(room, c, 0);
     uint32_t kept = c->again ? 0 : collected;
     unsigned i = 0;
 
@@ -78,27 +76,25 @@ __global__ void choose_threshold(selection_state *c, uint32_t k)
         return; /* the k largest are selected exactly */
     c->want[0] = 0;
     c->keep[0].prefix = c->table[i];
-    c->keep[0].left = gcb::kAll;
+    c->keep[0].left = kAll;
 }
 
 } /* namespace */
 
-int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                            const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
-                            void *scratch)
+int gcb_cuda_select_sampled(gcb_device_stream *s, gcb_cuda_chosen *chosen,
+                            const gcb_device_input *in, const gcb_cuda_sample *how, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
-    const uint64_t tiles = gcb::tile_count(chosen->n);
+    const selection w = start_selection(scratch, chosen, in);
+    const sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
+    const uint64_t tiles = tile_count(chosen->n);
 
-    gcb::begin_selection(s, w, sample, 1, how->k);
-    gcb::launch(raise_zero_threshold, 1, gcb::kWarp, 0, s, w.c);
-    gcb::collect_candidates(s, w, 1, false);
-    gcb::launch(check_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
-    gcb::collect_candidates(s, w, 1, true);
-    gcb::launch(count_reaching, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads, 0, s,
-                w.c, w.in, tiles);
-    gcb::launch(choose_threshold, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
-    gcb::rank_candidates(s, w, 1);
-    return gcb::compact_list(s, w, *chosen, 0);
+    begin_selection(s, w, sample, 1, how->k);
+    launch(raise_zero_threshold, 1, kWarp, 0, s, w.c);
+    collect_candidates(s, w, 1, false);
+    launch(check_sampled, 1, kTileThreads, sizeof(scan_room), s, w.c, how->k);
+    collect_candidates(s, w, 1, true);
+    launch(count_reaching, grid_over(warps_over(tiles)), kTileThreads, 0, s, w.c, w.in, tiles);
+    launch(choose_threshold, 1, kTileThreads, sizeof(scan_room), s, w.c, how->k);
+    rank_candidates(s, w, 1);
+    return compact_list(s, w, *chosen, 0);
 }

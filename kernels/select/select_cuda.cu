@@ -2,21 +2,23 @@
 
 #include "kernels/cuda/align.h"
 
+using namespace gcb;
+
 namespace
 {
 
 /* Launched with one block. If fewer than k elements were collected, asks to collect all. */
-__global__ void check_enough(gcb::selection_state *c, uint32_t k)
+__global__ void check_enough(selection_state *c, uint32_t k)
 {
-    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    scan_room &room = shared<scan_room>();
 
-    if (gcb::count_collected(room, c, 0) < k)
-        gcb::collect_again(c);
+    if (count_collected(room, c, 0) < k)
+        collect_again(c);
 }
 
 } /* namespace */
 
-uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_state **c, slots *in)
+uint64_t gcb::lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in)
 {
     const uint64_t tiles = tile_count(chosen->n), room = tiles * kTile;
     uint8_t *at = static_cast<uint8_t *>(scratch);
@@ -42,8 +44,7 @@ uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_s
     return end;
 }
 
-gcb::selection gcb::start_selection(void *scratch, struct gcb_cuda_chosen *chosen,
-                                    const struct gcb_device_input *x)
+selection gcb::start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x)
 {
     selection w;
 
@@ -55,37 +56,37 @@ gcb::selection gcb::start_selection(void *scratch, struct gcb_cuda_chosen *chose
 
 uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most)
 {
-    struct gcb_cuda_chosen chosen = {};
-    gcb::selection_state *c;
-    gcb::slots in;
+    gcb_cuda_chosen chosen = {};
+    selection_state *c;
+    slots in;
 
     chosen.n = n;
     chosen.most = most;
-    return gcb::lay_out(nullptr, &chosen, &c, &in);
+    return lay_out(nullptr, &chosen, &c, &in);
 }
 
-int gcb_cuda_select_largest(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                            const struct gcb_device_input *in, uint64_t k, void *scratch)
+int gcb_cuda_select_largest(gcb_device_stream *s, gcb_cuda_chosen *chosen,
+                            const gcb_device_input *in, uint64_t k, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    const gcb::sample how = gcb::plan_sample(chosen->n, k);
+    const selection w = start_selection(scratch, chosen, in);
+    const sample how = plan_sample(chosen->n, k);
 
-    gcb::begin_selection(s, w, how, 1, k);
-    gcb::collect_candidates(s, w, 1, false);
+    begin_selection(s, w, how, 1, k);
+    collect_candidates(s, w, 1, false);
     if (how.m) {
-        gcb::launch(check_enough, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
-        gcb::collect_candidates(s, w, 1, true);
+        launch(check_enough, 1, kTileThreads, sizeof(scan_room), s, w.c, k);
+        collect_candidates(s, w, 1, true);
     }
-    gcb::rank_candidates(s, w, 1);
-    return gcb::compact_list(s, w, *chosen, 0);
+    rank_candidates(s, w, 1);
+    return compact_list(s, w, *chosen, 0);
 }
 
-int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                          const struct gcb_device_input *in, uint32_t threshold, void *scratch)
+int gcb_cuda_select_above(gcb_device_stream *s, gcb_cuda_chosen *chosen, const gcb_device_input *in,
+                          uint32_t threshold, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
+    const selection w = start_selection(scratch, chosen, in);
 
-    gcb::begin_selection(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
-    gcb::collect_candidates(s, w, 1, false);
-    return gcb::compact_list(s, w, *chosen, 0);
+    begin_selection(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
+    collect_candidates(s, w, 1, false);
+    return compact_list(s, w, *chosen, 0);
 }

@@ -29,16 +29,16 @@ struct kept_side {
 constexpr uint32_t kAll = 0xffffffffu; /* `left`: keeps all that equal `prefix` */
 
 struct selection_state {
-    struct gcb_cuda_choice choice; /* must be first: chosen.choice points here */
+    gcb_cuda_choice choice; /* must be first: chosen.choice points here */
     double mean;
     uint32_t max_bits;
-    uint32_t least;                    /* elements of at least this magnitude are collected */
-    uint32_t again;                    /* collect a second time */
-    uint32_t reused;                   /* an earlier step's threshold is used */
-    uint32_t want[kSides];             /* rank to find on each side; 0: `keep` is already set */
-    struct kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
-    uint32_t kept[kSides];             /* lengths of lists that are made together */
-    uint32_t side;                     /* the side whose list is kept */
+    uint32_t least;             /* elements of at least this magnitude are collected */
+    uint32_t again;             /* collect a second time */
+    uint32_t reused;            /* an earlier step's threshold is used */
+    uint32_t want[kSides];      /* rank to find on each side; 0: `keep` is already set */
+    kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
+    uint32_t kept[kSides];      /* lengths of lists that are made together */
+    uint32_t side;              /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
     uint32_t table[kRatios], count[kRatios]; /* thresholds, and number of elements between two */
 };
@@ -63,16 +63,15 @@ inline uint64_t warps_over(uint64_t tiles)
 
 /* A choice in progress. All pointers are device memory. */
 struct selection {
-    struct selection_state *c;
-    struct slots in;
-    struct gcb_device_input x;
+    selection_state *c;
+    slots in;
+    gcb_device_input x;
 };
 
 /* select_cuda.cu: lays out *chosen, whose n and most are set, and the scratch that a choice needs.
  * lay_out returns the bytes. */
-uint64_t lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_state **c, slots *in);
-selection start_selection(void *scratch, struct gcb_cuda_chosen *chosen,
-                          const struct gcb_device_input *x);
+uint64_t lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in);
+selection start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x);
 
 /* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of at least its
  * rank-th largest magnitude are collected. With two sides, the smaller of the two sides' rank-th largest magnitudes is
@@ -91,19 +90,18 @@ sample plan_sample(uint64_t n, uint64_t k);
 
 /* collect_cuda.cu: begin_selection comes first. `want` is the rank to find on each side. With two
  * sides, zeros have no side and are not counted. */
-int begin_selection(struct gcb_device_stream *s, const selection &w, const sample &how,
-                    unsigned sides, uint64_t want);
-int collect_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides,
-                       bool second);
+int begin_selection(gcb_device_stream *s, const selection &w, const sample &how, unsigned sides,
+                    uint64_t want);
+int collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second);
 
 /* rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
  * elements. */
-int rank_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides);
+int rank_candidates(gcb_device_stream *s, const selection &w, unsigned sides);
 
 /* A list to make of the elements that keep[which] describes: output arrays as in gcb_cuda_chosen,
  * and the counts made on the way. */
 struct kept_list {
-    struct slots in;
+    slots in;
     uint32_t *pos;
     float *value;
     uint32_t *first;
@@ -111,14 +109,14 @@ struct kept_list {
 };
 
 struct list_set {
-    struct kept_list list[kSides];
+    kept_list list[kSides];
     unsigned count;
 };
 
 /* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; the length of a single list also goes to the
  * choice. compact_list makes a single list. */
-int make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
-int compact_list(struct gcb_device_stream *s, const selection &w, const struct gcb_cuda_chosen &to,
+int make_lists(gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
+int compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen &to,
                  unsigned which);
 
 /* ---- device functions ---- */

@@ -3,13 +3,10 @@
 #include "kernels/select/select_cuda.cuh"
 #include "kernels/select/select_elem.h"
 
+using namespace gcb;
+
 namespace
 {
-
-using gcb::kRatios;
-using gcb::kTile;
-using gcb::selection_state;
-using gcb::slots;
 
 /* The result of a search that later steps may reuse, in device memory; all zero at first. */
 struct search_memory {
@@ -24,12 +21,11 @@ static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE,
 __device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k)
 {
     c->want[0] = threshold ? 0 : k;
-    c->keep[0] = {0, 0, threshold, threshold ? gcb::kAll : 0};
+    c->keep[0] = {0, 0, threshold, threshold ? kAll : 0};
 }
 
 /* Reuses an earlier step's threshold if it still applies, like select_redsync.c. */
-__global__ void reuse_threshold(selection_state *c, const search_memory *r,
-                                struct gcb_cuda_search how)
+__global__ void reuse_threshold(selection_state *c, const search_memory *r, gcb_cuda_search how)
 {
     if (threadIdx.x || !r || !r->found || r->worker != how.worker || how.step <= r->step ||
         how.step - r->step >= how.interval)
@@ -47,44 +43,44 @@ __global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_
 
     if (c->reused)
         return;
-    for (uint64_t b = gcb::warp_of_grid(); b * GCB_SUM_BLOCK < x.n; b += gcb::warps_of_grid()) {
+    for (uint64_t b = warp_of_grid(); b * GCB_SUM_BLOCK < x.n; b += warps_of_grid()) {
         const uint64_t left = x.n - b * GCB_SUM_BLOCK;
         const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
         double sum = 0.0;
 
-        for (unsigned i = gcb::lane(); i < n; i += gcb::kWarp) {
+        for (unsigned i = lane(); i < n; i += kWarp) {
             const uint64_t at = b * GCB_SUM_BLOCK + i;
-            const float v = gcb::needs_feedback(x) ? gcb::compensate(x, at) : x.x[at];
+            const float v = needs_feedback(x) ? compensate(x, at) : x.x[at];
 
             sum += gcb_reduce_abs(v);
             most = gcb_magnitude(v) > most ? gcb_magnitude(v) : most;
         }
-        sum = gcb::join_lanes(sum);
-        if (gcb::lane() == 0)
+        sum = join_lanes(sum);
+        if (lane() == 0)
             sums[b] = sum;
     }
-    most = gcb::warp_max(most);
-    if (gcb::lane() == 0 && most)
-        gcb::atomic_max(&c->max_bits, most);
+    most = warp_max(most);
+    if (lane() == 0 && most)
+        atomic_max(&c->max_bits, most);
 }
 
 struct mean_room {
-    gcb::chain_room sum;
+    chain_room sum;
     double mean;
 };
 
 /* Launched with one block. Tabulates every threshold that a search may try, in ascending order. */
 __global__ void tabulate_thresholds(selection_state *c, const double *sums, uint64_t n)
 {
-    mean_room &room = gcb::shared<mean_room>();
+    mean_room &room = shared<mean_room>();
     double sum;
 
     if (c->reused)
         return;
-    sum = gcb::chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
+    sum = chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
     if (threadIdx.x == 0)
         room.mean = n ? sum / static_cast<double>(n) : 0.0;
-    gcb::sync_block();
+    sync_block();
     for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
         c->table[i] = i ? gcb_search_threshold(room.mean, gcb_float_of(c->max_bits),
                                                static_cast<double>(i) / kRatios)
@@ -98,7 +94,7 @@ struct count_room {
 /* Counts each collected element under the highest threshold that it reaches. */
 __global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool second)
 {
-    count_room &room = gcb::shared<count_room>();
+    count_room &room = shared<count_room>();
 
     if (c->reused || (second && !c->again))
         return;
@@ -106,24 +102,24 @@ __global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool
         room.table[i] = c->table[i];
         room.count[i] = 0;
     }
-    gcb::sync_block();
-    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid())
-        for (uint32_t i = gcb::lane(); i < in.count[tile]; i += gcb::kWarp) {
+    sync_block();
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid())
+        for (uint32_t i = lane(); i < in.count[tile]; i += kWarp) {
             const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
             unsigned at = 0;
 
             for (unsigned step = kRatios / 2; step; step /= 2)
                 at += room.table[at + step] <= m ? step : 0;
-            gcb::atomic_add(&room.count[at], 1u);
+            atomic_add(&room.count[at], 1u);
         }
-    gcb::sync_block();
+    sync_block();
     for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
         if (room.count[i])
-            gcb::atomic_add(&c->count[i], room.count[i]);
+            atomic_add(&c->count[i], room.count[i]);
 }
 
 struct bisect_room {
-    gcb::scan_room scan;
+    scan_room scan;
     uint32_t reach[kRatios];
     uint32_t unsure;
 };
@@ -160,66 +156,62 @@ __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t
 }
 
 /* Launched with one block. */
-__global__ __launch_bounds__(gcb::kOneBlock) void search_thresholds(selection_state *c,
-                                                                    search_memory *r,
-                                                                    struct gcb_cuda_search how,
-                                                                    bool second)
+__global__ __launch_bounds__(kOneBlock) void search_thresholds(selection_state *c, search_memory *r,
+                                                               gcb_cuda_search how, bool second)
 {
-    bisect_room &room = gcb::shared<bisect_room>();
+    bisect_room &room = shared<bisect_room>();
     const uint32_t k = static_cast<uint32_t>(how.k);
     const unsigned mine = kRatios - 1 - threadIdx.x;
     uint32_t total, best = 0;
 
     if (c->reused || (second && !c->again))
         return;
-    room.reach[mine] = c->count[mine] + gcb::scan_block(room.scan, c->count[mine], &total);
-    gcb::sync_block();
+    room.reach[mine] = c->count[mine] + scan_block(room.scan, c->count[mine], &total);
+    sync_block();
     if (threadIdx.x == 0)
         room.unsure = !bisect(c, room.reach, k, &best) && !second && c->least;
-    gcb::sync_block();
+    sync_block();
     if (room.unsure) {
         c->count[mine] = 0;
-        gcb::collect_again(c);
+        collect_again(c);
     } else if (threadIdx.x == 0) {
         set_threshold(c, best, k);
         if (r && c->max_bits < GCB_INF_BITS) /* otherwise this tensor is not encoded */
             *r = {how.step, how.worker, best, 1, 0};
     }
 }
-static_assert(gcb::kOneBlock == kRatios, "each ratio needs a thread");
+static_assert(kOneBlock == kRatios, "each ratio needs a thread");
 
 /* Collects, counts and searches. */
-int search_collected(struct gcb_device_stream *s, const gcb::selection &w,
-                     const struct gcb_cuda_search *how, bool second)
+int search_collected(gcb_device_stream *s, const selection &w, const gcb_cuda_search *how,
+                     bool second)
 {
-    const uint64_t tiles = gcb::tile_count(w.x.n);
+    const uint64_t tiles = tile_count(w.x.n);
 
-    gcb::collect_candidates(s, w, 1, second);
-    gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
-                sizeof(count_room), s, w.c, w.in, tiles, second);
-    return gcb::launch(search_thresholds, 1, gcb::kOneBlock, sizeof(bisect_room), s, w.c,
-                       static_cast<search_memory *>(how->state_dev), *how, second);
+    collect_candidates(s, w, 1, second);
+    launch(count_between, grid_over(warps_over(tiles)), kTileThreads, sizeof(count_room), s, w.c,
+           w.in, tiles, second);
+    return launch(search_thresholds, 1, kOneBlock, sizeof(bisect_room), s, w.c,
+                  static_cast<search_memory *>(how->state_dev), *how, second);
 }
 
 } /* namespace */
 
-int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                           const struct gcb_device_input *in, const struct gcb_cuda_search *how,
-                           void *scratch)
+int gcb_cuda_select_search(gcb_device_stream *s, gcb_cuda_chosen *chosen,
+                           const gcb_device_input *in, const gcb_cuda_search *how, void *scratch)
 {
-    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    const gcb::sample sample = gcb::plan_sample(chosen->n, 2 * how->k + 1);
+    const selection w = start_selection(scratch, chosen, in);
+    const sample sample = plan_sample(chosen->n, 2 * how->k + 1);
 
-    gcb::begin_selection(s, w, sample, 1, how->k);
-    gcb::launch(reuse_threshold, 1, gcb::kWarp, 0, s, w.c,
-                static_cast<search_memory *>(how->state_dev), *how);
-    gcb::launch(measure_magnitudes, gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
-                gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
-    gcb::launch(tabulate_thresholds, 1, gcb::kTileThreads, sizeof(mean_room), s, w.c, w.in.sums,
-                chosen->n);
+    begin_selection(s, w, sample, 1, how->k);
+    launch(reuse_threshold, 1, kWarp, 0, s, w.c, static_cast<search_memory *>(how->state_dev),
+           *how);
+    launch(measure_magnitudes, grid_over(warps_over(tile_count(chosen->n))), kTileThreads, 0, s,
+           w.c, w.in.sums, w.x);
+    launch(tabulate_thresholds, 1, kTileThreads, sizeof(mean_room), s, w.c, w.in.sums, chosen->n);
     search_collected(s, w, how, false);
     if (sample.m)
         search_collected(s, w, how, true);
-    gcb::rank_candidates(s, w, 1);
-    return gcb::compact_list(s, w, *chosen, 0);
+    rank_candidates(s, w, 1);
+    return compact_list(s, w, *chosen, 0);
 }

@@ -5,17 +5,13 @@
 #include "kernels/select/uniform_elem.h"
 #include "kernels/select/values_cuda.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
-using gcb::kTile;
-using gcb::kTileEach;
-using gcb::kTileThreads;
-using gcb::measure_arrays;
-using gcb::value_measures;
-
 struct half_code {
-    __device__ half_code(const value_measures *, const struct gcb_cuda_values &)
+    __device__ half_code(const value_measures *, const gcb_cuda_values &)
     {
     }
     __device__ uint32_t code(float x) const
@@ -38,8 +34,7 @@ struct half_code {
 struct range_code {
     struct gcb_range_format f;
 
-    __device__ range_code(const value_measures *m, const struct gcb_cuda_values &)
-        : f(m->scale.format)
+    __device__ range_code(const value_measures *m, const gcb_cuda_values &) : f(m->scale.format)
     {
     }
     __device__ uint32_t code(float x) const
@@ -56,7 +51,7 @@ struct range_code {
     }
     __device__ void put_scale(uint8_t *out) const
     {
-        gcb::put_u32(out, gcb_bits_of(gcb_range_decode(f.top, &f)));
+        put_u32(out, gcb_bits_of(gcb_range_decode(f.top, &f)));
         out[4] = static_cast<uint8_t>(f.mantissa);
     }
 };
@@ -65,7 +60,7 @@ struct uniform_code {
     float max;
     unsigned bits;
 
-    __device__ uniform_code(const value_measures *m, const struct gcb_cuda_values &how)
+    __device__ uniform_code(const value_measures *m, const gcb_cuda_values &how)
         : max(m->scale.up), bits(how.bits)
     {
     }
@@ -83,7 +78,7 @@ struct uniform_code {
     }
     __device__ void put_scale(uint8_t *out) const
     {
-        gcb::put_u32(out, gcb_bits_of(max));
+        put_u32(out, gcb_bits_of(max));
     }
 };
 
@@ -92,7 +87,7 @@ struct sign_code {
     float up, down;
     bool single_mean, two_means; /* all values are `up`; both scales are sent */
 
-    __device__ sign_code(const value_measures *m, const struct gcb_cuda_values &how)
+    __device__ sign_code(const value_measures *m, const gcb_cuda_values &how)
         : up(m->scale.up), down(m->scale.down), single_mean(how.kind == GCB_CUDA_MEAN),
           two_means(how.kind == GCB_CUDA_MEANS)
     {
@@ -111,29 +106,29 @@ struct sign_code {
     }
     __device__ void put_scale(uint8_t *out) const
     {
-        gcb::put_u32(out, gcb_bits_of(up));
+        put_u32(out, gcb_bits_of(up));
         if (two_means)
-            gcb::put_u32(out + 4, gcb_bits_of(down));
+            put_u32(out + 4, gcb_bits_of(down));
     }
 };
 
-__device__ void put_kept(uint8_t *out, const struct gcb_cuda_chosen &c)
+__device__ void put_kept(uint8_t *out, const gcb_cuda_chosen &c)
 {
     if (c.n)
-        gcb::put_u32(out, static_cast<uint32_t>(c.choice->kept));
+        put_u32(out, static_cast<uint32_t>(c.choice->kept));
 }
 
 /* Where the values are written, and which values. */
 struct value_output {
     uint8_t *out;
-    struct gcb_cuda_chosen chosen;
-    struct gcb_cuda_values how;
+    gcb_cuda_chosen chosen;
+    gcb_cuda_values how;
     const value_measures *m;
 };
 
 /* Writes the residual of the kept values, if there is feedback. */
 template <class Code>
-__device__ void put_residual(const struct gcb_cuda_chosen &c, const Code &coder, const float *v,
+__device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const float *v,
                              const uint32_t *code, uint64_t first)
 {
     for (unsigned i = 0; c.residual && i < kTileEach && first + i < c.choice->kept; i++)
@@ -142,10 +137,10 @@ __device__ void put_residual(const struct gcb_cuda_chosen &c, const Code &coder,
 
 template <class Code> __global__ void put_codes(value_output p, gcb_device_result *result)
 {
-    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const struct gcb_cuda_chosen &c = p.chosen;
-    const uint64_t kept = gcb::values_of(c, p.how.width);
-    uint8_t *out = p.out + gcb::values_at(c.n, p.how);
+    tile_room &room = shared<tile_room>();
+    const gcb_cuda_chosen &c = p.chosen;
+    const uint64_t kept = values_of(c, p.how.width);
+    uint8_t *out = p.out + values_at(c.n, p.how);
     const Code coder(p.m, p.how);
     uint32_t clamped = 0;
 
@@ -160,7 +155,7 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
         uint32_t code[kTileEach];
         float v[kTileEach];
 
-        gcb::load_floats(v, c.value, first, kept);
+        load_floats(v, c.value, first, kept);
         for (unsigned i = 0; i < kTileEach; i++) {
             code[i] = coder.code(v[i]); /* 0 if missing, or without bits */
             clamped += coder.clamps(v[i]);
@@ -168,20 +163,20 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
         put_residual(c, coder, v, code, first);
         if (p.how.bits == 0)
             continue;
-        gcb::pack_codes(room, code, p.how.bits);
-        gcb::sync_block();
-        gcb::store_tile(out + start / 8 * p.how.bits, room,
-                        static_cast<unsigned>((here * p.how.bits + 7) / 8));
-        gcb::sync_block();
+        pack_codes(room, code, p.how.bits);
+        sync_block();
+        store_tile(out + start / 8 * p.how.bits, room,
+                   static_cast<unsigned>((here * p.how.bits + 7) / 8));
+        sync_block();
     }
-    clamped = gcb::warp_add(clamped);
-    if (gcb::lane() == 0 && clamped)
-        gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
+    clamped = warp_add(clamped);
+    if (lane() == 0 && clamped)
+        atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
 /* Writes four floats of the payload from out[at] on, which is aligned to 16. The first value is at
  * out[lead]. */
-__device__ void put_four(float *out, const struct gcb_cuda_chosen &c, uint64_t at, unsigned lead,
+__device__ void put_four(float *out, const gcb_cuda_chosen &c, uint64_t at, unsigned lead,
                          uint64_t kept)
 {
     if (at >= lead && at - lead + 4 <= kept) {
@@ -197,9 +192,9 @@ __device__ void put_four(float *out, const struct gcb_cuda_chosen &c, uint64_t a
 
 __global__ void put_floats(value_output p)
 {
-    const struct gcb_cuda_chosen &c = p.chosen;
-    const uint64_t kept = gcb::values_of(c, p.how.width);
-    uint8_t *at = p.out + gcb::values_at(c.n, p.how); /* a multiple of four bytes from the start */
+    const gcb_cuda_chosen &c = p.chosen;
+    const uint64_t kept = values_of(c, p.how.width);
+    uint8_t *at = p.out + values_at(c.n, p.how); /* a multiple of four bytes from the start */
     const unsigned lead = static_cast<unsigned>(reinterpret_cast<uintptr_t>(at) % 16 / 4);
     float *out = reinterpret_cast<float *>(at - lead * sizeof(float));
 
@@ -227,30 +222,29 @@ measure_arrays lay_out(void *scratch, uint64_t most)
 
 } /* namespace */
 
-uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most)
+uint64_t gcb_cuda_values_scratch(const gcb_cuda_values *how, uint64_t most)
 {
     const uint64_t blocks = (most * how->width + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
     return sizeof(value_measures) + blocks * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
-int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
-                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        void *scratch, struct gcb_device_result *result)
+int gcb_cuda_put_values(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
+                        const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    const uint64_t most = chosen->most * how->width, grid = gcb::grid_over(gcb::tile_count(most));
+    const uint64_t most = chosen->most * how->width, grid = grid_over(tile_count(most));
     const measure_arrays m = lay_out(scratch, most);
     const value_output p = {out, *chosen, *how, m.all};
     auto put = put_codes<sign_code>;
 
     if (how->kind == GCB_CUDA_FP32)
-        return gcb::launch(put_floats, grid, kTileThreads, 0, s, p);
+        return launch(put_floats, grid, kTileThreads, 0, s, p);
     if (how->kind == GCB_CUDA_FP16)
         put = put_codes<half_code>;
     else if (how->kind == GCB_CUDA_RANGE)
         put = put_codes<range_code>;
     else if (how->kind == GCB_CUDA_UNIFORM)
         put = put_codes<uniform_code>;
-    gcb::measure_values(s, m, chosen, how);
-    return gcb::launch(put, grid, kTileThreads, sizeof(gcb::tile_room), s, p, result);
+    measure_values(s, m, chosen, how);
+    return launch(put, grid, kTileThreads, sizeof(tile_room), s, p, result);
 }

@@ -13,13 +13,12 @@ namespace gcb
 
 /* ---- offsets of the parts of a payload, and unaligned numbers ---- */
 
-__device__ __forceinline__ uint64_t values_at(uint64_t n, const struct gcb_cuda_values &how)
+__device__ __forceinline__ uint64_t values_at(uint64_t n, const gcb_cuda_values &how)
 {
     return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.side + how.scale;
 }
 
-__device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept,
-                                             const struct gcb_cuda_values &how)
+__device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept, const gcb_cuda_values &how)
 {
     return values_at(n, how) + (kept * how.width * how.bits + 7) / 8;
 }
@@ -40,22 +39,21 @@ __device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
 }
 
 /* Marks a payload as damaged; nothing more of it is read. */
-__device__ __forceinline__ void refuse(struct gcb_cuda_payload_head *head,
-                                       gcb_device_result *result)
+__device__ __forceinline__ void refuse(gcb_cuda_payload_head *head, gcb_device_result *result)
 {
     head->kept = 0;
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
 /* u32_bitmap_cuda.cu: fills f.first from f.pos. */
-int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_decoding &f, uint64_t n);
+int find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n);
 
 /* ---- measurements of the kept values ---- */
 
 /* Measurements of the kept values: means need sums of blocks, range floats need counts of
  * exponents. */
 struct value_measures {
-    struct gcb_cuda_scale scale;
+    gcb_cuda_scale scale;
     uint32_t max_bits;
     uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
 };
@@ -68,15 +66,15 @@ struct measure_arrays {
 };
 
 /* The number of values. */
-__device__ __forceinline__ uint64_t values_of(const struct gcb_cuda_chosen &c, unsigned width)
+__device__ __forceinline__ uint64_t values_of(const gcb_cuda_chosen &c, unsigned width)
 {
     return c.choice->kept * width;
 }
 
 /* value_scales_cuda.cu: queues the measurements that this kind of values needs before
  * encoding. */
-int measure_values(struct gcb_device_stream *s, const measure_arrays &m,
-                   const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how);
+int measure_values(gcb_device_stream *s, const measure_arrays &m, const gcb_cuda_chosen *c,
+                   const gcb_cuda_values *how);
 
 } /* namespace gcb */
 

@@ -4,6 +4,8 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 
+using namespace gcb;
+
 namespace
 {
 
@@ -18,7 +20,7 @@ struct drawn {
     uint64_t place[kEach];
 };
 
-__device__ drawn draw_places(const struct gcb_strata &where)
+__device__ drawn draw_places(const gcb_strata &where)
 {
     const uint64_t block = blockIdx.x * uint64_t{kThreads} + threadIdx.x, first = block * kEach;
     drawn d = {first, 0, {0, 0}};
@@ -26,7 +28,7 @@ __device__ drawn draw_places(const struct gcb_strata &where)
     if (first >= where.k)
         return d;
     d.count = where.k - first < kEach ? 1 : kEach;
-    const struct gcb_philox_block b = gcb_philox(where.key, block, 0);
+    const gcb_philox_block b = gcb_philox(where.key, block, 0);
     d.place[0] =
         gcb_strata_place(&where, first, static_cast<uint64_t>(b.word[1]) << 32 | b.word[0]);
     if (d.count == kEach)
@@ -41,8 +43,8 @@ __device__ bool is_infinite(float v)
 }
 
 /* With a payload, `values` are in it. */
-__global__ void gather(uint8_t *payload, float *values, const float *x, struct gcb_strata where,
-                       float factor, float weight, struct gcb_device_result *result)
+__global__ void gather(uint8_t *payload, float *values, const float *x, gcb_strata where,
+                       float factor, float weight, gcb_device_result *result)
 {
     const drawn d = draw_places(where);
     bool infinite = false;
@@ -61,27 +63,26 @@ __global__ void gather(uint8_t *payload, float *values, const float *x, struct g
             values[d.first + i] = weight * v;
         }
     if (infinite)
-        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+        set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-__global__ void check_values(const float *values, uint64_t count, struct gcb_device_result *result)
+__global__ void check_values(const float *values, uint64_t count, gcb_device_result *result)
 {
     const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
 
     if (i < count && is_infinite(values[i]))
-        gcb::set_status(&result->status, GCB_E_CORRUPT);
+        set_status(&result->status, GCB_E_CORRUPT);
 }
 
 /* Where the values go. A payload, if there is one, has the key. */
 struct target {
     float *to;
     const uint8_t *payload;
-    struct gcb_device_result *result; /* with a payload */
-    float weight;                     /* if the values are added */
+    gcb_device_result *result; /* with a payload */
+    float weight;              /* if the values are added */
 };
 
-template <bool Adds>
-__global__ void scatter(struct target t, const float *values, struct gcb_strata where)
+template <bool Adds> __global__ void scatter(target t, const float *values, gcb_strata where)
 {
     if (t.payload)
         gcb_strata_set_key(&where, *reinterpret_cast<const uint64_t *>(t.payload));
@@ -97,11 +98,11 @@ __global__ void scatter(struct target t, const float *values, struct gcb_strata 
 
             *at = Adds ? gcb_accumulated(*at, v, t.weight) : v;
             if (t.payload && is_infinite(v))
-                gcb::set_status(&t.result->status, GCB_E_CORRUPT);
+                set_status(&t.result->status, GCB_E_CORRUPT);
         }
 }
 
-__global__ void keep(float *out, const float *x, struct gcb_strata where, float factor)
+__global__ void keep(float *out, const float *x, gcb_strata where, float factor)
 {
     const drawn d = draw_places(where);
 
@@ -120,9 +121,9 @@ uint64_t blocks_of(uint64_t count, unsigned each)
     return count ? (count + piece - 1) / piece : 1;
 }
 
-int clear_all(struct gcb_device_stream *s, float *out, const struct gcb_strata *where)
+int clear_all(gcb_device_stream *s, float *out, const gcb_strata *where)
 {
-    return where->n ? gcb::clear(s, out, where->n * sizeof(float)) : 0;
+    return where->n ? clear(s, out, where->n * sizeof(float)) : 0;
 }
 
 const float *values_of(const uint8_t *payload)
@@ -132,57 +133,54 @@ const float *values_of(const uint8_t *payload)
 
 } /* namespace */
 
-int gcb_cuda_strata_encode(struct gcb_device_stream *s, uint8_t *payload, const float *x,
-                           const struct gcb_strata *where, float factor,
-                           struct gcb_device_result *result)
+int gcb_cuda_strata_encode(gcb_device_stream *s, uint8_t *payload, const float *x,
+                           const gcb_strata *where, float factor, gcb_device_result *result)
 {
-    return gcb::launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, payload,
-                       const_cast<float *>(values_of(payload)), x, *where, factor, 1.0f, result);
+    return launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, payload,
+                  const_cast<float *>(values_of(payload)), x, *where, factor, 1.0f, result);
 }
 
-int gcb_cuda_strata_gather(struct gcb_device_stream *s, float *values, const float *x,
-                           const struct gcb_strata *where, float factor, float weight,
-                           struct gcb_device_result *result)
+int gcb_cuda_strata_gather(gcb_device_stream *s, float *values, const float *x,
+                           const gcb_strata *where, float factor, float weight,
+                           gcb_device_result *result)
 {
-    return gcb::launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, nullptr, values, x,
-                       *where, factor, weight, result);
+    return launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, nullptr, values, x, *where,
+                  factor, weight, result);
 }
 
-int gcb_cuda_strata_scatter(struct gcb_device_stream *s, float *out, const float *values,
-                            const struct gcb_strata *where)
+int gcb_cuda_strata_scatter(gcb_device_stream *s, float *out, const float *values,
+                            const gcb_strata *where)
 {
-    const struct target t = {out, nullptr, nullptr, 0.0f};
+    const target t = {out, nullptr, nullptr, 0.0f};
 
     clear_all(s, out, where);
-    return gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values,
-                       *where);
+    return launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values, *where);
 }
 
-int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
-                           const struct gcb_strata *where, struct gcb_device_result *result)
+int gcb_cuda_strata_decode(gcb_device_stream *s, float *out, const uint8_t *payload,
+                           const gcb_strata *where, gcb_device_result *result)
 {
-    const struct target t = {out, payload, result, 0.0f};
+    const target t = {out, payload, result, 0.0f};
 
     clear_all(s, out, where);
-    return gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t,
-                       values_of(payload), *where);
+    return launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values_of(payload),
+                  *where);
 }
 
-int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
-                         const struct gcb_strata *where, float factor)
+int gcb_cuda_strata_keep(gcb_device_stream *s, float *out, const float *x, const gcb_strata *where,
+                         float factor)
 {
     clear_all(s, out, where);
-    return gcb::launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where, factor);
+    return launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where, factor);
 }
 
-int gcb_cuda_strata_add(struct gcb_device_stream *s, float *acc, const uint8_t *payload,
-                        const struct gcb_strata *where, float weight,
-                        struct gcb_device_result *result)
+int gcb_cuda_strata_add(gcb_device_stream *s, float *acc, const uint8_t *payload,
+                        const gcb_strata *where, float weight, gcb_device_result *result)
 {
-    const struct target t = {acc, payload, result, weight};
+    const target t = {acc, payload, result, weight};
 
-    gcb::launch(check_values, blocks_of(where->k, 1), kThreads, 0, s, values_of(payload), where->k,
-                result);
-    return gcb::launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t,
-                       values_of(payload), *where);
+    launch(check_values, blocks_of(where->k, 1), kThreads, 0, s, values_of(payload), where->k,
+           result);
+    return launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t, values_of(payload),
+                  *where);
 }
