@@ -8,9 +8,7 @@
  * bit for bit. The kernels that add do nothing if result->status is not 0: the message was found to be damaged. Arrays
  * are device memory, aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* acc[i] += weight * x[i] for n floats. Moves 12 bytes per element. */
 int gcb_cuda_accumulate_add(struct gcb_device_stream *s, float *acc, const float *x, uint64_t n,
@@ -52,8 +50,6 @@ int gcb_cuda_canvas_side(struct gcb_device_stream *s, void *canvas,
                          const struct gcb_cuda_payload *p, const struct gcb_cuda_values *how,
                          int joins, struct gcb_device_result *result);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

@@ -15,9 +15,7 @@ struct gcb_cuda_comparison {
     uint64_t nonfinite, nonfinite_kept;
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 uint64_t gcb_cuda_compare_scratch(uint64_t n);
 
@@ -26,8 +24,6 @@ uint64_t gcb_cuda_compare_scratch(uint64_t n);
 int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
                      const float *y, uint64_t n, void *scratch);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

@@ -17,9 +17,7 @@
  * own: writes the part of x that arrives: for fp32 x itself; otherwise the values that weigh wrote, divided by the weight,
  *      or 0 if the weight is 0.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 struct gcb_cuda_convert {
     uint64_t bytes; /* bytes of an element of the message */
@@ -36,8 +34,6 @@ struct gcb_cuda_convert {
 
 extern const struct gcb_cuda_convert gcb_cuda_fp32, gcb_cuda_fp16, gcb_cuda_bf16;
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

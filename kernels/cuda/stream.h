@@ -8,6 +8,15 @@
  */
 #include <stdint.h>
 
+/* Around declarations of functions that C calls. */
+#ifdef __cplusplus
+#define GCB_BEGIN_C extern "C" {
+#define GCB_END_C }
+#else
+#define GCB_BEGIN_C
+#define GCB_END_C
+#endif
+
 struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
 
 /*

@@ -11,9 +11,7 @@
  * `terngrad`. Functions return 0 or GCB_E_DEVICE. All pointers except `how` are device memory; x is
  * aligned to 16.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 struct gcb_cuda_draw {
     struct gcb_philox_keys keys; /* made from the seed */
@@ -126,8 +124,6 @@ int gcb_cuda_rebuild_levels(struct gcb_device_stream *s, float *out, const void 
                             const float *scales, float weight,
                             const struct gcb_cuda_shared_scale *how);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

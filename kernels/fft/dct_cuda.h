@@ -20,9 +20,7 @@
  * Arrays are aligned to 16. A coefficient that is not finite makes result->status GCB_E_SEND_RAW.
  * Functions return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 #define GCB_CUDA_DCT_BLOCK_LEAST 8
 #define GCB_CUDA_DCT_BLOCK_MOST 4096
@@ -90,8 +88,6 @@ int gcb_cuda_dct_unrotate(struct gcb_device_stream *s, float *bins, const float 
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
                         const float *from, const struct gcb_cuda_dct *d);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

@@ -12,9 +12,7 @@
  *
  * Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 #define GCB_CUDA_FFT_BLOCK_LEAST 8
 #define GCB_CUDA_FFT_BLOCK_MOST 4096
@@ -77,8 +75,6 @@ int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft
                           const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
                           struct gcb_device_result *result);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

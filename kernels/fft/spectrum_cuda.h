@@ -9,9 +9,7 @@
  * bins. A bin is a pair (re, im). Arrays are aligned to 16, arrays of bins to 8. Functions return 0
  * or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* The bins of a message. Bins from `tail` on belong to a shorter last chunk; tail = bins if there
  * is none. Bins before `first` are handled elsewhere: arrays of bins and powers begin with bin
@@ -49,8 +47,6 @@ int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, co
 int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,
                                   uint64_t n);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

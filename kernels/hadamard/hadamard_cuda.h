@@ -10,9 +10,7 @@
  * read and one write, every four more stages take another; each is one launch. Arrays are aligned to 16. Functions
  * return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* Bytes of the key of the signs in a payload. */
 #define GCB_CUDA_HADAMARD_SIDE 8
@@ -35,8 +33,6 @@ struct gcb_cuda_hadamard_inversion {
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
                               const struct gcb_cuda_hadamard_inversion *how);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

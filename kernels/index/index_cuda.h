@@ -7,9 +7,7 @@
  * Positions of the sparse codec on the device, in the formats of src/lib/sparse/index_*.c: two
  * launchers for each coder. They return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* Writes the positions after the values, and sets result->length to the payload's length. */
 typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
@@ -39,8 +37,6 @@ uint64_t gcb_cuda_put_adaptive_scratch(uint64_t n, uint64_t most);
 uint64_t gcb_cuda_get_gaps_scratch(uint64_t n); /* golomb, adaptive */
 uint64_t gcb_cuda_get_block_scratch(uint64_t n);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

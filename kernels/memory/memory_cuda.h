@@ -8,9 +8,7 @@
  * src/lib/memory/memory.c. Arrays are device memory, aligned to 16. Functions return 0 or
  * GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* ---- error feedback for encoders that do not fuse it (kernels/memory/feedback.cuh) ---- */
 
@@ -61,8 +59,6 @@ int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float 
  * to look only once. */
 int gcb_cuda_status(const struct gcb_device_stream *s);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

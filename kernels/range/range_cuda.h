@@ -12,9 +12,7 @@
  * more launches and one more read come first, to choose what is not given. Functions return 0 or
  * GCB_E_DEVICE. All pointers except `how` are device memory; x is aligned to 16.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 struct gcb_cuda_range {
     unsigned bits;     /* 2..16 */
@@ -46,8 +44,6 @@ int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_de
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 unsigned bits);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

@@ -5,9 +5,7 @@
 
 /* Family `reduce` on the device (kernels/reduce/reduce.h). Functions return 0 or GCB_E_DEVICE. All
  * pointers are device memory. */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned
  * to 16. */
@@ -16,8 +14,6 @@ int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
 /* Like gcb_cuda_max_bits, for each message of a group whose table has been queued for copying. */
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

@@ -9,9 +9,7 @@
  * times: two or three times for the digits of the smallest magnitude to keep, once if only some of
  * its ties are kept, and twice to write. Functions return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* How positions are cut into chunks: `length` >= 1 positions each, k of them kept, 1 <= k <=
  * length. A shorter last chunk keeps rest_k. */
@@ -35,8 +33,6 @@ int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_ch
 int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                           uint64_t from, float factor);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

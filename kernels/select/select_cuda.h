@@ -21,9 +21,7 @@
  * No result depends on the sample, the order of blocks or the order of atomics. Functions return 0
  * or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* The result of a choice, in device memory. */
 struct gcb_cuda_choice {
@@ -97,8 +95,6 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
                            const struct gcb_device_input *in, const struct gcb_cuda_search *how,
                            void *scratch);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

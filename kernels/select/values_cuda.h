@@ -10,9 +10,7 @@
  * positions (kernels/index/index_cuda.h). Values are those of src/lib/sparse/values_*.c, bit for
  * bit. Functions return 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 enum gcb_cuda_value_kind {
     GCB_CUDA_FP32,
@@ -114,8 +112,6 @@ struct gcb_cuda_entries {
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
                   uint64_t first_tile);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif

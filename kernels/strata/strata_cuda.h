@@ -9,9 +9,7 @@
  * of the strata. `payload` has a key (8 bytes), then values. Arrays are device memory, aligned to 16. Each function takes one
  * launch unless it says more, and returns 0 or GCB_E_DEVICE.
  */
-#ifdef __cplusplus
-extern "C" {
-#endif
+GCB_BEGIN_C
 
 /* Writes a payload of factor * x, and sets result->length. If a value is infinite, result->status becomes GCB_E_SEND_RAW,
  * here and below. */
@@ -39,8 +37,6 @@ int gcb_cuda_strata_add(struct gcb_device_stream *s, float *acc, const uint8_t *
                         const struct gcb_strata *where, float weight,
                         struct gcb_device_result *result);
 
-#ifdef __cplusplus
-}
-#endif
+GCB_END_C
 
 #endif
