@@ -1,7 +1,7 @@
 #include "kernels/accumulate/accumulate_cuda.h"
 
 #include "kernels/accumulate/accumulate_elem.h"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/select/entries.cuh"
 
@@ -15,23 +15,13 @@ struct tuning {
     static constexpr unsigned each = 4; /* one access of 16 bytes */
 };
 
-/* This thread's number among all threads of the launch, and their number. */
-__device__ uint64_t my_thread()
-{
-    return blockIdx.x * uint64_t{tuning::threads} + threadIdx.x;
-}
-
-__device__ uint64_t all_threads()
-{
-    return gridDim.x * uint64_t{tuning::threads};
-}
-
 __global__ void add_elements(float *__restrict__ acc, const float *__restrict__ x, uint64_t n,
                              float weight, const gcb_device_result *result)
 {
     if (result->status)
         return;
-    for (uint64_t i = my_thread() * tuning::each; i < n; i += all_threads() * tuning::each) {
+    for (uint64_t i = thread_of_grid() * tuning::each; i < n;
+         i += threads_of_grid() * tuning::each) {
         float sum[tuning::each], v[tuning::each];
 
         load_floats(sum, acc, i, n);
@@ -52,7 +42,7 @@ __global__ void add_entries(float *__restrict__ acc, gcb_cuda_entries kept, floa
 
     if (result->status)
         return;
-    for (uint64_t j = my_thread(); j < kept.f.head->kept; j += all_threads()) {
+    for (uint64_t j = thread_of_grid(); j < kept.f.head->kept; j += threads_of_grid()) {
         float *at = acc + uint64_t{kept.f.pos[j]} * Width;
 
         for (unsigned w = 0; w < Width; w++)
@@ -62,12 +52,12 @@ __global__ void add_entries(float *__restrict__ acc, gcb_cuda_entries kept, floa
 
 __global__ void keep_all(gcb_cuda_decoding f, uint64_t n)
 {
-    if (my_thread() == 0) {
+    if (thread_of_grid() == 0) {
         *f.head = {};
         f.head->kept = n;
         f.first[tile_count(n)] = static_cast<uint32_t>(n);
     }
-    for (uint64_t i = my_thread(); i < n; i += all_threads()) {
+    for (uint64_t i = thread_of_grid(); i < n; i += threads_of_grid()) {
         f.pos[i] = static_cast<uint32_t>(i);
         if (i % kTile == 0)
             f.first[i / kTile] = static_cast<uint32_t>(i);
@@ -91,14 +81,6 @@ __global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, in
         set_status(&result->status, GCB_E_MISMATCH);
 }
 
-/* Blocks that n elements fill if each thread takes `each` of them. */
-uint64_t pieces_of(uint64_t n, uint64_t each)
-{
-    const uint64_t piece = tuning::threads * each;
-
-    return (n + piece - 1) / piece;
-}
-
 /* Bytes before the side bytes in a payload of n positions. */
 uint64_t kept_bytes(uint64_t n)
 {
@@ -116,16 +98,17 @@ uint8_t *payload_of(void *canvas, uint64_t n, uint32_t side)
 int gcb_cuda_accumulate_add(gcb_device_stream *s, float *acc, const float *x, uint64_t n,
                             float weight, const gcb_device_result *result)
 {
-    return launch(add_elements, grid_over(pieces_of(n, tuning::each), kManyBlocks), tuning::threads,
-                  0, s, acc, x, n, weight, result);
+    return launch(add_elements,
+                  grid_over(pieces_of(n, tuning::threads * tuning::each), kManyBlocks),
+                  tuning::threads, 0, s, acc, x, n, weight, result);
 }
 
 int gcb_cuda_accumulate_entries(gcb_device_stream *s, float *acc, const gcb_cuda_entries *kept,
                                 float weight, const gcb_device_result *result)
 {
     return launch(kept->how.width == 1 ? add_entries<1> : add_entries<2>,
-                  grid_over(pieces_of(kept->p.n, 1), kManyBlocks), tuning::threads, 0, s, acc,
-                  *kept, weight, result);
+                  grid_over(pieces_of(kept->p.n, tuning::threads), kManyBlocks), tuning::threads, 0,
+                  s, acc, *kept, weight, result);
 }
 
 void gcb_cuda_canvas_entries(gcb_cuda_entries *entries, void *canvas, uint64_t n,
@@ -142,7 +125,8 @@ void gcb_cuda_canvas_entries(gcb_cuda_entries *entries, void *canvas, uint64_t n
 
 int gcb_cuda_keep_all(gcb_device_stream *s, const gcb_cuda_decoding *f, uint64_t n)
 {
-    return launch(keep_all, grid_over(pieces_of(n, 1), kManyBlocks), tuning::threads, 0, s, *f, n);
+    return launch(keep_all, grid_over(pieces_of(n, tuning::threads), kManyBlocks), tuning::threads,
+                  0, s, *f, n);
 }
 
 int gcb_cuda_canvas_side(gcb_device_stream *s, void *canvas, const gcb_cuda_payload *p,

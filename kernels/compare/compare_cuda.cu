@@ -1,7 +1,6 @@
 #include "kernels/compare/compare_cuda.h"
 
 #include "kernels/compare/compare_elem.h"
-#include "kernels/cuda/launch.cuh"
 #include "kernels/reduce/sum.cuh"
 
 using namespace gcb;
@@ -27,22 +26,12 @@ struct parts {
     uint64_t blocks;
 };
 
-uint64_t block_count(uint64_t n)
-{
-    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-}
-
 parts lay_out(void *scratch, uint64_t n)
 {
-    const uint64_t blocks = block_count(n);
+    const uint64_t blocks = sum_blocks_of(n);
     double *const sum = static_cast<double *>(scratch);
 
     return {sum, reinterpret_cast<counts *>(sum + (kSums * blocks + 1) / 2 * 2), blocks};
-}
-
-__device__ double larger(double a, double b)
-{
-    return b > a ? b : a;
 }
 
 __device__ counts join_counts(counts c)
@@ -83,9 +72,8 @@ __device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
 __global__ void compare_blocks(parts out, const float *__restrict__ x, const float *__restrict__ y,
                                uint64_t n)
 {
-    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / kWarp;
-    const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
-    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+    const uint64_t b = warp_of_grid(), from = b * GCB_SUM_BLOCK;
+    const unsigned here = sum_block_size(n, b);
     double sum[kSums] = {};
     counts c = {};
 
@@ -120,8 +108,7 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
     if (threadIdx.x < 5)
         s.count[threadIdx.x] = 0;
     for (uint64_t from = 0; from < in.blocks; from += kChain) {
-        const uint64_t left = in.blocks - from;
-        const unsigned n = static_cast<unsigned>(left < kChain ? left : kChain);
+        const unsigned n = elements_from(in.blocks, from, kChain);
 
         sync_block();
         for (unsigned k = 0; k < kSums; k++)
@@ -164,15 +151,15 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 
 uint64_t gcb_cuda_compare_scratch(uint64_t n)
 {
-    return (kSums * block_count(n) + 1) / 2 * 2 * sizeof(double) + block_count(n) * sizeof(counts);
+    return (kSums * sum_blocks_of(n) + 1) / 2 * 2 * sizeof(double) +
+           sum_blocks_of(n) * sizeof(counts);
 }
 
 int gcb_cuda_compare(gcb_device_stream *s, gcb_cuda_comparison *out, const float *x, const float *y,
                      uint64_t n, void *scratch)
 {
     const parts p = lay_out(scratch, n);
-    const uint64_t grid = p.blocks ? (p.blocks + kWarps - 1) / kWarps : 1;
 
-    launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
+    launch(compare_blocks, blocks_over(p.blocks, kWarps), kThreads, 0, s, p, x, y, n);
     return launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
 }

@@ -2,9 +2,6 @@
 
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/group.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/vector.cuh"
-#include "kernels/cuda/warp.cuh"
 #include "kernels/memory/feedback.cuh"
 
 using namespace gcb;
@@ -62,15 +59,6 @@ struct bf16 {
     }
 };
 
-/* Adds each thread's count to *total, with one atomic per warp. */
-__device__ void add_counts(uint64_t *total, uint32_t count)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        count += shfl_xor(count, by);
-    if (lane() == 0 && count)
-        atomic_add(total, static_cast<uint64_t>(count));
-}
-
 /* Narrows a thread's elements, two to a word. Returns the number of values that saturated. */
 template <class Half>
 __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (&v)[tuning::each])
@@ -110,7 +98,7 @@ template <class Half, class Where> __global__ void put_half(Where where)
     load_input(v, in, first);
     clamped = narrow_all<Half>(word, v);
     if (at.item.result)
-        add_counts(&at.item.result->clamped, clamped);
+        add_by_warp(&at.item.result->clamped, clamped);
     store_halves(at.item.payload, word, first, in.n);
     if (in.residual) {
         widen_all<Half>(decoded, word);
@@ -157,11 +145,6 @@ template <class Where> __global__ void get_floats(Where where)
 
 /* ---- all-reduce ---- */
 
-__device__ uint64_t first_of_thread()
-{
-    return blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
-}
-
 __device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t first, uint64_t n,
                               float weight)
 {
@@ -172,7 +155,7 @@ __device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t
 
 __global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float weight)
 {
-    const uint64_t first = first_of_thread();
+    const uint64_t first = thread_of_grid() * tuning::each;
     float v[tuning::each];
 
     load_weighted(v, x, first, n, weight);
@@ -182,7 +165,7 @@ __global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float wei
 template <class Half>
 __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weight)
 {
-    const uint64_t first = first_of_thread();
+    const uint64_t first = thread_of_grid() * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
@@ -194,7 +177,7 @@ __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weigh
 template <class Half>
 __global__ void own_half(float *out, const uint8_t *values, uint64_t n, float weight)
 {
-    const uint64_t first = first_of_thread();
+    const uint64_t first = thread_of_grid() * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
@@ -209,7 +192,7 @@ __global__ void own_half(float *out, const uint8_t *values, uint64_t n, float we
 
 uint64_t blocks_of(uint64_t n)
 {
-    return n ? (n + kBlockElements - 1) / kBlockElements : 1;
+    return blocks_over(n, kBlockElements);
 }
 
 template <void (*kernel)(single)>

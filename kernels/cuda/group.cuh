@@ -7,9 +7,7 @@
  * the kernel's arguments, at no cost.
  */
 #include "kernels/cuda/group.h"
-#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
-#include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
@@ -50,11 +48,27 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
         const unsigned skip = (popc(ballot(begun)) - 1) * step;
 
         from += skip;
-        left = left - skip < step ? left - skip : step;
+        left = lesser(left - skip, step);
     }
     const uint32_t end = from + 1 < where.count ? where.first[from + 1] : gridDim.x;
 
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
+}
+
+/* A block's part of a message: `here` elements from `start` on, of which this thread's 16 begin at `first`. */
+struct tile_work : block_work {
+    uint64_t start, first;
+    unsigned here;
+};
+
+/* The part of this block if each takes `size` elements, at most a tile. */
+template <class Where>
+__device__ __forceinline__ tile_work find_tile(const Where &where, unsigned size = kTile)
+{
+    const block_work at = find_work(where);
+    const uint64_t start = at.block * uint64_t{size};
+
+    return {at, start, start + threadIdx.x * kTileEach, elements_from(at.item.in.n, start, size)};
 }
 
 /* Finds the message of a block in a grid with one block per message. */
@@ -99,7 +113,7 @@ inline message_group grid_of(const gcb_device_group *g, unsigned grid)
 /* Blocks of an item if each handles one tile; at least one. */
 inline uint64_t tile_blocks(uint64_t n)
 {
-    return n ? tile_count(n) : 1;
+    return blocks_over(n, kTile);
 }
 
 /* Divides grid 0 among the messages, one block per tile. Every launcher of a group does that. */

@@ -7,8 +7,8 @@
  * whatever the width. Codes are assembled in shared memory and copied to the payload, which may
  * begin at any byte, in 16-byte accesses.
  */
+#include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/vector.cuh"
-#include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
@@ -27,7 +27,7 @@ struct alignas(16) tile_room {
 /* Tiles of n elements; 0 for n = 0. */
 __host__ __device__ inline uint64_t tile_count(uint64_t n)
 {
-    return (n + kTile - 1) / kTile;
+    return pieces_of(n, kTile);
 }
 
 /* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the position of each
@@ -154,7 +154,7 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
 {
     const uint8_t *from = reinterpret_cast<const uint8_t *>(room.word);
     const unsigned odd = static_cast<unsigned>(-reinterpret_cast<uintptr_t>(to) % 16);
-    const unsigned front = odd < bytes ? odd : bytes, vectors = (bytes - front) / 16;
+    const unsigned front = lesser(odd, bytes), vectors = (bytes - front) / 16;
 
     if (threadIdx.x < front)
         to[threadIdx.x] = from[threadIdx.x];
@@ -175,7 +175,7 @@ __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *fr
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);
     const unsigned skip = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 16);
-    const unsigned odd = (16 - skip) % 16, front = odd < bytes ? odd : bytes;
+    const unsigned odd = (16 - skip) % 16, front = lesser(odd, bytes);
     const unsigned vectors = (bytes - front) / 16;
 
     if (threadIdx.x < front)

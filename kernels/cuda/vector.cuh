@@ -123,12 +123,25 @@ template <unsigned N> __device__ __forceinline__ uint32_t largest_of(const float
 {
     uint32_t most = 0;
 
-    for (unsigned i = 0; i < N; i++) {
-        const uint32_t m = gcb_magnitude(v[i]);
-
-        most = m > most ? m : most;
-    }
+    for (unsigned i = 0; i < N; i++)
+        most = gcb_magnitude(v[i]) > most ? gcb_magnitude(v[i]) : most;
     return most;
+}
+
+/* Write and read a number at any address, its lowest byte first. */
+__device__ __forceinline__ void put_u32(uint8_t *out, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = static_cast<uint8_t>(v >> 8 * i);
+}
+
+__device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        v |= static_cast<uint32_t>(in[i]) << 8 * i;
+    return v;
 }
 
 } /* namespace gcb */

@@ -7,8 +7,7 @@
  * block of threads then turns each 4096 of them into a stream of bits. Decoding does the reverse.
  */
 #include "kernels/cuda/align.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/grid.cuh"
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/dither/elias_elem.h"
 #include "kernels/index/self_sync.cuh"
@@ -36,9 +35,7 @@ __device__ inline uint64_t blocks_of(const elias_message &e)
 
 __device__ inline unsigned count_of(const elias_message &e, uint64_t b)
 {
-    const uint64_t left = e.n - b * kTile;
-
-    return static_cast<unsigned>(left < kTile ? left : kTile);
+    return elements_from(e.n, b * kTile, kTile);
 }
 
 /* Offsets in the payload of the directory, and of the first block. */
@@ -65,15 +62,14 @@ __device__ inline unsigned fixed_bytes(const elias_message &e, uint64_t b)
 
 __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias_message &e)
 {
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < e.buckets;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = thread_of_grid(); i < e.buckets; i += threads_of_grid())
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
 /* Returns the bytes of this part of the scratch; the scratch of the other kernels follows it. */
 inline uint64_t lay_out(elias_message *e, const gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
-    const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
+    const uint64_t buckets = pieces_of(n, how->bucket);
     const uint64_t fixed =
         gcb_cuda_align16(buckets * sizeof(float) + (n * (how->sign_bit + 1) + 7) / 8);
     uint8_t *at = static_cast<uint8_t *>(scratch);

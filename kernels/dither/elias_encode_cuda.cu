@@ -72,8 +72,7 @@ __device__ void load_codes(put_room &room, code_run &r, const elias_message &e, 
     unpack_codes(r.code, room.tile, skip, e.sign_bit + 1);
     r.total = count_of(e, b);
     r.first = threadIdx.x * kTileEach;
-    r.count = r.first < r.total ? r.total - r.first : 0;
-    r.count = r.count < kTileEach ? r.count : kTileEach;
+    r.count = r.first < r.total ? elements_from(r.total, r.first, kTileEach) : 0;
     for (unsigned i = 0; i < r.count; i++)
         last = r.code[i] & mask ? r.first + i + 1 : last;
     r.next = max_before(room, last);

@@ -26,7 +26,7 @@ __host__ __device__ inline bool tiles_hold_buckets(uint64_t bucket, uint64_t n)
 
 inline uint64_t bucket_count(uint64_t bucket, uint64_t n)
 {
-    return (n + bucket - 1) / bucket;
+    return pieces_of(n, bucket);
 }
 
 /* floor(log2(v)); v is not 0. */
@@ -59,7 +59,7 @@ __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned buck
 
 __device__ __forceinline__ unsigned at_most_each(uint64_t count)
 {
-    return count < kTileEach ? static_cast<unsigned>(count) : kTileEach;
+    return static_cast<unsigned>(lesser<uint64_t>(count, kTileEach));
 }
 
 struct norm_run {
@@ -137,7 +137,7 @@ struct norm_walk {
 /* The number of partial sums of squares of a bucket, in scratch. */
 __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 {
-    return (bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    return sum_blocks_of(bucket);
 }
 
 int compute_norms(gcb_device_stream *s, const single &message, bool l2);

@@ -1,4 +1,3 @@
-#include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
 #include "kernels/dither/levels.cuh"
 #include "kernels/dither/qsgd.cuh"
@@ -28,11 +27,10 @@ __device__ uint32_t largest_magnitude(const float (&v)[kTileEach])
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t u = gcb_bits_of(v[i]);
 
-        positive = static_cast<int32_t>(u) > positive ? static_cast<int32_t>(u) : positive;
-        negative = u > negative ? u : negative;
+        positive = larger(positive, static_cast<int32_t>(u));
+        negative = larger(negative, u);
     }
-    negative &= GCB_MAGNITUDE_MASK;
-    return static_cast<uint32_t>(positive) > negative ? static_cast<uint32_t>(positive) : negative;
+    return larger(static_cast<uint32_t>(positive), negative & GCB_MAGNITUDE_MASK);
 }
 
 __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigned bucket)
@@ -52,9 +50,7 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigne
     }
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
-        const uint32_t m = gcb_magnitude(v[i]);
-
-        most = m > most ? m : most;
+        most = larger(most, gcb_magnitude(v[i]));
         if (i + 1 == end || i + 1 == kTileEach) {
             atomic_max(&norm[b++], most);
             end += bucket;
@@ -214,17 +210,14 @@ template <class Where, norm_source source>
 __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_qsgd how)
 {
     encode_room &s = shared<encode_room>();
-    const block_work work = find_work(where);
+    const tile_work work = find_tile(where);
     gcb_device_input in = work.item.in;
     uint8_t *const out = work.item.payload;
     uint32_t *const norms = reinterpret_cast<uint32_t *>(out);
     const bool in_tile =
         source == PER_MESSAGE ? tiles_hold_buckets(work.item.bucket, in.n) : source == IN_TILE;
     const uint64_t buckets = bucket_count(work.item);
-    const uint64_t start = work.block * uint64_t{kTile}, left = in.n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
     const unsigned width = how.sign_bit + 1;
-    const uint64_t first = start + threadIdx.x * kTileEach;
     uint32_t code[kTileEach];
     float v[kTileEach];
     norm_run r;
@@ -233,21 +226,23 @@ __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_
     in.compensated |= !in_tile; /* the kernel that computed the norms has added the residual */
     if (work.block == 0 && threadIdx.x == 0)
         work.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
-    load_input(v, in, first);
+    load_input(v, in, work.first);
     if (in_tile) {
         const unsigned bucket = static_cast<unsigned>(how.bucket);
 
-        tile_norms(norms + buckets_before(work.block, bucket), s.norm, v, in.x + start, here, how);
-        r = run_of_tile(first, in.n, bucket, s.norm);
+        tile_norms(norms + buckets_before(work.block, bucket), s.norm, v, in.x + work.start,
+                   work.here, how);
+        r = run_of_tile(work.first, in.n, bucket, s.norm);
     } else {
-        r = run_of_message(first, in.n, how.bucket, norms);
+        r = run_of_message(work.first, in.n, how.bucket, norms);
     }
     quantise(code, v, plain_values{in.x}, r, how);
     if (in.residual)
         put_residual(in, v, code, r, how);
     pack_codes(s.codes, code, width);
     sync_block();
-    store_tile(out + buckets * sizeof(float) + start / 8 * width, s.codes, (here * width + 7) / 8);
+    store_tile(out + buckets * sizeof(float) + work.start / 8 * width, s.codes,
+               (work.here * width + 7) / 8);
 }
 
 /* Up to this many codes, each block tabulates their values for a norm of 1, so a block divides only
@@ -262,13 +257,10 @@ struct decode_room {
 template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
 {
     decode_room &s = shared<decode_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
     const uint64_t n = at.item.in.n, bucket = at.item.bucket;
-    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
-    const uint64_t first = start + threadIdx.x * kTileEach;
     const unsigned width = how.sign_bit + 1, own = static_cast<unsigned>(bucket);
     const bool few = 1u << width <= kSteps;
     uint32_t code[kTileEach], worst;
@@ -278,11 +270,11 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
 
     for (unsigned c = threadIdx.x; few && c < 1u << width; c += blockDim.x)
         s.step[c] = decode_value(c, 1.0f, how);
-    skip = load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + start / 8 * width,
-                     (here * width + 7) / 8);
+    skip = load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + at.start / 8 * width,
+                     (at.here * width + 7) / 8);
     r = tiles_hold_buckets(bucket, n)
-            ? run_of_tile(first, n, own, norms + buckets_before(at.block, own))
-            : run_of_message(first, n, bucket, norms);
+            ? run_of_tile(at.first, n, own, norms + buckets_before(at.block, own))
+            : run_of_message(at.first, n, bucket, norms);
     worst = r.count ? *r.norm : 0;
     sync_block();
     unpack_codes(code, s.codes, skip, width);
@@ -310,7 +302,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
     }
     if (worst >= GCB_INF_BITS) /* not finite, or negative */
         set_status(&at.item.result->status, GCB_E_CORRUPT);
-    store_floats(at.item.in.x, v, first, n);
+    store_floats(at.item.in.x, v, at.first, n);
 }
 
 /* ---- all-reduce: levels of a norm that all workers share ---- */

@@ -1,5 +1,4 @@
 /* Computes the norms of buckets that a tile cannot hold, into the payload. */
-#include "kernels/cuda/launch.cuh"
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 
@@ -67,14 +66,12 @@ template <class Where> __global__ void bucket_maxima(Where where)
     }
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
-        const uint32_t m = gcb_magnitude(v[i]); /* missing elements are +0 */
-
         if (i == end && i < r.count) {
             atomic_max(norm++, most);
             end += r.each;
             most = 0;
         }
-        most = m > most ? m : most;
+        most = larger(most, gcb_magnitude(v[i])); /* missing elements are +0 */
     }
     if (r.count)
         atomic_max(norm, most);
@@ -92,12 +89,11 @@ template <class Where> __global__ void bucket_squares(Where where)
     const uint64_t i = (at.block * uint64_t{kTileThreads} + threadIdx.x) / lanes;
     const uint64_t b = i / per_bucket, start = b * bucket;
     const uint64_t from = start + i % per_bucket * GCB_SUM_BLOCK;
-    const uint64_t end = start + bucket < in.n ? start + bucket : in.n;
+    const uint64_t end = lesser(start + bucket, in.n);
     double sum = 0.0;
 
     if (from < end) {
-        const uint64_t left = end - from;
-        const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+        const unsigned here = elements_from(end, from, GCB_SUM_BLOCK);
 
         if (needs_feedback(in)) /* each lane reads below only what it writes here */
             for (unsigned k = mine; k < here; k += lanes)
@@ -140,16 +136,13 @@ template <class Where> __global__ void bucket_norms(Where where)
 
 uint64_t blocks_of_sums(const gcb_device_item &item)
 {
-    const uint64_t each = kTileThreads / sum_lanes(item.bucket);
-
-    return (bucket_count(item.bucket, item.in.n) * sums_per_bucket(item.bucket) + each - 1) / each;
+    return pieces_of(bucket_count(item.bucket, item.in.n) * sums_per_bucket(item.bucket),
+                     kTileThreads / sum_lanes(item.bucket));
 }
 
 uint64_t blocks_of_norms(const gcb_device_item &item)
 {
-    const uint64_t each = norms_per_block(item.bucket);
-
-    return (bucket_count(item.bucket, item.in.n) + each - 1) / each;
+    return pieces_of(bucket_count(item.bucket, item.in.n), norms_per_block(item.bucket));
 }
 
 template <class Where>

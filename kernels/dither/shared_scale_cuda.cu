@@ -1,7 +1,6 @@
 /* All-reduce with a shared scale: the passes that qsgd and terngrad have in common. */
 #include <math.h>
 
-#include "kernels/cuda/launch.cuh"
 #include "kernels/dither/levels.cuh"
 #include "kernels/dither/qsgd.cuh"
 
@@ -13,19 +12,9 @@ namespace
 
 constexpr unsigned kThreads = 256;
 
-__device__ uint64_t my_thread()
-{
-    return blockIdx.x * uint64_t{kThreads} + threadIdx.x;
-}
-
-uint64_t blocks_of(uint64_t count)
-{
-    return (count + kThreads - 1) / kThreads;
-}
-
 __global__ void scale_by(float *v, uint64_t count, float factor)
 {
-    const uint64_t i = my_thread();
+    const uint64_t i = thread_of_grid();
 
     if (i < count)
         v[i] *= factor;
@@ -33,7 +22,7 @@ __global__ void scale_by(float *v, uint64_t count, float factor)
 
 __global__ void take_scales(float *scale, const float *combined, uint64_t count)
 {
-    const uint64_t i = my_thread();
+    const uint64_t i = thread_of_grid();
 
     if (i < count)
         scale[i] = fabsf(combined[i]);
@@ -69,12 +58,12 @@ __global__ void rebuild(float *out, const void *levels, const uint32_t *scales,
 
 int gcb_cuda_scale_by(gcb_device_stream *s, float *v, uint64_t count, float weight)
 {
-    return launch(scale_by, blocks_of(count), kThreads, 0, s, v, count, fabsf(weight));
+    return launch(scale_by, pieces_of(count, kThreads), kThreads, 0, s, v, count, fabsf(weight));
 }
 
 int gcb_cuda_take_scales(gcb_device_stream *s, float *scale, const float *combined, uint64_t count)
 {
-    return launch(take_scales, blocks_of(count), kThreads, 0, s, scale, combined, count);
+    return launch(take_scales, pieces_of(count, kThreads), kThreads, 0, s, scale, combined, count);
 }
 
 int gcb_cuda_rebuild_levels(gcb_device_stream *s, float *out, const void *levels,

@@ -1,7 +1,5 @@
 #include <math.h>
 
-#include "kernels/cuda/group.cuh"
-#include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
 #include "kernels/dither/levels.cuh"
 #include "kernels/dither/terngrad.cuh"
@@ -51,8 +49,7 @@ __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const fl
                                            const ValueOf &value_of, uint64_t first, uint64_t end,
                                            float scale, const gcb_cuda_draw &draw)
 {
-    const unsigned here =
-        first >= end ? 0 : static_cast<unsigned>(end - first < kTileEach ? end - first : kTileEach);
+    const unsigned here = first >= end ? 0 : elements_from(end, first, kTileEach);
     const gcb_dither d = make_rounder(1, scale);
     uint32_t drawn[kTileEach];
 
@@ -90,28 +87,19 @@ __device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item 
     return clamped;
 }
 
-__device__ void add_clamped(gcb_device_result *result, uint32_t clamped)
-{
-    clamped = warp_add(clamped);
-    if (lane() == 0 && clamped)
-        atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
-}
-
 template <class Where> __global__ void encode_2bit(Where where, gcb_cuda_terngrad how)
 {
     tile_room &room = shared<tile_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where);
     const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
     uint32_t code[kTileEach];
 
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 3) / 4;
-    add_clamped(at.item.result, quantise(code, at.item, start + threadIdx.x * kTileEach, n, how));
+    add_by_warp(&at.item.result->clamped, quantise(code, at.item, at.first, n, how));
     pack_codes(room, code, 2);
     sync_block();
-    store_tile(at.item.payload + kHead + start / 4, room, (here + 3) / 4);
+    store_tile(at.item.payload + kHead + at.start / 4, room, (at.here + 3) / 4);
 }
 
 struct base3_room {
@@ -122,18 +110,16 @@ struct base3_room {
 template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngrad how)
 {
     base3_room &s = shared<base3_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where, kTile3);
     const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
-    const unsigned bytes = (here + 4) / 5;
+    const unsigned bytes = (at.here + 4) / 5;
     uint8_t *const packed = reinterpret_cast<uint8_t *>(s.room.word);
     uint32_t code[kTileEach];
 
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 4) / 5;
-    add_clamped(at.item.result,
-                quantise(code, at.item, start + threadIdx.x * kTileEach, start + here, how));
+    add_by_warp(&at.item.result->clamped,
+                quantise(code, at.item, at.first, at.start + at.here, how));
     for (unsigned i = 0; i < kTileEach; i++)
         s.code[threadIdx.x * kTileEach + i] = static_cast<uint8_t>(code[i]);
     sync_block();
@@ -143,7 +129,7 @@ template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngr
         packed[j] = static_cast<uint8_t>(c[0] + 3 * c[1] + 9 * c[2] + 27 * c[3] + 81 * c[4]);
     }
     sync_block();
-    store_tile(at.item.payload + kHead + start / 5, s.room, bytes);
+    store_tile(at.item.payload + kHead + at.start / 5, s.room, bytes);
 }
 
 /* ---- all-reduce: levels of a scale that all workers share ---- */
@@ -185,7 +171,7 @@ __global__ void put_levels(void *out, const float *x, uint64_t n, const float *s
     for (unsigned i = 0; i < kTileEach; i++)
         level[i] = static_cast<int32_t>(code[i]) - 1;
     store_levels<Level>(out, level, first, n);
-    add_clamped(result, clamped);
+    add_by_warp(&result->clamped, clamped);
 }
 
 /* ---- decoding ---- */
@@ -217,31 +203,26 @@ __device__ void store_trits(float *out, const uint32_t (&code)[kTileEach], float
 template <class Where> __global__ void decode_2bit(Where where)
 {
     tile_room &room = shared<tile_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{kTile}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
     uint32_t code[kTileEach];
     unsigned skip;
     float scale;
 
     if (!get_scale(&scale, in, at.item.result))
         return;
-    skip = load_tile(room, in + kHead + start / 4, (here + 3) / 4);
+    skip = load_tile(room, in + kHead + at.start / 4, (at.here + 3) / 4);
     sync_block();
     unpack_codes(code, room, skip, 2);
-    store_trits(at.item.in.x, code, scale, start + threadIdx.x * kTileEach, n);
+    store_trits(at.item.in.x, code, scale, at.first, n);
 }
 
 template <class Where> __global__ void decode_base3(Where where)
 {
     tile_room &room = shared<tile_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where, kTile3);
     const uint8_t *__restrict__ const in = at.item.payload;
-    const uint64_t n = at.item.in.n;
-    const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
     const unsigned mine = threadIdx.x * kTileEach;
     const uint8_t *packed = reinterpret_cast<const uint8_t *>(room.word) + mine / 5;
     uint32_t code[kTileEach], byte;
@@ -250,7 +231,7 @@ template <class Where> __global__ void decode_base3(Where where)
 
     if (!get_scale(&scale, in, at.item.result))
         return;
-    packed += load_tile(room, in + kHead + start / 5, (here + 4) / 5);
+    packed += load_tile(room, in + kHead + at.start / 5, (at.here + 4) / 5);
     sync_block();
     byte = *packed++;
     for (unsigned i = 0; i < digit; i++)
@@ -264,14 +245,14 @@ template <class Where> __global__ void decode_base3(Where where)
         byte /= 3;
         digit++;
     }
-    store_trits(at.item.in.x, code, scale, start + mine, start + here);
+    store_trits(at.item.in.x, code, scale, at.first, at.start + at.here);
 }
 
 /* ---- launches ---- */
 
 uint64_t tile3_grid(uint64_t n)
 {
-    return n ? (n + kTile3 - 1) / kTile3 : 1;
+    return blocks_over(n, kTile3);
 }
 
 template <class Where>

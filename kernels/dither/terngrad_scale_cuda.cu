@@ -1,7 +1,6 @@
 /* Computes TernGrad's scaler: the largest magnitude, or a number of standard deviations. */
 #include "kernels/dither/terngrad.cuh"
 
-#include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/norm_elem.h"
 #include "kernels/reduce/sum.cuh"
@@ -30,14 +29,9 @@ struct block_sums {
     uint32_t *max_bits;
 };
 
-__host__ __device__ uint64_t block_count(uint64_t n)
-{
-    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-}
-
 __device__ block_sums lay_out(const gcb_device_item &item)
 {
-    const uint64_t count = block_count(item.in.n);
+    const uint64_t count = sum_blocks_of(item.in.n);
     uint8_t *const scratch = static_cast<uint8_t *>(item.scratch);
     double *const sum = reinterpret_cast<double *>(scratch + sizeof(struct head));
 
@@ -50,19 +44,18 @@ template <bool sums> __device__ void measure_block(const gcb_device_item &item, 
 {
     const gcb_device_input &in = item.in;
     const block_sums out = lay_out(item);
-    const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
-    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+    const uint64_t from = b * GCB_SUM_BLOCK;
+    const unsigned here = sum_block_size(in.n, b);
     double sum = 0.0, sum_sq = 0.0;
     uint32_t most = 0;
 
 #pragma unroll 8
     for (unsigned i = lane(); i < here; i += kWarp) {
         const float v = needs_feedback(in) ? compensate(in, from + i) : in.x[from + i];
-        const uint32_t m = gcb_magnitude(v);
 
         if (needs_feedback(in))
             in.x[from + i] = v;
-        most = m > most ? m : most;
+        most = larger(most, gcb_magnitude(v));
         if (sums) {
             sum += gcb_reduce_plain(v);
             sum_sq += gcb_reduce_square(v);
@@ -109,10 +102,8 @@ __device__ measurement add_up(add_room &s, const block_sums &in, uint64_t from, 
         s.max_bits = all.max_bits;
     sync_block();
     for (uint64_t i = from + threadIdx.x; i < end; i += blockDim.x)
-        most = in.max_bits[i] > most ? in.max_bits[i] : most;
-    most = warp_max(most);
-    if (lane() == 0)
-        atomic_max(&s.max_bits, most);
+        most = larger(most, in.max_bits[i]);
+    raise_by_warp(&s.max_bits, most);
     if (sums) {
         const double *const parts[] = {in.sum + from, in.sum_sq + from};
         const double before = threadIdx.x < kWarp ? all.sum : all.sum_sq;
@@ -151,25 +142,22 @@ template <class Where> __global__ void choose_scaler(Where where, double clip, u
     const gcb_device_item item = find_item(where);
     const block_sums in = lay_out(item);
     const uint64_t n = item.in.n;
-    const measurement all = add_up(shared<add_room>(), in, from, block_count(n), clip != 0.0);
+    const measurement all = add_up(shared<add_room>(), in, from, sum_blocks_of(n), clip != 0.0);
     const double limit = clip != 0.0 && n > 0
                              ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
                              : 0.0;
-    uint32_t bits;
 
     if (threadIdx.x != 0)
         return;
     scale_of(item) = gcb_clipped_max(limit, all.max_bits);
-    bits = gcb_bits_of(scale_of(item));
-    for (unsigned i = 0; i < kHead; i++)
-        item.payload[i] = static_cast<uint8_t>(bits >> 8 * i);
+    put_u32(item.payload, gcb_bits_of(scale_of(item)));
 }
 
 /* ---- launches ---- */
 
 uint64_t measuring_blocks(uint64_t n)
 {
-    return n ? (block_count(n) + kWarps - 1) / kWarps : 1;
+    return blocks_over(sum_blocks_of(n), kWarps);
 }
 
 template <class Where>
@@ -192,7 +180,7 @@ void measure_long(gcb_device_stream *s, double clip, const launch_part<single> &
     measure_all<single>(s, clip, {all.where, each});
     *added = 0;
     for (uint64_t done = each; done < all.grid; done += each) {
-        const uint64_t left = all.grid - done, blocks = left < each ? left : each;
+        const uint64_t blocks = lesser(all.grid - done, each);
 
         launch(measure_next, 1 + blocks, kTileThreads, sizeof(add_room), s, all.where, *added,
                done * kWarps);
@@ -234,5 +222,5 @@ int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t bloc
 uint64_t gcb_cuda_terngrad_scratch(const gcb_cuda_terngrad *how, uint64_t n)
 {
     return sizeof(gcb::terngrad::head) +
-           gcb::terngrad::block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
+           gcb::sum_blocks_of(n) * (2 * sizeof(double) + sizeof(uint32_t));
 }

@@ -1,4 +1,3 @@
-#include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_dct.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/select/entries.cuh"
@@ -29,7 +28,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
         load_inside(v, coefficients(room), 4 * four);
 #pragma unroll
         for (unsigned e = 0; e < 4; e++)
-            top = gcb_magnitude(v[e]) > top ? gcb_magnitude(v[e]) : top;
+            top = larger(top, gcb_magnitude(v[e]));
         store_floats(coef, v, start + 4 * four, d.count);
     }
     if (top >= GCB_INF_BITS)
@@ -163,7 +162,7 @@ struct put_coefficient {
 __device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
                                   const gcb_cuda_dct &d, uint64_t start)
 {
-    const uint64_t end = start + kDctElements < d.count ? start + kDctElements : d.count;
+    const uint64_t end = lesser<uint64_t>(start + kDctElements, d.count);
     const unsigned last = static_cast<unsigned>(d.length) - 1;
     float4 *to = reinterpret_cast<float4 *>(coefficients(room));
 
@@ -195,11 +194,6 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
     }
 }
 
-uint64_t blocks_of(const gcb_cuda_dct *d)
-{
-    return (d->count + kDctElements - 1) / kDctElements;
-}
-
 } /* namespace */
 
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length)
@@ -221,17 +215,19 @@ void gcb_cuda_dct_block_table(void *table, uint64_t length)
 int gcb_cuda_dct_block_forward(gcb_device_stream *s, float *coef, const gcb_device_input *in,
                                const gcb_cuda_dct *d, gcb_device_result *result)
 {
-    return d->length == kDctElements ? launch(block_forward<true>, blocks_of(d), kBlockThreads,
-                                              sizeof(dct_room), s, coef, *in, *d, result)
-                                     : launch(block_forward<false>, blocks_of(d), kBlockThreads,
-                                              sizeof(dct_room), s, coef, *in, *d, result);
+    return d->length == kDctElements
+               ? launch(block_forward<true>, pieces_of(d->count, kDctElements), kBlockThreads,
+                        sizeof(dct_room), s, coef, *in, *d, result)
+               : launch(block_forward<false>, pieces_of(d->count, kDctElements), kBlockThreads,
+                        sizeof(dct_room), s, coef, *in, *d, result);
 }
 
 int gcb_cuda_dct_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
                                const float *from, const gcb_cuda_dct *d)
 {
-    return d->length == kDctElements ? launch(block_inverse<true>, blocks_of(d), kBlockThreads,
-                                              sizeof(dct_room), s, x, *kept, from, *d)
-                                     : launch(block_inverse<false>, blocks_of(d), kBlockThreads,
-                                              sizeof(dct_room), s, x, *kept, from, *d);
+    return d->length == kDctElements
+               ? launch(block_inverse<true>, pieces_of(d->count, kDctElements), kBlockThreads,
+                        sizeof(dct_room), s, x, *kept, from, *d)
+               : launch(block_inverse<false>, pieces_of(d->count, kDctElements), kBlockThreads,
+                        sizeof(dct_room), s, x, *kept, from, *d);
 }

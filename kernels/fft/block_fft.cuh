@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/grid.cuh"
 
 namespace gcb
 {

@@ -33,9 +33,7 @@ template <bool Whole> __device__ __forceinline__ unsigned fft_half(const gcb_cud
 /* The larger sign-cleared bit pattern of a bin's real and imaginary part. */
 __device__ __forceinline__ uint32_t largest_part(complex z)
 {
-    const uint32_t re = gcb_magnitude(z.re), im = gcb_magnitude(z.im);
-
-    return re > im ? re : im;
+    return larger(gcb_magnitude(z.re), gcb_magnitude(z.im));
 }
 
 /* ---- elements to numbers ---- */
@@ -87,7 +85,7 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
         near = bins.k;
         far = bins.m_k;
     }
-    return largest_part(near) > largest_part(far) ? largest_part(near) : largest_part(far);
+    return larger(largest_part(near), largest_part(far));
 }
 
 __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const fft_twiddles &t)
@@ -98,10 +96,8 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
     for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned u = threadIdx.x + i * kBlockThreads, k = u & (t.m / 2 - 1);
         const unsigned base = (u - k) * 2;
-        const uint32_t part =
-            split_in_place(at(room, base + k), at(room, base + (k ? t.m - k : t.m / 2)), t, k);
-
-        top = part > top ? part : top;
+        top = larger(top, split_in_place(at(room, base + k),
+                                         at(room, base + (k ? t.m - k : t.m / 2)), t, k));
     }
     sync_block();
     return top;
@@ -112,24 +108,22 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
     last_pair v;
-    uint32_t top[4], most;
+    uint32_t top;
 
     read_last_pair(&v, room, t.fft, near, far);
     pair_up(&v);
-    top[0] = split_in_place(v.near[0], v.far[3], t, near);
-    top[1] = split_in_place(v.near[1], v.far[2], t, near + kLastPart);
-    top[2] = split_in_place(v.far[1], v.near[2], t, far + kLastPart);
-    top[3] = split_in_place(v.far[0], v.near[3], t, far);
+    top = split_in_place(v.near[0], v.far[3], t, near);
+    top = larger(top, split_in_place(v.near[1], v.far[2], t, near + kLastPart));
+    top = larger(top, split_in_place(v.far[1], v.near[2], t, far + kLastPart));
+    top = larger(top, split_in_place(v.far[0], v.near[3], t, far));
     pair_down(&v);
 #pragma unroll
     for (unsigned r = 0; r < 4; r++) {
         at(room, near + r * kLastPart) = v.near[r];
         at(room, far + r * kLastPart) = v.far[r];
     }
-    most = top[0] > top[1] ? top[0] : top[1];
-    most = top[2] > most ? top[2] : most;
     sync_block();
-    return top[3] > most ? top[3] : most;
+    return top;
 }
 
 /* Transforms the chunks that begin at `start`; in->n elements exist. Called by every thread of the

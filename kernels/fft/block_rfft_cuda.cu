@@ -1,4 +1,3 @@
-#include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_rfft.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/sum.cuh"
@@ -14,9 +13,7 @@ static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block must handle 
 /* The number of this block's places that belong to existing chunks. */
 __device__ unsigned places_here(const gcb_cuda_block_fft &f)
 {
-    const uint64_t left = (f.count - blockIdx.x * uint64_t{kBlockElements}) / 2;
-
-    return left < kBlockPoints ? static_cast<unsigned>(left) : kBlockPoints;
+    return elements_from(f.count / 2, blockIdx.x * uint64_t{kBlockPoints}, kBlockPoints);
 }
 
 /* Index in memory of the bin at place u of this block; the last bin of its chunk is m after the
@@ -47,9 +44,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
         if (first)
             bins[to + t.m] = make_float2(z.im, 0.0f);
     }
-    top = warp_max(top);
-    if (lane() == 0 && top)
-        atomic_max(&most->max_bits, top);
+    raise_by_warp(&most->max_bits, top);
 }
 
 /* ---- inverse ---- */
@@ -181,11 +176,6 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
     }
 }
 
-uint64_t blocks_of(const gcb_cuda_block_fft *f)
-{
-    return (f->count + kBlockElements - 1) / kBlockElements;
-}
-
 } /* namespace */
 
 uint64_t gcb_cuda_fft_block_bytes(uint64_t length)
@@ -208,17 +198,19 @@ int gcb_cuda_fft_block_forward(gcb_device_stream *s, float *bins, const gcb_devi
 {
     float2 *to = reinterpret_cast<float2 *>(bins);
 
-    return f->length == kBlockElements ? launch(block_forward<true>, blocks_of(f), kBlockThreads,
-                                                sizeof(block_fft_room), s, to, *in, *f, most)
-                                       : launch(block_forward<false>, blocks_of(f), kBlockThreads,
-                                                sizeof(block_fft_room), s, to, *in, *f, most);
+    return f->length == kBlockElements
+               ? launch(block_forward<true>, pieces_of(f->count, kBlockElements), kBlockThreads,
+                        sizeof(block_fft_room), s, to, *in, *f, most)
+               : launch(block_forward<false>, pieces_of(f->count, kBlockElements), kBlockThreads,
+                        sizeof(block_fft_room), s, to, *in, *f, most);
 }
 
 int gcb_cuda_fft_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
                                const gcb_cuda_block_fft *f, const gcb_cuda_fft_inversion *how)
 {
-    return f->length == kBlockElements ? launch(block_inverse<true>, blocks_of(f), kBlockThreads,
-                                                sizeof(block_fft_room), s, x, *kept, *f, *how)
-                                       : launch(block_inverse<false>, blocks_of(f), kBlockThreads,
-                                                sizeof(block_fft_room), s, x, *kept, *f, *how);
+    return f->length == kBlockElements
+               ? launch(block_inverse<true>, pieces_of(f->count, kBlockElements), kBlockThreads,
+                        sizeof(block_fft_room), s, x, *kept, *f, *how)
+               : launch(block_inverse<false>, pieces_of(f->count, kBlockElements), kBlockThreads,
+                        sizeof(block_fft_room), s, x, *kept, *f, *how);
 }

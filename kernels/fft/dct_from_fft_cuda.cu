@@ -1,6 +1,4 @@
-#include "kernels/base/hd.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/grid.cuh"
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/memory/feedback.cuh"
 #include "src/lib/base/status.h"
@@ -65,16 +63,14 @@ __device__ uint64_t folded_place(uint64_t i, uint64_t length)
 __global__ void fold_elements(float *__restrict__ folded, const float *__restrict__ x,
                               gcb_cuda_dct d)
 {
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = thread_of_grid(); i < d.count; i += threads_of_grid())
         folded[folded_place(i, d.length)] = x[i];
 }
 
 __global__ void unfold_elements(float *__restrict__ x, const float *__restrict__ folded,
                                 const float *__restrict__ from, gcb_cuda_dct d)
 {
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = thread_of_grid(); i < d.count; i += threads_of_grid())
         x[i] = decoded_or_residual(from, i, folded[folded_place(i, d.length)]);
 }
 
@@ -85,8 +81,7 @@ __global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
     bool bad = false;
 
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < all;
-         i += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t i = thread_of_grid(); i < all; i += threads_of_grid()) {
         const uint64_t k = i % per;
         const float2 v = bins[i], t = twiddles(k);
         const float sum = 2.0f * (v.x * t.x + v.y * t.y);
@@ -117,8 +112,7 @@ __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__
 {
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
 
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < all;
-         i += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t i = thread_of_grid(); i < all; i += threads_of_grid()) {
         const uint64_t k = i % per;
         const float *from = coef + i / per * d.length;
         const float a = scaled(from[k], d), b = k ? scaled(from[d.length - k], d) : 0.0f;
@@ -129,11 +123,6 @@ __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__
         v.y = k && 2 * k != d.length ? t.y * a - t.x * b : 0.0f;
         bins[i] = v;
     }
-}
-
-uint64_t pieces_of(uint64_t count)
-{
-    return (count + kThreads - 1) / kThreads;
 }
 
 void fill_exponentials(complex64 *to, uint64_t count, double step)
@@ -164,27 +153,27 @@ void gcb_cuda_dct_from_fft_table(void *table, uint64_t length)
 
 int gcb_cuda_dct_fold(gcb_device_stream *s, float *folded, const float *x, const gcb_cuda_dct *d)
 {
-    return launch(fold_elements, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s,
-                  folded, x, *d);
+    return launch(fold_elements, grid_over(pieces_of(d->count, kThreads), kManyBlocks), kThreads, 0,
+                  s, folded, x, *d);
 }
 
 int gcb_cuda_dct_unfold(gcb_device_stream *s, float *x, const float *folded, const float *from,
                         const gcb_cuda_dct *d)
 {
-    return launch(unfold_elements, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s, x,
-                  folded, from, *d);
+    return launch(unfold_elements, grid_over(pieces_of(d->count, kThreads), kManyBlocks), kThreads,
+                  0, s, x, folded, from, *d);
 }
 
 int gcb_cuda_dct_rotate(gcb_device_stream *s, float *coef, const float *bins, const gcb_cuda_dct *d,
                         gcb_device_result *result)
 {
-    return launch(rotate_bins, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0, s, coef,
-                  reinterpret_cast<const float2 *>(bins), twiddle_table_of(d), *d, result);
+    return launch(rotate_bins, grid_over(pieces_of(d->count, kThreads), kManyBlocks), kThreads, 0,
+                  s, coef, reinterpret_cast<const float2 *>(bins), twiddle_table_of(d), *d, result);
 }
 
 int gcb_cuda_dct_unrotate(gcb_device_stream *s, float *bins, const float *coef,
                           const gcb_cuda_dct *d)
 {
-    return launch(unrotate_coefficients, grid_over(pieces_of(d->count), kManyBlocks), kThreads, 0,
-                  s, reinterpret_cast<float2 *>(bins), coef, twiddle_table_of(d), *d);
+    return launch(unrotate_coefficients, grid_over(pieces_of(d->count, kThreads), kManyBlocks),
+                  kThreads, 0, s, reinterpret_cast<float2 *>(bins), coef, twiddle_table_of(d), *d);
 }

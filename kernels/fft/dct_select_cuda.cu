@@ -1,4 +1,3 @@
-#include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_dct.cuh"
 #include "kernels/select/chunk_cuda.cuh"
 #include "src/lib/base/status.h"

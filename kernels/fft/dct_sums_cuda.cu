@@ -1,6 +1,3 @@
-#include "kernels/base/hd.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/sum.cuh"
@@ -13,7 +10,7 @@ using namespace gcb;
 namespace
 {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 256, kWarps = kThreads / kWarp;
 
 /* Each warp computes one sum: every lane adds its terms in double, and the project's tree joins the
  * lanes. */
@@ -89,11 +86,6 @@ __global__ void sum_inverse(float *__restrict__ x, const float *__restrict__ coe
     }
 }
 
-uint64_t pieces_of(const gcb_cuda_dct *d)
-{
-    return (d->count + kThreads / kWarp - 1) / (kThreads / kWarp);
-}
-
 } /* namespace */
 
 uint64_t gcb_cuda_dct_sums_bytes(uint64_t length)
@@ -113,13 +105,13 @@ void gcb_cuda_dct_sums_table(void *table, uint64_t length)
 int gcb_cuda_dct_sums_forward(gcb_device_stream *s, float *coef, const float *x,
                               const gcb_cuda_dct *d, gcb_device_result *result)
 {
-    return launch(sum_forward, grid_over(pieces_of(d), kManyBlocks), kThreads, 0, s, coef, x, *d,
-                  result);
+    return launch(sum_forward, grid_over(pieces_of(d->count, kWarps), kManyBlocks), kThreads, 0, s,
+                  coef, x, *d, result);
 }
 
 int gcb_cuda_dct_sums_inverse(gcb_device_stream *s, float *x, const float *coef, const float *from,
                               const gcb_cuda_dct *d)
 {
-    return launch(sum_inverse, grid_over(pieces_of(d), kManyBlocks), kThreads, 0, s, x, coef, from,
-                  *d);
+    return launch(sum_inverse, grid_over(pieces_of(d->count, kWarps), kManyBlocks), kThreads, 0, s,
+                  x, coef, from, *d);
 }

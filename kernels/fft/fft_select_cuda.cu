@@ -1,5 +1,3 @@
-#include "kernels/base/hd.h"
-#include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_rfft.cuh"
 #include "kernels/select/chunk_cuda.cuh"
 #include "kernels/select/select_elem.h"
@@ -12,7 +10,7 @@ namespace
 {
 
 constexpr unsigned kBins = kBlockPoints + 1;
-constexpr unsigned kEach = (kBins + kBlockThreads - 1) / kBlockThreads;
+constexpr unsigned kEach = pieces_of(kBins, kBlockThreads);
 constexpr uint32_t kAnyScale = 255;
 constexpr unsigned kBlocks = 5; /* blocks per multiprocessor: as many as registers allow */
 
@@ -165,6 +163,6 @@ int gcb_cuda_fft_reselect(gcb_device_stream *s, const gcb_cuda_fft_selection *c,
                           const gcb_device_input *in, const gcb_cuda_block_fft *f,
                           gcb_device_result *result)
 {
-    return launch(reselect_chunks, (chunks_of(f) + kBlockThreads - 1) / kBlockThreads,
-                  kBlockThreads, sizeof(select_room), s, *c, *in, *f, result);
+    return launch(reselect_chunks, pieces_of(chunks_of(f), kBlockThreads), kBlockThreads,
+                  sizeof(select_room), s, *c, *in, *f, result);
 }

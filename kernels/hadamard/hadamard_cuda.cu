@@ -1,6 +1,5 @@
 #include "kernels/hadamard/hadamard_cuda.h"
 
-#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/hadamard/hadamard_elem.h"
 #include "kernels/memory/feedback.cuh"
@@ -182,7 +181,7 @@ __global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8
 __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64_t half,
                              gcb_device_result *result)
 {
-    const uint64_t column = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+    const uint64_t column = thread_of_grid();
     const uint64_t at = column / half * half * kTileEach + column % half;
     const uint64_t key = p.last && p.inverse ? key_of(j, true) : 0;
     uint32_t signs = 0; /* sign bits of the warp's 32 elements in row `lane` */
@@ -215,14 +214,13 @@ __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64
 int transform(gcb_device_stream *s, float *to, float *between, const gcb_device_input &from,
               const job &j, bool inverse, uint8_t *side, gcb_device_result *result)
 {
-    const uint64_t tiles = tile_count(j.n);
     const bool one = j.length <= kTile;
 
-    launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s, one ? to : between,
-           from, j, pass{inverse, true, one}, side, one ? result : nullptr);
+    launch(tile_pass, blocks_over(j.n, kTile), kTileThreads, sizeof(tile_signs), s,
+           one ? to : between, from, j, pass{inverse, true, one}, side, one ? result : nullptr);
     for (uint64_t half = kTile; half < j.length; half *= kTileEach) {
         const bool last = half * kTileEach >= j.length;
-        const uint64_t groups = (j.n + half * kTileEach - 1) / (half * kTileEach);
+        const uint64_t groups = pieces_of(j.n, half * kTileEach);
 
         launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
                last ? to : between, between, j, pass{inverse, false, last}, half,

@@ -1,6 +1,5 @@
 /* Makes codes for gaps from their counts (src/lib/sparse/gap_codes.c). One block works in shared
  * memory. */
-#include "kernels/cuda/scan.cuh"
 #include "kernels/index/adaptive_codes.cuh"
 #include "kernels/index/bits.cuh"
 
@@ -224,8 +223,7 @@ __device__ void make_head(codes_room &m)
     const bit_window w = {m.head, 0};
     const unsigned g = threadIdx.x / kWarp;
 
-    for (unsigned i = threadIdx.x; i < kGapHeadWords; i += blockDim.x)
-        m.head[i] = 0;
+    clear_counts(m.head);
     sync_block();
     if (threadIdx.x == 0) {
         m.head_at[0] = 2 + 6 * m.groups;

@@ -49,9 +49,7 @@ constexpr unsigned kShortRun = 32;
 /* Sets bits [at, at + n) to one; the lanes share the words. */
 __device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, uint64_t n)
 {
-    const uint64_t from = at > w.from ? at : w.from;
-    const uint64_t window_end = w.from + kWindowBits,
-                   end = at + n < window_end ? at + n : window_end;
+    const uint64_t from = larger(at, w.from), end = lesser(at + n, w.from + kWindowBits);
 
     for (uint64_t word = from / 32 + lane(); word * 32 < end; word += kWarp) {
         const unsigned low = word * 32 < from ? from % 32 : 0;
@@ -86,13 +84,13 @@ __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint6
                                             const Write &write)
 {
     for (uint64_t from = 0; from < bits; from += kWindowBits) {
-        const uint64_t left = bits - from, here = left < kWindowBits ? left : kWindowBits;
+        const unsigned here = elements_from(bits, from, kWindowBits);
 
         clear_room(room);
         sync_block();
         write(bit_window{room.word, from});
         sync_block();
-        store_tile(out + from / 8, room, static_cast<unsigned>((here + 7) / 8));
+        store_tile(out + from / 8, room, (here + 7) / 8);
         sync_block();
     }
 }

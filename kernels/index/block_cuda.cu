@@ -21,17 +21,14 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 /* Entry number of the first position of tile t, which may be after the last tile. */
 __device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
 {
-    const uint64_t tiles = tile_count(c.n);
-
-    return c.first[t < tiles ? t : tiles];
+    return c.first[lesser(t, tile_count(c.n))];
 }
 
 __device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned width)
 {
     const unsigned tiles = 1u << (width - kNarrow);
 
-    for (uint64_t b = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; b < blocks_of(c.n, width);
-         b += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t b = thread_of_grid(); b < blocks_of(c.n, width); b += threads_of_grid()) {
         const uint32_t count = first_of(c, (b + 1) * tiles) - first_of(c, b * tiles);
 
         if (width == kWide) {
@@ -61,7 +58,7 @@ __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
         put_counts(out + head + 1, c, width);
     for (uint64_t start = blockIdx.x * uint64_t{kTile}; start < kept;
          start += uint64_t{gridDim.x} * kTile) {
-        const uint64_t left = kept - start, here = left < kTile ? left : kTile;
+        const unsigned here = elements_from(kept, start, kTile);
         uint32_t code[kTileEach];
 
         for (unsigned i = 0; i < kTileEach; i++) {
@@ -71,8 +68,7 @@ __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
         }
         pack_codes(room, code, width);
         sync_block();
-        store_tile(out + locals + start / 8 * width, room,
-                   static_cast<unsigned>((here * width + 7) / 8));
+        store_tile(out + locals + start / 8 * width, room, (here * width + 7) / 8);
         sync_block();
     }
 }
@@ -172,8 +168,7 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
     bits = {p.in, 8 * in.locals, 8 * p.length};
     if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
         set_status(&result->status, GCB_E_CORRUPT);
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
         const uint64_t b = block_with(starts, blocks, i), at = bits.from + i * in.width;
         const uint32_t local = get_bits(bits, at, in.width);
         const uint64_t pos = b << in.width | local;

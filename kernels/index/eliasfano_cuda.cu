@@ -150,7 +150,7 @@ __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &bl
     const bit_source &bits = block.bits;
     const uint64_t each = ((bits.end - in.high_at) / 32 / blockDim.x + 1) * 32;
     const uint64_t from = in.high_at + threadIdx.x * each;
-    const uint64_t to = from + each < bits.end ? from + each : bits.end;
+    const uint64_t to = lesser(from + each, bits.end);
     uint32_t count = 0, total, i;
     bool good;
 

@@ -38,10 +38,9 @@ __device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
 __device__ __forceinline__ void load_gaps(gap_run &g, const gcb_cuda_chosen &c, uint64_t b)
 {
     const uint64_t kept = c.choice->kept, first = b * kTile + threadIdx.x * kTileEach;
-    const uint64_t left = first < kept ? kept - first : 0;
     uint32_t next;
 
-    g.count = static_cast<unsigned>(left < kTileEach ? left : kTileEach);
+    g.count = first < kept ? elements_from(kept, first, kTileEach) : 0;
     next = g.count && first ? c.pos[first - 1] + 1 : 0;
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {

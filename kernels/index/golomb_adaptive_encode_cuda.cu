@@ -27,10 +27,9 @@ __device__ gcb_gap_past past_of(const gap_run &g)
 
 /* ---- counting ---- */
 
-__global__ void clear_counts(gap_codes *m, gcb_cuda_chosen c)
+__global__ void reset_codes(gap_codes *m, gcb_cuda_chosen c)
 {
-    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
-        m->count[i] = 0;
+    clear_counts(m->count);
     if (threadIdx.x == 0) {
         m->golomb = gcb_golomb_parameter(c.choice->kept, c.n);
         m->golomb_ones = m->low_bits = 0;
@@ -48,8 +47,7 @@ __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
     const unsigned b = m->golomb;
     uint64_t ones = 0, low_bits = 0;
 
-    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
-        room.count[i] = 0;
+    clear_counts(room.count);
     sync_block();
     for (uint64_t block = blockIdx.x; block * kTile < kept; block += gridDim.x) {
         gcb_gap_past past;
@@ -74,9 +72,7 @@ __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
     if (lane() == 0 && low_bits)
         atomic_add(&m->low_bits, low_bits);
     sync_block();
-    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
-        if (room.count[i])
-            atomic_add(&m->count[i], room.count[i]);
+    add_counts(m->count, room.count);
 }
 
 /* ---- writing ---- */
@@ -139,7 +135,7 @@ int gcb_cuda_put_adaptive(gcb_device_stream *s, uint8_t *out, const gcb_cuda_cho
     uint32_t *offset =
         reinterpret_cast<uint32_t *>(static_cast<uint8_t *>(scratch) + codes_bytes());
 
-    launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
+    launch(reset_codes, 1, kTileThreads, 0, s, m, *chosen);
     launch(count_gaps, grid_over(tile_count(chosen->most)), kTileThreads, sizeof(count_room), s, m,
            *chosen);
     make_gap_codes(s, m, *chosen);

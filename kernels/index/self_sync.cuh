@@ -37,7 +37,7 @@ struct sync_room {
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
                                               code_place *guess)
 {
-    const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
+    const uint64_t each = pieces_of(in.end - in.from, blockDim.x);
     const uint64_t step = each < 32 ? 32 : each, from = in.from + threadIdx.x * step;
     const bool last = from + step >= in.end, some = threadIdx.x == 0 || from < in.end;
 

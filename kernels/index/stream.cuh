@@ -7,8 +7,6 @@
  * has one; the first block follows. It is written in three steps: the size of each block, the sum
  * of sizes, and the bits of each block at its place.
  */
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
 #include "kernels/index/bits.cuh"
 #include "kernels/index/index_cuda.h"
 #include "kernels/select/select_cuda.cuh"
@@ -29,9 +27,7 @@ __device__ __forceinline__ uint64_t directory_bytes(uint64_t kept)
 /* Positions in block b. */
 __device__ __forceinline__ unsigned block_count(uint64_t kept, uint64_t b)
 {
-    const uint64_t left = kept - b * kTile;
-
-    return static_cast<unsigned>(left < kTile ? left : kTile);
+    return elements_from(kept, b * kTile, kTile);
 }
 
 /* ---- writing ---- */

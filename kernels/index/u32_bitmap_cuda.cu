@@ -24,8 +24,7 @@ __global__ void put_words(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
         result->length = at + kept * sizeof(uint32_t);
     for (uint64_t start = blockIdx.x * uint64_t{kWords}; start < kept;
          start += uint64_t{gridDim.x} * kWords) {
-        const uint64_t left = kept - start;
-        const unsigned here = static_cast<unsigned>(left < kWords ? left : kWords);
+        const unsigned here = elements_from(kept, start, kWords);
 
         for (unsigned i = threadIdx.x; i < here; i += blockDim.x)
             room.word[i] = c.pos[start + i];
@@ -38,9 +37,7 @@ __global__ void put_words(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
 /* Bytes of a tile's flags. */
 __device__ unsigned flag_bytes(uint64_t n, uint64_t tile)
 {
-    const uint64_t left = n - tile * kTile;
-
-    return static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
+    return (elements_from(n, tile * kTile, kTile) + 7) / 8;
 }
 
 __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
@@ -74,8 +71,7 @@ __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, u
     const uint64_t kept = f.head->kept;
 
     in += f.head->index;
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
         const uint32_t pos = get_u32(in + 4 * i);
 
         f.pos[i] = pos;
@@ -103,7 +99,7 @@ __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bou
 
 __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 {
-    const uint64_t tile = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+    const uint64_t tile = thread_of_grid();
 
     if (tile <= tiles)
         f.first[tile] = count_below(f.pos, f.head->kept, tile * kTile);
@@ -117,7 +113,7 @@ __device__ uint32_t flags_of(tile_room &room, const uint8_t *in, uint64_t n, uin
                              uint32_t *extra)
 {
     const uint64_t left = n - tile * kTile, first = threadIdx.x * kTileEach;
-    const unsigned bytes = static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
+    const unsigned bytes = flag_bytes(n, tile);
     const uint64_t mine = left < first ? 0 : left - first; /* existing positions from here on */
     const uint32_t mask = mine >= kTileEach ? 0xffffu : (1u << mine) - 1;
     const unsigned skip = load_tile(room, in + tile * (kTile / 8), bytes);
@@ -209,7 +205,7 @@ int gcb::find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n
 int gcb_cuda_put_u32(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
                      const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
 {
-    return launch(put_words, grid_over((chosen->most + kWords - 1) / kWords), kTileThreads,
+    return launch(put_words, grid_over(pieces_of(chosen->most, kWords)), kTileThreads,
                   sizeof(tile_room), s, out, *chosen, *how, result);
 }
 

@@ -78,8 +78,8 @@ struct varint_reader {
     {
         const bit_source &in = block.bits;
         const uint64_t bytes = (in.end - in.from) / 8;
-        const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
-        const uint64_t to = from + each < bytes ? from + each : bytes;
+        const uint64_t each = pieces_of(bytes, blockDim.x), from = threadIdx.x * each;
+        const uint64_t to = lesser(from + each, bytes);
         uint32_t count = 0, total, i;
         bool good = bytes && ends_gap(in, bytes - 1);
 

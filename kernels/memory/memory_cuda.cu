@@ -1,6 +1,5 @@
 #include "kernels/memory/memory_cuda.h"
 
-#include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/memory/memory_elem.h"
 #include "kernels/reduce/sum.cuh"
@@ -18,12 +17,12 @@ struct tuning {
 /* This thread's first run of elements, and the distance to its next. */
 __device__ uint64_t first_run()
 {
-    return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
+    return thread_of_grid() * tuning::each;
 }
 
 __device__ uint64_t runs_apart()
 {
-    return gridDim.x * uint64_t{tuning::threads} * tuning::each;
+    return threads_of_grid() * tuning::each;
 }
 
 __global__ void compensate_all(gcb_device_input in)
@@ -102,18 +101,12 @@ __global__ void remove_sent(gcb_cuda_memory m, const float *__restrict__ sent, i
 
 constexpr unsigned kWarps = tuning::threads / kWarp;
 
-uint64_t sum_blocks(uint64_t n)
-{
-    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-}
-
 /* Each warp sums one block of the project's sum. */
 __global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
 {
-    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / kWarp;
-    const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
-    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
-    const double sum = join_lanes(lane_sum(x + from, here, square_term{}));
+    const uint64_t b = warp_of_grid();
+    const unsigned here = sum_block_size(n, b);
+    const double sum = join_lanes(lane_sum(x + b * GCB_SUM_BLOCK, here, square_term{}));
 
     if (here && lane() == 0)
         part[b] = sum;
@@ -128,11 +121,10 @@ __global__ void compute_scale(float *scale, const double *part, uint64_t count, 
         *scale = static_cast<float>(gcb_memory_clip(sum_sq, limit));
 }
 
-uint64_t pieces_of(uint64_t n)
+/* A grid for runs of n elements. */
+uint64_t grid_of_runs(uint64_t n)
 {
-    const uint64_t each = tuning::threads * tuning::each;
-
-    return (n + each - 1) / each;
+    return grid_over(pieces_of(n, tuning::threads * tuning::each), kManyBlocks);
 }
 
 } /* namespace */
@@ -141,14 +133,12 @@ int gcb_cuda_memory_compensate(gcb_device_stream *s, const gcb_device_input *in)
 {
     if (!in->residual || in->compensated || in->n == 0)
         return 0;
-    return launch(compensate_all, grid_over(pieces_of(in->n), kManyBlocks), tuning::threads, 0, s,
-                  *in);
+    return launch(compensate_all, grid_of_runs(in->n), tuning::threads, 0, s, *in);
 }
 
 int gcb_cuda_memory_residual(gcb_device_stream *s, float *left, const float *p, uint64_t n)
 {
-    return launch(store_residuals, grid_over(pieces_of(n), kManyBlocks), tuning::threads, 0, s,
-                  left, p, n);
+    return launch(store_residuals, grid_of_runs(n), tuning::threads, 0, s, left, p, n);
 }
 
 int gcb_cuda_memory_copy(gcb_device_stream *s, float *to, const float *x, uint64_t n)
@@ -173,29 +163,28 @@ int gcb_cuda_memory_pad(gcb_device_stream *s, float *to, const float *x, uint64_
 int gcb_cuda_memory_add_gradient(gcb_device_stream *s, const gcb_cuda_memory *m,
                                  const float *gradient)
 {
-    return launch(m->momentum ? add_momentum : carry_gradient,
-                  grid_over(pieces_of(m->n), kManyBlocks), tuning::threads, 0, s, *m, gradient);
+    return launch(m->momentum ? add_momentum : carry_gradient, grid_of_runs(m->n), tuning::threads,
+                  0, s, *m, gradient);
 }
 
 int gcb_cuda_memory_remove_sent(gcb_device_stream *s, const gcb_cuda_memory *m, const float *sent,
                                 int masks)
 {
-    return launch(remove_sent, grid_over(pieces_of(m->n), kManyBlocks), tuning::threads, 0, s, *m,
-                  sent, masks);
+    return launch(remove_sent, grid_of_runs(m->n), tuning::threads, 0, s, *m, sent, masks);
 }
 
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)
 {
-    return sum_blocks(n) * sizeof(double);
+    return sum_blocks_of(n) * sizeof(double);
 }
 
 int gcb_cuda_memory_clip(gcb_device_stream *s, float *scale, const float *gradient, uint64_t n,
                          double limit, void *scratch)
 {
-    const uint64_t count = sum_blocks(n), grid = (count + kWarps - 1) / kWarps;
+    const uint64_t count = sum_blocks_of(n);
     double *part = static_cast<double *>(scratch);
 
-    launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
+    launch(square_sums, blocks_over(count, kWarps), tuning::threads, 0, s, part, gradient, n);
     return launch(compute_scale, 1, tuning::threads, sizeof(chain_room), s, scale,
                   static_cast<const double *>(part), count, limit);
 }

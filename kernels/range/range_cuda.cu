@@ -1,8 +1,6 @@
 #include "kernels/range/range_cuda.h"
 
 #include "kernels/cuda/group.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/tile.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/range/range_choose.cuh"
 #include "kernels/reduce/sum.cuh"
@@ -74,14 +72,6 @@ struct only_maximum {
     }
 };
 
-/* Raises the block's maximum to the warp's maximum. */
-__device__ void join_max(uint32_t *max_bits, uint32_t most)
-{
-    most = warp_max(most);
-    if (lane() == 0)
-        atomic_max(max_bits, most);
-}
-
 /* The measurements of a message's blocks, which follow its format. */
 __device__ block_measurement *measurements_in(void *scratch)
 {
@@ -103,14 +93,12 @@ template <class Where, class Room> __global__ void measure_tiles(Where where)
     for (uint64_t tile = at.block; tile * kTile < in.n; tile += at.blocks) {
         const uint64_t first = tile * kTile + threadIdx.x * kTileEach;
         float v[kTileEach];
-        uint32_t m;
 
         load_input(v, in, first);
         s.add(v, first < in.n ? in.n - first : 0);
-        m = largest_of(v);
-        most = m > most ? m : most;
+        most = larger(most, largest_of(v));
     }
-    join_max(&s.max_bits, most);
+    raise_by_warp(&s.max_bits, most);
     sync_block();
     s.put(out);
     if (threadIdx.x == 0)
@@ -143,8 +131,8 @@ template <class Where> __global__ void choose_format(Where where, gcb_cuda_range
         s.max_bits = 0;
     sync_block();
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
-        most = part[i].max_bits > most ? part[i].max_bits : most;
-    join_max(&s.max_bits, most);
+        most = larger(most, part[i].max_bits);
+    raise_by_warp(&s.max_bits, most);
     for (unsigned e = threadIdx.x; how.mantissa == 0 && e < kExponents; e += blockDim.x) {
         uint64_t sum = 0;
 
@@ -166,10 +154,7 @@ template <class Where> __global__ void choose_format(Where where, gcb_cuda_range
 
 __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
 {
-    const uint32_t top = gcb_bits_of(gcb_range_decode(f.top, &f));
-
-    for (unsigned i = 0; i < 4; i++)
-        out[i] = static_cast<uint8_t>(top >> 8 * i);
+    put_u32(out, gcb_bits_of(gcb_range_decode(f.top, &f)));
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
@@ -179,13 +164,10 @@ template <class Where>
 __global__ void encode(Where where, bool measured, struct gcb_range_format given)
 {
     tile_room &room = shared<tile_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where);
     gcb_device_input in = at.item.in;
     const struct gcb_range_format f =
         measured ? static_cast<const scratch_head *>(at.item.scratch)->format : given;
-    const uint64_t start = at.block * uint64_t{kTile};
-    const uint64_t first = start + threadIdx.x * kTileEach;
-    const uint64_t left = in.n - start, bits = (left < kTile ? left : kTile) * f.bits;
     uint32_t code[kTileEach], clamped = 0;
     float v[kTileEach];
 
@@ -194,7 +176,7 @@ __global__ void encode(Where where, bool measured, struct gcb_range_format given
         put_head(at.item.payload, f);
         at.item.result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
     }
-    load_input(v, in, first);
+    load_input(v, in, at.first);
     for (unsigned i = 0; i < kTileEach; i++) {
         code[i] = gcb_range_encode(v[i], &f); /* 0 for a missing element, which is +0 */
         clamped += gcb_magnitude(v[i]) > f.clamp;
@@ -204,27 +186,22 @@ __global__ void encode(Where where, bool measured, struct gcb_range_format given
 
         for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_range_decode(code[i], &f);
-        store_residual(in, v, decoded, first);
+        store_residual(in, v, decoded, at.first);
     }
     pack_codes(room, code, f.bits);
-    clamped = warp_add(clamped);
-    if (lane() == 0 && clamped)
-        atomic_add(&at.item.result->clamped, static_cast<uint64_t>(clamped));
+    add_by_warp(&at.item.result->clamped, clamped);
     sync_block();
-    store_tile(at.item.payload + GCB_CUDA_RANGE_HEAD + start / 8 * f.bits, room,
-               static_cast<unsigned>((bits + 7) / 8));
+    store_tile(at.item.payload + GCB_CUDA_RANGE_HEAD + at.start / 8 * f.bits, room,
+               (at.here * f.bits + 7) / 8);
 }
 
 template <class Where> __global__ void decode(Where where, unsigned bits)
 {
     tile_room &room = shared<tile_room>();
-    const block_work at = find_work(where);
+    const tile_work at = find_tile(where);
     const uint8_t *__restrict__ const in = at.item.payload;
-    const uint32_t top = static_cast<uint32_t>(in[0]) | static_cast<uint32_t>(in[1]) << 8 |
-                         static_cast<uint32_t>(in[2]) << 16 | static_cast<uint32_t>(in[3]) << 24;
+    const uint32_t top = get_u32(in);
     const unsigned mantissa = in[4];
-    const uint64_t start = at.block * uint64_t{kTile}, left = at.item.in.n - start;
-    const unsigned here = static_cast<unsigned>(left < kTile ? left : kTile);
     uint32_t code[kTileEach];
     struct gcb_range_format f;
     float v[kTileEach];
@@ -236,12 +213,13 @@ template <class Where> __global__ void decode(Where where, unsigned bits)
         return;
     }
     gcb_range_format(&f, bits, mantissa, gcb_float_of(top), GCB_ROUND_TRUNCATE);
-    skip = load_tile(room, in + GCB_CUDA_RANGE_HEAD + start / 8 * bits, (here * bits + 7) / 8);
+    skip =
+        load_tile(room, in + GCB_CUDA_RANGE_HEAD + at.start / 8 * bits, (at.here * bits + 7) / 8);
     sync_block();
     unpack_codes(code, room, skip, bits);
     for (unsigned i = 0; i < kTileEach; i++)
         v[i] = gcb_range_decode(code[i], &f);
-    store_floats(at.item.in.x, v, start + threadIdx.x * kTileEach, at.item.in.n);
+    store_floats(at.item.in.x, v, at.first, at.item.in.n);
 }
 
 /* ---- launches ---- */

@@ -1,9 +1,6 @@
 #include "kernels/reduce/reduce_cuda.h"
 
 #include "kernels/cuda/group.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/vector.cuh"
-#include "kernels/cuda/warp.cuh"
 
 using namespace gcb;
 
@@ -17,15 +14,11 @@ template <class Where> __global__ void max_bits(Where where)
 
     for (uint64_t tile = at.block; tile * kTile < at.item.in.n; tile += at.blocks) {
         float v[kTileEach];
-        uint32_t m;
 
         load_floats(v, at.item.in.x, tile * kTile + threadIdx.x * kTileEach, at.item.in.n);
-        m = largest_of(v);
-        most = m > most ? m : most;
+        most = larger(most, largest_of(v));
     }
-    most = warp_max(most);
-    if (lane() == 0 && most)
-        atomic_max(&at.item.result->max_bits, most);
+    raise_by_warp(&at.item.result->max_bits, most);
 }
 
 } /* namespace */

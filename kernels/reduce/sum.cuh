@@ -6,13 +6,26 @@
  * GCB_SUM_BLOCK elements, and lane j is accumulator j. Lanes are joined by the fixed tree. One
  * thread adds the blocks in index order.
  */
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/grid.cuh"
 #include "kernels/reduce/reduce_elem.h"
 
 namespace gcb
 {
 
 static_assert(GCB_SUM_LANES == kWarp, "each lane must be an accumulator");
+
+/* The number of sum blocks of n elements, and the number of elements in block b, which may be after the last. */
+__host__ __device__ constexpr uint64_t sum_blocks_of(uint64_t n)
+{
+    return pieces_of(n, GCB_SUM_BLOCK);
+}
+
+__device__ __forceinline__ unsigned sum_block_size(uint64_t n, uint64_t b)
+{
+    const uint64_t from = b * GCB_SUM_BLOCK;
+
+    return from < n ? elements_from(n, from, GCB_SUM_BLOCK) : 0;
+}
 
 /* The number of lanes that have something to add if a sum has up to n floats, as a power of two.
  * The other accumulators would be +0.0, which changes no sum. */
@@ -91,7 +104,7 @@ __device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
                                            const double *const (&part)[C], uint64_t from,
                                            uint64_t count, unsigned thread, unsigned threads)
 {
-    const uint64_t whole = (count + kChainAhead - 1) / kChainAhead * kChainAhead;
+    const uint64_t whole = pieces_of(count, kChainAhead) * kChainAhead;
 
     for (unsigned i = thread; i < kChain && from + i < whole; i += threads)
 #pragma unroll
@@ -126,15 +139,12 @@ __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double tota
     sync_block();
     copy_parts(room.part[0], part, 0, count, threadIdx.x, blockDim.x);
     for (uint64_t from = 0; from < count; from += kChain, now ^= 1) {
-        const uint64_t left = count - from;
-
         sync_block();
         if (warp >= C)
             copy_parts(room.part[now ^ 1], part, from + kChain, count, threadIdx.x - C * kWarp,
                        blockDim.x - C * kWarp);
         else if (lane() == 0)
-            total = add_parts(total, room.part[now][warp],
-                              static_cast<unsigned>(left < kChain ? left : kChain));
+            total = add_parts(total, room.part[now][warp], elements_from(count, from, kChain));
     }
     return total;
 }

@@ -1,7 +1,6 @@
 #include "kernels/select/chunk_cuda.h"
 
 #include "kernels/cuda/align.h"
-#include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/select/chunk_cuda.cuh"
 #include "kernels/select/select_cuda.cuh"
@@ -117,8 +116,7 @@ __device__ void count_digits(search_room &room, const long_chunk &c, unsigned le
 {
     const unsigned shift = shift_of(level), above = level ? shift_of(level - 1) : 31;
 
-    for (unsigned i = threadIdx.x; i < kDigits; i += blockDim.x)
-        room.digits[i] = 0;
+    clear_counts(room.digits);
     sync_block();
     for (uint32_t e = 0; e < c.each(); e++) {
         const uint32_t m = c.magnitude(e);
@@ -221,7 +219,7 @@ __global__ __launch_bounds__(kLongThreads) void select_from_long_chunks(gcb_cuda
 
         c.x = in.x + (place.from - skip);
         c.count = place.count;
-        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * kWarp;
+        c.stretch = pieces_of(place.count, blockDim.x) * kWarp;
         for (uint32_t e = 0; needs_feedback(in) && e < c.each(); e++)
             if (c.index(e) < c.count)
                 load_element(in, place.from - skip + c.index(e));
@@ -237,14 +235,13 @@ __global__ void scale_values(gcb_cuda_chosen c, uint64_t from, float factor)
 {
     const uint64_t kept = c.choice->kept;
 
-    for (uint64_t i = from + blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = from + thread_of_grid(); i < kept; i += threads_of_grid())
         c.value[i] *= factor;
 }
 
 uint64_t chunks_of(const gcb_cuda_chosen *to, const gcb_cuda_chunks *cut)
 {
-    return (to->n + cut->length - 1) / cut->length - cut->first;
+    return pieces_of(to->n, cut->length) - cut->first;
 }
 
 /* Launches blocks of at most `Threads` threads. */
@@ -252,7 +249,7 @@ template <unsigned Threads>
 int launch_near(gcb_device_stream *s, const gcb_cuda_chosen *chosen, const gcb_device_input *in,
                 const gcb_cuda_chunks *cut)
 {
-    const uint64_t warp = kChunkEach * kWarp, warps = (cut->length + warp - 1) / warp;
+    const uint64_t warps = pieces_of(cut->length, kChunkEach * kWarp);
 
     return launch(select_from_near_chunks<Threads>, grid_over(chunks_of(chosen, cut), kManyBlocks),
                   static_cast<unsigned>(warps) * kWarp, sizeof(near_room<Threads>), s, *chosen, *in,
@@ -263,7 +260,6 @@ int launch_near(gcb_device_stream *s, const gcb_cuda_chosen *chosen, const gcb_d
 
 uint64_t gcb_cuda_chosen_lay_out(gcb_cuda_chosen *chosen, uint64_t n, uint64_t most, void *scratch)
 {
-    const uint64_t tiles = (n + kTile - 1) / kTile;
     const uint64_t list = gcb_cuda_align16(most * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
@@ -277,7 +273,7 @@ uint64_t gcb_cuda_chosen_lay_out(gcb_cuda_chosen *chosen, uint64_t n, uint64_t m
         chosen->most = most;
     }
     return gcb_cuda_align16(sizeof(gcb_cuda_choice)) + 2 * list +
-           gcb_cuda_align16((tiles + 1) * sizeof(uint32_t));
+           gcb_cuda_align16((tile_count(n) + 1) * sizeof(uint32_t));
 }
 
 int gcb_cuda_select_chunks(gcb_device_stream *s, const gcb_cuda_chosen *chosen,
@@ -295,8 +291,7 @@ int gcb_cuda_select_chunks(gcb_device_stream *s, const gcb_cuda_chosen *chosen,
 int gcb_cuda_scale_chosen(gcb_device_stream *s, const gcb_cuda_chosen *chosen, uint64_t from,
                           float factor)
 {
-    const uint64_t blocks = (chosen->most - from + kScaleThreads - 1) / kScaleThreads;
-
-    return launch(scale_values, grid_over(blocks, kManyBlocks), kScaleThreads, 0, s, *chosen, from,
-                  factor);
+    return launch(scale_values,
+                  grid_over(pieces_of(chosen->most - from, kScaleThreads), kManyBlocks),
+                  kScaleThreads, 0, s, *chosen, from, factor);
 }

@@ -14,7 +14,6 @@
  * If k is more than a small part of the number of threads, or ties or a cluster make the list long,
  * the whole block bisects the range of magnitudes by counting in registers, and lists again.
  */
-#include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/reduce/sum.cuh"
 #include "kernels/select/chunk_cuda.h"
@@ -103,7 +102,7 @@ template <class Room> __device__ void find_bound(Room &room, uint32_t threads, u
     octaves_down next;
 
     for (uint32_t i = lane(); i < threads; i += kWarp)
-        s.high = room.magnitude[i] > s.high ? room.magnitude[i] : s.high;
+        s.high = larger(s.high, room.magnitude[i]);
     s.high = warp_max(s.high);
     if (lane() == 0)
         room.top = s.high;
@@ -127,7 +126,7 @@ __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
         room.magnitude[n + lane()] = 0;
     sync_warp();
     while (s->is_unfinished(k)) {
-        const uint32_t half = (s->high - s->low) / 2, by = up < half ? up : half;
+        const uint32_t by = lesser(up, (s->high - s->low) / 2);
 
         s->narrow(s->low + by, count_reaching(room.magnitude, n, s->low + by), k);
         up = 2 * by;
@@ -184,7 +183,7 @@ __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
 
 #pragma unroll
     for (uint32_t e = 0; e < c.each(); e++)
-        most = c.magnitude(e) > most ? c.magnitude(e) : most;
+        most = larger(most, c.magnitude(e));
     room.magnitude[threadIdx.x] = most;
     sync_block();
     if (threadIdx.x < kWarp)
@@ -275,7 +274,7 @@ __device__ void trim_list(Room &room, const Chunk &c, uint32_t n, const chunk_cu
         const bool kept = j < n && (m >= cut.sure || (tie && popc(tied & lanes_before()) < ties));
         const uint32_t all = ballot(kept);
 
-        ties -= popc(tied) < ties ? popc(tied) : ties;
+        ties -= lesser(popc(tied), ties);
         sync_warp();
         if (kept)
             room.list[at + popc(all & lanes_before())] = static_cast<uint16_t>(pos);
@@ -286,7 +285,7 @@ __device__ void trim_list(Room &room, const Chunk &c, uint32_t n, const chunk_cu
 /* The number of tiles that begin before a position. */
 __device__ __forceinline__ uint32_t tiles_before(uint32_t pos)
 {
-    return (pos + kTile - 1) / kTile;
+    return pieces_of(pos, kTile);
 }
 
 /* Writes the entries of the list, each value times `unitary`, and the first entry of each tile that
@@ -360,7 +359,7 @@ __device__ __forceinline__ chunk_place chunk_place_of(const gcb_cuda_chunks &cut
 __device__ __forceinline__ void end_choice(const gcb_cuda_chosen &to)
 {
     to.choice->kept = to.most;
-    to.first[(to.n + kTile - 1) / kTile] = static_cast<uint32_t>(to.most);
+    to.first[tile_count(to.n)] = static_cast<uint32_t>(to.most);
 }
 
 } /* namespace gcb */

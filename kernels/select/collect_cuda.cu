@@ -47,8 +47,7 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
     uint32_t prefix = 0, rank = static_cast<uint32_t>(how.rank);
 
     for (unsigned level = 0; level < how.levels; level++) {
-        for (unsigned i = threadIdx.x; i < kDigits; i += blockDim.x)
-            room.digits[i] = 0;
+        clear_counts(room.digits);
         if (threadIdx.x == 0) {
             room.digit = 0;
             room.left = 0;
@@ -82,12 +81,11 @@ __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *
 
     for (unsigned i = threadIdx.x; i < kSides * kLevels * kDigits; i += blockDim.x)
         c->digits[i / (kLevels * kDigits)][i / kDigits % kLevels][i % kDigits] = 0;
-    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
-        c->count[i] = 0;
+    clear_counts(c->count);
     for (unsigned side = 0; how.m && side < sides; side++) {
         const uint32_t found = rank_sample(room, x, how, side, sides);
 
-        least = found < least ? found : least;
+        least = lesser(least, found);
     }
     if (threadIdx.x >= kSides)
         return;
@@ -165,7 +163,7 @@ __global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, 
 
 sample gcb::plan_sample(uint64_t n, uint64_t k)
 {
-    const uint64_t m = n / 16 < kSampleMost ? n / 16 : kSampleMost;
+    const uint64_t m = lesser(n / 16, kSampleMost);
     const double share =
         n ? static_cast<double>(k) / static_cast<double>(n) * static_cast<double>(m) : 0.0;
     const double rank = share + 4.0 * sqrt(share) + 8.0;

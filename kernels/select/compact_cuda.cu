@@ -80,7 +80,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
 #pragma unroll
         for (unsigned i = 0; i < kSumEach; i++) {
             if (start + i < tiles) {
-                first[start + i] = a + (t < most ? t : most);
+                first[start + i] = a + lesser(t, most);
                 in.ties[start + i] = t;
             }
             a += tile_above[i];
@@ -90,7 +90,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
         ties += static_cast<uint32_t>(all >> 32);
     }
     if (threadIdx.x == 0) {
-        first[tiles] = above + (ties < most ? ties : most);
+        first[tiles] = above + lesser(ties, most);
         c->kept[blockIdx.x] = first[tiles];
         if (to.count == 1)
             c->choice.kept = first[tiles];

@@ -86,7 +86,7 @@ __global__ void fill_tiles(float *__restrict__ out, gcb_cuda_entries kept, uint6
     const uint64_t n = kept.p.n;
 
     for (uint64_t tile = first + blockIdx.x; tile * kTile < n; tile += gridDim.x) {
-        const uint64_t from = tile * kTile, end = n - from < kTile ? n : from + kTile;
+        const uint64_t from = tile * kTile, end = lesser(n, from + kTile);
 
         for (unsigned i = threadIdx.x; i < kTile * Width; i += blockDim.x)
             room.bits[i] = 0;

@@ -31,7 +31,7 @@ __global__ void set_ranks(selection_state *c, uint32_t k)
         const uint32_t there = count_collected(room, c, side);
 
         if (threadIdx.x == 0)
-            c->want[side] = there < k ? there : k;
+            c->want[side] = lesser(there, k);
     }
     if (threadIdx.x == 0 && c->want[0] == 0 && c->want[1] == 0)
         c->keep[0] = c->keep[1] = {0, 0, 0, k};
@@ -42,9 +42,7 @@ __global__ void set_ranks(selection_state *c, uint32_t k)
 /* The number of sum blocks of the longer list. */
 __device__ uint64_t sum_blocks(const selection_state *c)
 {
-    const uint64_t most = c->kept[0] > c->kept[1] ? c->kept[0] : c->kept[1];
-
-    return (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    return sum_blocks_of(larger(c->kept[0], c->kept[1]));
 }
 
 /* Each warp sums one block of a list. A block past the end of the shorter list sums to zero. */
@@ -55,13 +53,12 @@ __global__ void sum_lists(const selection_state *c, list_set both)
     for (uint64_t i = warp_of_grid(); i < kSides * blocks; i += warps_of_grid()) {
         const unsigned side = i % kSides;
         const kept_list &list = both.list[side];
-        const uint64_t from = i / kSides * GCB_SUM_BLOCK;
-        const uint64_t left = from < c->kept[side] ? c->kept[side] - from : 0;
-        const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
-        const double sum = join_lanes(lane_sum(list.value + from, n, abs_term{}));
+        const uint64_t b = i / kSides;
+        const unsigned n = sum_block_size(c->kept[side], b);
+        const double sum = join_lanes(lane_sum(list.value + b * GCB_SUM_BLOCK, n, abs_term{}));
 
         if (lane() == 0)
-            list.in.sums[i / kSides] = sum;
+            list.in.sums[b] = sum;
     }
 }
 
@@ -91,8 +88,7 @@ __global__ void keep_larger(selection_state *c, list_set both)
 __global__ void copy_negative(const selection_state *c, list_set both, uint64_t tiles)
 {
     const kept_list &from = both.list[1], &to = both.list[0];
-    const uint64_t step = gridDim.x * uint64_t{blockDim.x};
-    const uint64_t begin = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+    const uint64_t begin = thread_of_grid(), step = threads_of_grid();
 
     if (c->side == 0)
         return;
@@ -176,8 +172,8 @@ int gcb_cuda_select_one_sided(gcb_device_stream *s, gcb_cuda_chosen *chosen,
     launch(sum_lists, grid_over(warps_over(kSides * tile_count(most))), kTileThreads, 0, s, w.c,
            both);
     launch(keep_larger, 1, kTileThreads, sizeof(compare_room), s, w.c, both);
-    return launch(copy_negative, grid_over(tile_count(most > tiles ? most : tiles)), kTileThreads,
-                  0, s, w.c, both, tiles);
+    return launch(copy_negative, grid_over(tile_count(larger(most, tiles))), kTileThreads, 0, s,
+                  w.c, both, tiles);
 }
 
 int gcb_cuda_select_side(gcb_device_stream *s, gcb_cuda_chosen *chosen, const gcb_device_input *in,

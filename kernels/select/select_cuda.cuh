@@ -2,9 +2,6 @@
 #define KERNELS_SELECT_SELECT_CUDA_CUH
 
 /* Shared by the files that implement select_cuda.h. */
-#include "kernels/base/hd.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/select/select_cuda.h"
 
@@ -56,7 +53,7 @@ struct slots {
 /* Blocks of threads for a grid in which each warp handles a tile. */
 inline uint64_t warps_over(uint64_t tiles)
 {
-    return (tiles + kTileThreads / kWarp - 1) / (kTileThreads / kWarp);
+    return pieces_of(tiles, kTileThreads / kWarp);
 }
 
 /* ---- the steps of a choice: each queues kernels and returns 0 or GCB_E_DEVICE ---- */
@@ -151,8 +148,8 @@ struct search_room {
 __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *count,
                                            unsigned digits, uint32_t rank)
 {
-    const unsigned each = (digits + blockDim.x - 1) / blockDim.x;
-    const unsigned end = digits - (threadIdx.x * each < digits ? threadIdx.x * each : digits);
+    const unsigned each = pieces_of(digits, blockDim.x);
+    const unsigned end = digits - lesser(threadIdx.x * each, digits);
     const unsigned from = end > each ? end - each : 0;
     uint32_t mine = 0, total, above;
 

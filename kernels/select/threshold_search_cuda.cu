@@ -44,8 +44,7 @@ __global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_
     if (c->reused)
         return;
     for (uint64_t b = warp_of_grid(); b * GCB_SUM_BLOCK < x.n; b += warps_of_grid()) {
-        const uint64_t left = x.n - b * GCB_SUM_BLOCK;
-        const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+        const unsigned n = sum_block_size(x.n, b);
         double sum = 0.0;
 
         for (unsigned i = lane(); i < n; i += kWarp) {
@@ -53,15 +52,13 @@ __global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_
             const float v = needs_feedback(x) ? compensate(x, at) : x.x[at];
 
             sum += gcb_reduce_abs(v);
-            most = gcb_magnitude(v) > most ? gcb_magnitude(v) : most;
+            most = larger(most, gcb_magnitude(v));
         }
         sum = join_lanes(sum);
         if (lane() == 0)
             sums[b] = sum;
     }
-    most = warp_max(most);
-    if (lane() == 0 && most)
-        atomic_max(&c->max_bits, most);
+    raise_by_warp(&c->max_bits, most);
 }
 
 struct mean_room {
@@ -77,7 +74,7 @@ __global__ void tabulate_thresholds(selection_state *c, const double *sums, uint
 
     if (c->reused)
         return;
-    sum = chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
+    sum = chain_sum(room.sum, sums, sum_blocks_of(n));
     if (threadIdx.x == 0)
         room.mean = n ? sum / static_cast<double>(n) : 0.0;
     sync_block();
@@ -113,9 +110,7 @@ __global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool
             atomic_add(&room.count[at], 1u);
         }
     sync_block();
-    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
-        if (room.count[i])
-            atomic_add(&c->count[i], room.count[i]);
+    add_counts(c->count, room.count);
 }
 
 struct bisect_room {

@@ -24,23 +24,17 @@ __global__ void measure_exponents(value_measures *m, gcb_cuda_chosen c, unsigned
     const uint64_t kept = values_of(c, width);
     uint32_t most = 0;
 
-    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
-        room.exponents[i] = 0;
+    clear_counts(room.exponents);
     sync_block();
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x) {
+    for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
         const uint32_t bits = gcb_magnitude(c.value[i]);
 
         atomic_add(&room.exponents[bits >> 23], 1u);
-        most = bits > most ? bits : most;
+        most = larger(most, bits);
     }
     sync_block();
-    most = warp_max(most);
-    if (lane() == 0 && most)
-        atomic_max(&m->max_bits, most);
-    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
-        if (room.exponents[i])
-            atomic_add(&m->exponents[i], uint64_t{room.exponents[i]});
+    raise_by_warp(&m->max_bits, most);
+    add_counts(m->exponents, room.exponents);
 }
 
 /* Launched with one block. Takes the maximum, and chooses the format like gcb_range_choose. */
@@ -91,8 +85,7 @@ __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
 
     for (uint64_t b = warp_of_grid(); b * GCB_SUM_BLOCK < kept; b += warps_of_grid()) {
         const float *x = c.value + b * GCB_SUM_BLOCK;
-        const uint64_t left = kept - b * GCB_SUM_BLOCK;
-        const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+        const unsigned n = sum_block_size(kept, b);
         const double up = join_lanes(lane_sum(x, n, up_term{}));
         const double down = join_lanes(lane_sum(x, n, down_term{}));
         const double positive = join_lanes(lane_sum(x, n, positive_term{}));
@@ -120,8 +113,7 @@ __device__ float mean_of(double sum, uint64_t n)
 __global__ void choose_means(measure_arrays from, gcb_cuda_chosen c, gcb_cuda_values how)
 {
     mean_room &room = shared<mean_room>();
-    const uint64_t kept = values_of(c, how.width),
-                   blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t kept = values_of(c, how.width), blocks = sum_blocks_of(kept);
     const double *const parts[] = {from.up, from.down};
     gcb_cuda_scale *scale = &from.all->scale;
     uint64_t positive = 0;

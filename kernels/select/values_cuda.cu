@@ -150,7 +150,7 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
     }
     for (uint64_t start = blockIdx.x * uint64_t{kTile}; start < kept;
          start += uint64_t{gridDim.x} * kTile) {
-        const uint64_t left = kept - start, here = left < kTile ? left : kTile;
+        const unsigned here = elements_from(kept, start, kTile);
         const uint64_t first = start + threadIdx.x * kTileEach;
         uint32_t code[kTileEach];
         float v[kTileEach];
@@ -165,13 +165,10 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
             continue;
         pack_codes(room, code, p.how.bits);
         sync_block();
-        store_tile(out + start / 8 * p.how.bits, room,
-                   static_cast<unsigned>((here * p.how.bits + 7) / 8));
+        store_tile(out + start / 8 * p.how.bits, room, (here * p.how.bits + 7) / 8);
         sync_block();
     }
-    clamped = warp_add(clamped);
-    if (lane() == 0 && clamped)
-        atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
+    add_by_warp(&result->clamped, clamped);
 }
 
 /* Writes four floats of the payload from out[at] on, which is aligned to 16. The first value is at
@@ -200,17 +197,15 @@ __global__ void put_floats(value_output p)
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
         put_kept(p.out, c);
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; 4 * i < kept + lead;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = thread_of_grid(); 4 * i < kept + lead; i += threads_of_grid())
         put_four(out, c, 4 * i, lead, kept);
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; c.residual && i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x)
+    for (uint64_t i = thread_of_grid(); c.residual && i < kept; i += threads_of_grid())
         c.residual[c.pos[i]] = 0.0f;
 }
 
 measure_arrays lay_out(void *scratch, uint64_t most)
 {
-    const uint64_t blocks = (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t blocks = sum_blocks_of(most);
     measure_arrays m;
 
     m.all = static_cast<value_measures *>(scratch);
@@ -224,9 +219,8 @@ measure_arrays lay_out(void *scratch, uint64_t most)
 
 uint64_t gcb_cuda_values_scratch(const gcb_cuda_values *how, uint64_t most)
 {
-    const uint64_t blocks = (most * how->width + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-
-    return sizeof(value_measures) + blocks * (2 * sizeof(double) + sizeof(uint32_t));
+    return sizeof(value_measures) +
+           sum_blocks_of(most * how->width) * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
 int gcb_cuda_put_values(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,

@@ -11,7 +11,7 @@
 namespace gcb
 {
 
-/* ---- offsets of the parts of a payload, and unaligned numbers ---- */
+/* ---- offsets of the parts of a payload ---- */
 
 __device__ __forceinline__ uint64_t values_at(uint64_t n, const gcb_cuda_values &how)
 {
@@ -21,21 +21,6 @@ __device__ __forceinline__ uint64_t values_at(uint64_t n, const gcb_cuda_values 
 __device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept, const gcb_cuda_values &how)
 {
     return values_at(n, how) + (kept * how.width * how.bits + 7) / 8;
-}
-
-__device__ __forceinline__ void put_u32(uint8_t *out, uint32_t v)
-{
-    for (unsigned i = 0; i < 4; i++)
-        out[i] = static_cast<uint8_t>(v >> 8 * i);
-}
-
-__device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
-{
-    uint32_t v = 0;
-
-    for (unsigned i = 0; i < 4; i++)
-        v |= static_cast<uint32_t>(in[i]) << 8 * i;
-    return v;
 }
 
 /* Marks a payload as damaged; nothing more of it is read. */

@@ -1,8 +1,7 @@
 #include "kernels/strata/strata_cuda.h"
 
 #include "kernels/accumulate/accumulate_elem.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/warp.cuh"
+#include "kernels/cuda/grid.cuh"
 
 using namespace gcb;
 
@@ -22,7 +21,7 @@ struct drawn {
 
 __device__ drawn draw_places(const gcb_strata &where)
 {
-    const uint64_t block = blockIdx.x * uint64_t{kThreads} + threadIdx.x, first = block * kEach;
+    const uint64_t block = thread_of_grid(), first = block * kEach;
     drawn d = {first, 0, {0, 0}};
 
     if (first >= where.k)
@@ -68,7 +67,7 @@ __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_stra
 
 __global__ void check_values(const float *values, uint64_t count, gcb_device_result *result)
 {
-    const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
+    const uint64_t i = thread_of_grid();
 
     if (i < count && is_infinite(values[i]))
         set_status(&result->status, GCB_E_CORRUPT);
@@ -114,13 +113,6 @@ __global__ void keep(float *out, const float *x, gcb_strata where, float factor)
 
 /* ---- launches ---- */
 
-uint64_t blocks_of(uint64_t count, unsigned each)
-{
-    const uint64_t piece = kThreads * each;
-
-    return count ? (count + piece - 1) / piece : 1;
-}
-
 int clear_all(gcb_device_stream *s, float *out, const gcb_strata *where)
 {
     return where->n ? clear(s, out, where->n * sizeof(float)) : 0;
@@ -136,7 +128,7 @@ const float *values_of(const uint8_t *payload)
 int gcb_cuda_strata_encode(gcb_device_stream *s, uint8_t *payload, const float *x,
                            const gcb_strata *where, float factor, gcb_device_result *result)
 {
-    return launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, payload,
+    return launch(gather, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, payload,
                   const_cast<float *>(values_of(payload)), x, *where, factor, 1.0f, result);
 }
 
@@ -144,8 +136,8 @@ int gcb_cuda_strata_gather(gcb_device_stream *s, float *values, const float *x,
                            const gcb_strata *where, float factor, float weight,
                            gcb_device_result *result)
 {
-    return launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, nullptr, values, x, *where,
-                  factor, weight, result);
+    return launch(gather, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, nullptr, values,
+                  x, *where, factor, weight, result);
 }
 
 int gcb_cuda_strata_scatter(gcb_device_stream *s, float *out, const float *values,
@@ -154,7 +146,8 @@ int gcb_cuda_strata_scatter(gcb_device_stream *s, float *out, const float *value
     const target t = {out, nullptr, nullptr, 0.0f};
 
     clear_all(s, out, where);
-    return launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values, *where);
+    return launch(scatter<false>, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, t,
+                  values, *where);
 }
 
 int gcb_cuda_strata_decode(gcb_device_stream *s, float *out, const uint8_t *payload,
@@ -163,15 +156,16 @@ int gcb_cuda_strata_decode(gcb_device_stream *s, float *out, const uint8_t *payl
     const target t = {out, payload, result, 0.0f};
 
     clear_all(s, out, where);
-    return launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values_of(payload),
-                  *where);
+    return launch(scatter<false>, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, t,
+                  values_of(payload), *where);
 }
 
 int gcb_cuda_strata_keep(gcb_device_stream *s, float *out, const float *x, const gcb_strata *where,
                          float factor)
 {
     clear_all(s, out, where);
-    return launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where, factor);
+    return launch(keep, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, out, x, *where,
+                  factor);
 }
 
 int gcb_cuda_strata_add(gcb_device_stream *s, float *acc, const uint8_t *payload,
@@ -179,8 +173,8 @@ int gcb_cuda_strata_add(gcb_device_stream *s, float *acc, const uint8_t *payload
 {
     const target t = {acc, payload, result, weight};
 
-    launch(check_values, blocks_of(where->k, 1), kThreads, 0, s, values_of(payload), where->k,
-           result);
-    return launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t, values_of(payload),
-                  *where);
+    launch(check_values, blocks_over(where->k, kThreads), kThreads, 0, s, values_of(payload),
+           where->k, result);
+    return launch(scatter<true>, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, t,
+                  values_of(payload), *where);
 }

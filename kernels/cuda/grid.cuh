@@ -1,0 +1,149 @@
+#ifndef KERNELS_CUDA_GRID_CUH
+#define KERNELS_CUDA_GRID_CUH
+
+/* How work is cut into pieces, a thread's place in the grid, and what the threads of a warp or block find together:
+ * maxima, counts and prefix sums. */
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
+
+namespace gcb
+{
+
+/* ---- sizes ---- */
+
+template <typename T> __host__ __device__ constexpr T lesser(T a, T b)
+{
+    return a < b ? a : b;
+}
+
+template <typename T> __host__ __device__ constexpr T larger(T a, T b)
+{
+    return b > a ? b : a;
+}
+
+/* Pieces of `each` elements that n elements fill; the last may be shorter. */
+template <typename N, typename E> __host__ __device__ constexpr auto pieces_of(N n, E each)
+{
+    return (n + each - 1) / each;
+}
+
+/* Blocks of a grid whose blocks take `each` elements; at least one. */
+__host__ __device__ constexpr uint64_t blocks_over(uint64_t n, uint64_t each)
+{
+    return n ? pieces_of(n, each) : 1;
+}
+
+/* The number of n elements from `from` <= n on, but at most `most`. */
+template <typename N, typename F>
+__host__ __device__ constexpr unsigned elements_from(N n, F from, unsigned most)
+{
+    return n - from < most ? static_cast<unsigned>(n - from) : most;
+}
+
+/* ---- places ---- */
+
+/* The number of this thread in the grid, and the number of threads. */
+__device__ __forceinline__ uint64_t thread_of_grid()
+{
+    return blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+}
+
+__device__ __forceinline__ uint64_t threads_of_grid()
+{
+    return uint64_t{gridDim.x} * blockDim.x;
+}
+
+/* The number of this warp in the grid, and the number of warps. */
+__device__ __forceinline__ uint64_t warp_of_grid()
+{
+    return thread_of_grid() / kWarp;
+}
+
+__device__ __forceinline__ uint64_t warps_of_grid()
+{
+    return threads_of_grid() / kWarp;
+}
+
+/* A mask of the lanes below this one. */
+__device__ __forceinline__ uint32_t lanes_before()
+{
+    return (1u << lane()) - 1;
+}
+
+/* ---- what threads find together ---- */
+
+/* Raises *to to the largest v of the warp; adds each v of the warp to *to. One atomic per warp. */
+__device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
+{
+    v = warp_max(v);
+    if (lane() == 0 && v)
+        atomic_max(to, v);
+}
+
+template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_t v)
+{
+    v = warp_add(v);
+    if (lane() == 0 && v)
+        atomic_add(to, T{v});
+}
+
+/* Sets an array in shared memory to zero; adds its counts to an array in device memory. The threads of the block share
+ * the elements. */
+template <unsigned N> __device__ __forceinline__ void clear_counts(uint32_t (&count)[N])
+{
+    for (unsigned i = threadIdx.x; i < N; i += blockDim.x)
+        count[i] = 0;
+}
+
+template <typename T, unsigned N>
+__device__ __forceinline__ void add_counts(T *to, const uint32_t (&count)[N])
+{
+    for (unsigned i = threadIdx.x; i < N; i += blockDim.x)
+        if (count[i])
+            atomic_add(&to[i], T{count[i]});
+}
+
+/* ---- prefix sums ---- */
+
+/* Shared memory of scan_block: one number per warp. */
+template <typename T> struct scan_room_of {
+    T warp[32];
+};
+using scan_room = scan_room_of<uint32_t>;
+
+/* The sum of v over the lanes before this one. Called by every thread of the warp. */
+template <typename T> __device__ __forceinline__ T scan_warp(T v)
+{
+    T up_to = v;
+
+    for (unsigned by = 1; by < kWarp; by *= 2) {
+        const T other = shfl_up(up_to, by);
+
+        up_to += lane() >= by ? other : 0;
+    }
+    return up_to - v;
+}
+
+/* The sum of v over the threads before this one; *total is the sum over all. Called by every thread
+ * of the block. `room` may be used again at once. */
+template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
+{
+    const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    const T in_warp = scan_warp(v);
+    T before = 0, sum = 0;
+
+    if (lane() == kWarp - 1)
+        room.warp[mine] = in_warp + v;
+    sync_block();
+    for (unsigned w = 0; w < warps; w++) {
+        before += w < mine ? room.warp[w] : 0;
+        sum += room.warp[w];
+    }
+    sync_block();
+    *total = sum;
+    return before + in_warp;
+}
+
+} /* namespace gcb */
+
+#endif
