@@ -15,28 +15,13 @@ struct select_room {
 
 /* The chunk as chunk.cuh expects it. */
 struct coefficient_chunk {
+    static constexpr uint32_t each = kChunkEach, threads = kBlockThreads, count = kDctElements;
     const float *y;
-    uint32_t m[kChunkEach];
+    uint32_t m[each];
 
-    __device__ static constexpr uint32_t each()
-    {
-        return kChunkEach;
-    }
-    __device__ static constexpr uint32_t threads()
-    {
-        return kBlockThreads;
-    }
-    __device__ static constexpr uint32_t count()
-    {
-        return kDctElements;
-    }
     __device__ static constexpr bool has(uint32_t)
     {
         return true;
-    }
-    __device__ uint32_t magnitude(uint32_t e) const
-    {
-        return m[e];
     }
     __device__ uint32_t magnitude_at(uint32_t pos) const
     {

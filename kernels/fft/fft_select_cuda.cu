@@ -21,29 +21,14 @@ struct select_room {
 
 /* The chunk as chunk.cuh expects it: powers at one scale in registers, bins in shared memory. */
 struct bin_chunk {
+    static constexpr uint32_t each = kEach, threads = kBlockThreads, count = kBins;
     block_fft_room *room;
     float scale;
-    uint32_t m[kEach]; /* bit patterns; 0 for a missing bin */
+    uint32_t m[each]; /* bit patterns; 0 for a missing bin */
 
-    __device__ static constexpr uint32_t each()
-    {
-        return kEach;
-    }
-    __device__ static constexpr uint32_t threads()
-    {
-        return kBlockThreads;
-    }
-    __device__ static constexpr uint32_t count()
-    {
-        return kBins;
-    }
     __device__ static bool has(uint32_t e)
     {
         return e + 1 < kEach || threadIdx.x == 0;
-    }
-    __device__ uint32_t magnitude(uint32_t e) const
-    {
-        return m[e];
     }
     __device__ complex bin(uint32_t k) const
     {

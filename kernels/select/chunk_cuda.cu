@@ -18,29 +18,14 @@ template <unsigned Threads> using near_room = chunk_room<kChunkEach, Threads>;
 
 /* Magnitudes are in registers, elements in memory. */
 struct near_chunk {
+    static constexpr uint32_t each = kChunkEach;
     const float *x;
-    uint32_t length;
-    uint32_t m[kChunkEach];
+    uint32_t threads, count;
+    uint32_t m[each];
 
-    __device__ static constexpr uint32_t each()
-    {
-        return kChunkEach;
-    }
-    __device__ uint32_t threads() const
-    {
-        return blockDim.x;
-    }
-    __device__ uint32_t count() const
-    {
-        return length;
-    }
     __device__ bool has(uint32_t e) const
     {
-        return e * blockDim.x + threadIdx.x < length;
-    }
-    __device__ uint32_t magnitude(uint32_t e) const
-    {
-        return m[e];
+        return e * blockDim.x + threadIdx.x < count;
     }
     __device__ uint32_t magnitude_at(uint32_t pos) const
     {
@@ -66,7 +51,8 @@ __global__ __launch_bounds__(Threads) void select_from_near_chunks(gcb_cuda_chos
         near_chunk c;
 
         c.x = in.x + first;
-        c.length = place.count;
+        c.threads = blockDim.x;
+        c.count = place.count;
 #pragma unroll
         for (unsigned e = 0; e < kChunkEach; e++)
             c.m[e] = c.has(e)

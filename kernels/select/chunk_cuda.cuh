@@ -182,14 +182,14 @@ __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
     uint32_t most = 0;
 
 #pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        most = larger(most, c.magnitude(e));
+    for (uint32_t e = 0; e < c.each; e++)
+        most = larger(most, c.m[e]);
     room.magnitude[threadIdx.x] = most;
     sync_block();
     if (threadIdx.x < kWarp)
-        find_bound(room, c.threads(), k);
+        find_bound(room, c.threads, k);
     sync_block();
-    return {room.low, room.top + 1, c.count(), 0};
+    return {room.low, room.top + 1, c.count, 0};
 }
 
 /* Bisects until the list is short. */
@@ -204,8 +204,8 @@ __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t
         uint32_t mine = 0;
 
 #pragma unroll
-        for (uint32_t e = 0; e < c.each(); e++)
-            mine += reaches(c.magnitude(e), middle);
+        for (uint32_t e = 0; e < c.each; e++)
+            mine += reaches(c.m[e], middle);
         s->narrow(middle, block_add(room, mine, turn++), k);
     }
 }
@@ -218,12 +218,12 @@ __device__ void mark_reaching(Room &room, const Chunk &c, uint32_t low)
     uint4 *const to = reinterpret_cast<uint4 *>(room.word[threadIdx.x / kWarp]);
 
 #pragma unroll
-    for (uint32_t e = 0; e < c.each(); e += 4) {
+    for (uint32_t e = 0; e < c.each; e += 4) {
         uint32_t word[4];
 
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++)
-            word[i] = e + i < c.each() ? ballot(c.has(e + i) && c.magnitude(e + i) >= low) : 0;
+            word[i] = e + i < c.each ? ballot(c.has(e + i) && c.m[e + i] >= low) : 0;
         if (lane() == 0)
             to[e / 4] = make_uint4(word[0], word[1], word[2], word[3]);
     }
@@ -235,7 +235,7 @@ __device__ void mark_reaching(Room &room, const Chunk &c, uint32_t low)
 template <class Room, class Chunk>
 __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
 {
-    const uint32_t warps = c.threads() / kWarp, words = c.each() * warps;
+    const uint32_t warps = c.threads / kWarp, words = c.each * warps;
     const uint32_t mine = threadIdx.x, first = mine / kWarp * kWarp;
 
     mark_reaching(room, c, low);
@@ -294,7 +294,7 @@ template <class Room, class Chunk>
 __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &place,
                            const gcb_cuda_chosen &to, float unitary)
 {
-    for (uint32_t i = threadIdx.x; i < place.k; i += c.threads()) {
+    for (uint32_t i = threadIdx.x; i < place.k; i += c.threads) {
         const uint32_t pos = room.list[i], entry = place.entry + i;
         const uint32_t end = tiles_before(place.from + pos + 1);
         uint32_t tile = tiles_before(place.from + (i ? room.list[i - 1] + 1 : 0));
@@ -312,8 +312,8 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
 
 /*
  * Chooses from a chunk and writes its entries. Called by every thread of the block. `Chunk` has
- * each, threads, count, has, magnitude, magnitude_at (of a position) and put; what magnitude_at and
- * put read must have been written before a barrier. Thread 0 gets a magnitude that all kept
+ * each, threads, count, m (the thread's magnitudes), has, magnitude_at (of a position) and put; what
+ * magnitude_at and put read must have been written before a barrier. Thread 0 gets a magnitude that all kept
  * elements reach. room.top is the largest magnitude, until `room` is used again.
  */
 template <class Room, class Chunk>
