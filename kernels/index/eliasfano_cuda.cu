@@ -40,17 +40,6 @@ struct block_source {
     }
 };
 
-struct no_head {
-    __device__ uint32_t head_bytes() const
-    {
-        return 0;
-    }
-    __device__ uint8_t head_byte(uint32_t) const
-    {
-        return 0;
-    }
-};
-
 struct block_layout {
     __device__ no_head open(const gcb_cuda_chosen &) const
     {

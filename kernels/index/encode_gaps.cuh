@@ -53,10 +53,19 @@ __device__ __forceinline__ void load_gaps(gap_run &g, const gcb_cuda_chosen &c, 
         g.before[i] = g.count && threadIdx.x ? gap_at(c.pos, first - 1 - i) : 0;
 }
 
-/* Golomb's code with a power of two as its parameter. */
-struct golomb_code {
+/* A code that does not depend on earlier gaps. */
+struct code_without_past {
     struct past {
     };
+
+    __device__ past begin(const gap_run &) const
+    {
+        return {};
+    }
+};
+
+/* Golomb's code with a power of two as its parameter. */
+struct golomb_code : code_without_past {
     unsigned b;
 
     __device__ golomb_code(const gcb_cuda_chosen &c, const no_table *)
@@ -65,10 +74,6 @@ struct golomb_code {
     }
     __device__ explicit golomb_code(unsigned parameter) : b(parameter)
     {
-    }
-    __device__ past begin(const gap_run &) const
-    {
-        return {};
     }
     __device__ gap_bits encode(past &, uint32_t gap) const
     {

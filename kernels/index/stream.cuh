@@ -76,6 +76,18 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, 
     }
 }
 
+/* The head of a stream that begins with its first block. */
+struct no_head {
+    __device__ uint32_t head_bytes() const
+    {
+        return 0;
+    }
+    __device__ uint8_t head_byte(uint32_t) const
+    {
+        return 0;
+    }
+};
+
 /* Writes the directory entry of block b. Called by one thread. */
 __device__ __forceinline__ void put_entry(uint8_t *out, const gcb_cuda_chosen &c,
                                           const gcb_cuda_values &how, uint64_t b, uint32_t offset)
@@ -116,7 +128,7 @@ __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
            get_u32(p.in + head.index) == p.length - head.index - front;
 }
 
-/* stream_cuda.cu: refuses a payload if stream_fills_payload is false. */
+/* varint_cuda.cu: refuses a payload if stream_fills_payload is false. */
 int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
                 gcb_device_result *result);
 

@@ -10,16 +10,9 @@ namespace
 constexpr unsigned kMostBytes = 5; /* bytes of the longest gap */
 
 /* Low bits come first. If a byte's top bit is set, another byte follows. */
-struct varint_code {
-    struct past {
-    };
-
+struct varint_code : code_without_past, no_head {
     __device__ varint_code(const gcb_cuda_chosen &, const no_table *)
     {
-    }
-    __device__ past begin(const gap_run &) const
-    {
-        return {};
     }
     __device__ gap_bits encode(past &, uint32_t gap) const
     {
@@ -31,14 +24,6 @@ struct varint_code {
             tail |= uint64_t{128} << (bits - 8) | static_cast<uint64_t>(gap & 127) << bits;
         }
         return {0, bits, tail};
-    }
-    __device__ uint32_t head_bytes() const
-    {
-        return 0;
-    }
-    __device__ uint8_t head_byte(uint32_t) const
-    {
-        return 0;
     }
 };
 
@@ -94,7 +79,28 @@ struct varint_reader {
     }
 };
 
+/* ---- every stream (kernels/index/stream.cuh) ---- */
+
+/* Only thread 0 works. */
+__global__ void check_stream(gcb_cuda_payload p, gcb_cuda_payload_head *head,
+                             gcb_device_result *result)
+{
+    if (threadIdx.x == 0 && head->kept && !stream_fills_payload(p, *head))
+        refuse(head, result);
+}
+
 } /* namespace */
+
+int gcb::open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
+                     gcb_device_result *result)
+{
+    return launch(check_stream, 1, kWarp, 0, s, p, f.head, result);
+}
+
+uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most)
+{
+    return tile_count(most) * sizeof(uint32_t);
+}
 
 int gcb_cuda_put_varint(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,
                         const gcb_cuda_values *how, void *scratch, gcb_device_result *result)
