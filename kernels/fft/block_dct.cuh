@@ -30,12 +30,6 @@ struct dct_twiddles {
     }
 };
 
-/* Half of a chunk's length, m, which is a constant if a block has one chunk. */
-template <bool Whole> __device__ __forceinline__ unsigned dct_half(const gcb_cuda_dct &d)
-{
-    return Whole ? kBlockPoints : static_cast<unsigned>(d.length / 2);
-}
-
 struct dct_room {
     block_fft_room fft; /* the same bytes hold coefficients at another time */
 };
@@ -237,7 +231,7 @@ template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const gcb_device_input &in,
                                                 const gcb_cuda_dct &d)
 {
-    const dct_twiddles t(d, dct_half<Whole>(d));
+    const dct_twiddles t(d, half_of<Whole>(d.length));
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
 
     if (Whole) {

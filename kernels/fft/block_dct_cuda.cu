@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 {
     dct_room &room = shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
-    const dct_twiddles t(d, dct_half<Whole>(d));
+    const dct_twiddles t(d, half_of<Whole>(d.length));
     const output to = {x, from, start, d.count};
 
     fill_coefficients(room, kept, d, start);
@@ -215,19 +215,15 @@ void gcb_cuda_dct_block_table(void *table, uint64_t length)
 int gcb_cuda_dct_block_forward(gcb_device_stream *s, float *coef, const gcb_device_input *in,
                                const gcb_cuda_dct *d, gcb_device_result *result)
 {
-    return d->length == kDctElements
-               ? launch(block_forward<true>, pieces_of(d->count, kDctElements), kBlockThreads,
-                        sizeof(dct_room), s, coef, *in, *d, result)
-               : launch(block_forward<false>, pieces_of(d->count, kDctElements), kBlockThreads,
-                        sizeof(dct_room), s, coef, *in, *d, result);
+    return launch(d->length == kDctElements ? block_forward<true> : block_forward<false>,
+                  pieces_of(d->count, kDctElements), kBlockThreads, sizeof(dct_room), s, coef, *in,
+                  *d, result);
 }
 
 int gcb_cuda_dct_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
                                const float *from, const gcb_cuda_dct *d)
 {
-    return d->length == kDctElements
-               ? launch(block_inverse<true>, pieces_of(d->count, kDctElements), kBlockThreads,
-                        sizeof(dct_room), s, x, *kept, from, *d)
-               : launch(block_inverse<false>, pieces_of(d->count, kDctElements), kBlockThreads,
-                        sizeof(dct_room), s, x, *kept, from, *d);
+    return launch(d->length == kDctElements ? block_inverse<true> : block_inverse<false>,
+                  pieces_of(d->count, kDctElements), kBlockThreads, sizeof(dct_room), s, x, *kept,
+                  from, *d);
 }

@@ -212,6 +212,12 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
 constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
 constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
 
+/* Half of a chunk's length, m, which is a constant if a block has one chunk. */
+template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t length)
+{
+    return Whole ? kBlockPoints : static_cast<unsigned>(length / 2);
+}
+
 struct complex_pair {
     complex k, m_k; /* made from number k, and from number m - k */
 };

@@ -24,12 +24,6 @@ struct fft_twiddles {
     }
 };
 
-/* Half of a chunk's length, m, which is a constant if a block has one chunk. */
-template <bool Whole> __device__ __forceinline__ unsigned fft_half(const gcb_cuda_block_fft &f)
-{
-    return Whole ? kBlockPoints : static_cast<unsigned>(f.length / 2);
-}
-
 /* The larger sign-cleared bit pattern of a bin's real and imaginary part. */
 __device__ __forceinline__ uint32_t largest_part(complex z)
 {

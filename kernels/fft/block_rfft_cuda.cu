@@ -10,12 +10,6 @@ namespace
 
 static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block must handle the longest chunk");
 
-/* The number of this block's places that belong to existing chunks. */
-__device__ unsigned places_here(const gcb_cuda_block_fft &f)
-{
-    return elements_from(f.count / 2, blockIdx.x * uint64_t{kBlockPoints}, kBlockPoints);
-}
-
 /* Index in memory of the bin at place u of this block; the last bin of its chunk is m after the
  * first. */
 __device__ uint64_t bin_at(unsigned u, unsigned m)
@@ -31,8 +25,10 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
                   gcb_device_result *most)
 {
     block_fft_room &room = shared<block_fft_room>();
-    const fft_twiddles t(f, fft_half<Whole>(f));
-    const unsigned places = places_here(f);
+    const fft_twiddles t(f, half_of<Whole>(f.length));
+    /* places that belong to existing chunks */
+    const unsigned places =
+        elements_from(f.count / 2, blockIdx.x * uint64_t{kBlockPoints}, kBlockPoints);
     uint32_t top = transform_to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kBlockElements});
 
     for (unsigned u = threadIdx.x; u < places; u += kBlockThreads) {
@@ -162,7 +158,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
                   gcb_cuda_fft_inversion how)
 {
     block_fft_room &room = shared<block_fft_room>();
-    const fft_twiddles t(f, fft_half<Whole>(f));
+    const fft_twiddles t(f, half_of<Whole>(f.length));
     const uint64_t start = blockIdx.x * uint64_t{kBlockElements};
 
     fill_bins(room, kept, f, how.unitary);
@@ -198,19 +194,15 @@ int gcb_cuda_fft_block_forward(gcb_device_stream *s, float *bins, const gcb_devi
 {
     float2 *to = reinterpret_cast<float2 *>(bins);
 
-    return f->length == kBlockElements
-               ? launch(block_forward<true>, pieces_of(f->count, kBlockElements), kBlockThreads,
-                        sizeof(block_fft_room), s, to, *in, *f, most)
-               : launch(block_forward<false>, pieces_of(f->count, kBlockElements), kBlockThreads,
-                        sizeof(block_fft_room), s, to, *in, *f, most);
+    return launch(f->length == kBlockElements ? block_forward<true> : block_forward<false>,
+                  pieces_of(f->count, kBlockElements), kBlockThreads, sizeof(block_fft_room), s, to,
+                  *in, *f, most);
 }
 
 int gcb_cuda_fft_block_inverse(gcb_device_stream *s, float *x, const gcb_cuda_entries *kept,
                                const gcb_cuda_block_fft *f, const gcb_cuda_fft_inversion *how)
 {
-    return f->length == kBlockElements
-               ? launch(block_inverse<true>, pieces_of(f->count, kBlockElements), kBlockThreads,
-                        sizeof(block_fft_room), s, x, *kept, *f, *how)
-               : launch(block_inverse<false>, pieces_of(f->count, kBlockElements), kBlockThreads,
-                        sizeof(block_fft_room), s, x, *kept, *f, *how);
+    return launch(f->length == kBlockElements ? block_inverse<true> : block_inverse<false>,
+                  pieces_of(f->count, kBlockElements), kBlockThreads, sizeof(block_fft_room), s, x,
+                  *kept, *f, *how);
 }
