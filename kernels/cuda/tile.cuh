@@ -32,42 +32,15 @@ __host__ __device__ inline uint64_t tile_count(uint64_t n)
 
 /* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the position of each
  * code. */
-template <class Op> __device__ __forceinline__ void by_width(unsigned width, const Op &op)
+template <unsigned width = 1, class Op>
+__device__ __forceinline__ void by_width(unsigned given, const Op &op)
 {
-    switch (width) {
-    case 1:
-        return op.template at<1>();
-    case 2:
-        return op.template at<2>();
-    case 3:
-        return op.template at<3>();
-    case 4:
-        return op.template at<4>();
-    case 5:
-        return op.template at<5>();
-    case 6:
-        return op.template at<6>();
-    case 7:
-        return op.template at<7>();
-    case 8:
-        return op.template at<8>();
-    case 9:
-        return op.template at<9>();
-    case 10:
-        return op.template at<10>();
-    case 11:
-        return op.template at<11>();
-    case 12:
-        return op.template at<12>();
-    case 13:
-        return op.template at<13>();
-    case 14:
-        return op.template at<14>();
-    case 15:
-        return op.template at<15>();
-    default:
-        return op.template at<16>();
-    }
+    if constexpr (width == 16)
+        op.template at<16>();
+    else if (given == width)
+        op.template at<width>();
+    else
+        by_width<width + 1>(given, op);
 }
 
 struct packing {

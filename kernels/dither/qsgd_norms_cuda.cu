@@ -105,11 +105,6 @@ template <class Where> __global__ void bucket_squares(Where where)
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
-__device__ void put_norm(const block_work &at, uint64_t b, double sum)
-{
-    norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
-}
-
 /* Computes the norms from the sums: one thread per bucket or, if a bucket has many sums, one block per bucket. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
@@ -128,7 +123,7 @@ template <class Where> __global__ void bucket_norms(Where where)
             for (uint64_t i = 0; i < per_bucket; i++)
                 sum += part[b * per_bucket + i];
         if (each == 1 ? threadIdx.x == 0 : b < buckets)
-            put_norm(at, b, sum);
+            norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
     }
 }
 
