@@ -29,9 +29,9 @@ struct gcb_convert_fns {
 void gcb_convert_init(struct gcb_convert_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_convert_narrow_fn gcb_convert_to_fp16_avx2;
-gcb_convert_narrow_fn gcb_convert_to_bf16_avx2;
-gcb_convert_widen_fn gcb_convert_from_fp16_avx2;
-gcb_convert_widen_fn gcb_convert_from_bf16_avx2;
+gcb_convert_narrow_fn gcb_convert_to_fp16_c, gcb_convert_to_fp16_avx2;
+gcb_convert_narrow_fn gcb_convert_to_bf16_c, gcb_convert_to_bf16_avx2;
+gcb_convert_widen_fn gcb_convert_from_fp16_c, gcb_convert_from_fp16_avx2;
+gcb_convert_widen_fn gcb_convert_from_bf16_c, gcb_convert_from_bf16_avx2;
 
 #endif

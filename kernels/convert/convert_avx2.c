@@ -46,13 +46,7 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
                          _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
         saturated += count_lanes(large);
     }
-    for (; i < n; i++) {
-        const uint32_t u = gcb_bits_of(x[i]);
-
-        gcb_store_half(out + 2 * i, gcb_fp16_of_fp32(u));
-        saturated += gcb_fp16_saturates(u & GCB_MAGNITUDE_MASK);
-    }
-    return saturated;
+    return saturated + gcb_convert_to_fp16_c(out + 2 * i, x + i, n - i);
 }
 
 /* Eight bf16 in the low halves of the lanes. The sign bit is rounded along with the rest: no carry
@@ -86,18 +80,7 @@ size_t gcb_convert_to_bf16_avx2(uint8_t *out, const float *x, size_t n)
                             _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
         saturated += count_lanes(large_a) + count_lanes(large_b);
     }
-    for (; i < n; i++) {
-        const uint32_t u = gcb_bits_of(x[i]);
-
-        gcb_store_half(out + 2 * i, gcb_bf16_of_fp32(u));
-        saturated += gcb_bf16_saturates(u & GCB_MAGNITUDE_MASK);
-    }
-    return saturated;
-}
-
-static inline void store_bits(float *out, uint32_t u)
-{
-    memcpy(out, &u, sizeof(u));
+    return saturated + gcb_convert_to_bf16_c(out + 2 * i, x + i, n - i);
 }
 
 void gcb_convert_from_fp16_avx2(float *out, const uint8_t *in, size_t n)
@@ -109,8 +92,7 @@ void gcb_convert_from_fp16_avx2(float *out, const uint8_t *in, size_t n)
 
         _mm256_storeu_ps(out + i, _mm256_cvtph_ps(h));
     }
-    for (; i < n; i++)
-        store_bits(out + i, gcb_fp32_of_fp16(gcb_load_half(in + 2 * i)));
+    gcb_convert_from_fp16_c(out + i, in + 2 * i, n - i);
 }
 
 void gcb_convert_from_bf16_avx2(float *out, const uint8_t *in, size_t n)
@@ -126,6 +108,5 @@ void gcb_convert_from_bf16_avx2(float *out, const uint8_t *in, size_t n)
 
         _mm256_storeu_si256((__m256i *)(void *)(out + i), _mm256_or_si256(bits, quiet));
     }
-    for (; i < n; i++)
-        store_bits(out + i, gcb_fp32_of_bf16(gcb_load_half(in + 2 * i)));
+    gcb_convert_from_bf16_c(out + i, in + 2 * i, n - i);
 }

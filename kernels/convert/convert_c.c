@@ -3,7 +3,7 @@
 #include "kernels/convert/convert_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
-static size_t to_fp16_c(uint8_t *out, const float *x, size_t n)
+size_t gcb_convert_to_fp16_c(uint8_t *out, const float *x, size_t n)
 {
     size_t saturated = 0;
 
@@ -16,7 +16,7 @@ static size_t to_fp16_c(uint8_t *out, const float *x, size_t n)
     return saturated;
 }
 
-static size_t to_bf16_c(uint8_t *out, const float *x, size_t n)
+size_t gcb_convert_to_bf16_c(uint8_t *out, const float *x, size_t n)
 {
     size_t saturated = 0;
 
@@ -30,7 +30,7 @@ static size_t to_bf16_c(uint8_t *out, const float *x, size_t n)
 }
 
 /* Results are stored as bits: copying a float may change a NaN on some machines. */
-static void from_fp16_c(float *out, const uint8_t *in, size_t n)
+void gcb_convert_from_fp16_c(float *out, const uint8_t *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t u = gcb_fp32_of_fp16(gcb_load_half(in + 2 * i));
@@ -39,7 +39,7 @@ static void from_fp16_c(float *out, const uint8_t *in, size_t n)
     }
 }
 
-static void from_bf16_c(float *out, const uint8_t *in, size_t n)
+void gcb_convert_from_bf16_c(float *out, const uint8_t *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t u = gcb_fp32_of_bf16(gcb_load_half(in + 2 * i));
@@ -50,10 +50,10 @@ static void from_bf16_c(float *out, const uint8_t *in, size_t n)
 
 void gcb_convert_init(struct gcb_convert_fns *fns, unsigned cpu_flags)
 {
-    fns->to_fp16 = to_fp16_c;
-    fns->to_bf16 = to_bf16_c;
-    fns->from_fp16 = from_fp16_c;
-    fns->from_bf16 = from_bf16_c;
+    fns->to_fp16 = gcb_convert_to_fp16_c;
+    fns->to_bf16 = gcb_convert_to_bf16_c;
+    fns->from_fp16 = gcb_convert_from_fp16_c;
+    fns->from_bf16 = gcb_convert_from_bf16_c;
 #if defined(__x86_64__)
     if (cpu_flags & GCB_CPU_AVX2) {
         fns->to_fp16 = gcb_convert_to_fp16_avx2;

@@ -24,7 +24,7 @@ struct gcb_hadamard_fns {
 void gcb_hadamard_init(struct gcb_hadamard_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_hadamard_transform_fn gcb_hadamard_transform_avx2;
-gcb_hadamard_flip_fn gcb_hadamard_flip_avx2;
+gcb_hadamard_transform_fn gcb_hadamard_transform_c, gcb_hadamard_transform_avx2;
+gcb_hadamard_flip_fn gcb_hadamard_flip_c, gcb_hadamard_flip_avx2;
 
 #endif

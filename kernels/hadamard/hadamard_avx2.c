@@ -17,14 +17,6 @@ static __m256 within(__m256 v)
     return _mm256_add_ps(_mm256_permute2f128_ps(v, v, 1), _mm256_xor_ps(v, minus4));
 }
 
-static void pair(float *x, float *y)
-{
-    const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(y);
-
-    _mm256_storeu_ps(x, _mm256_add_ps(a, b));
-    _mm256_storeu_ps(y, _mm256_sub_ps(a, b));
-}
-
 /* Stages `half` and 2 * half in one pass over the data. */
 static void two_stages(float *x, size_t n, size_t half)
 {
@@ -67,24 +59,14 @@ static void three_stages(float *x, size_t half)
     }
 }
 
-static void short_transform(float *x, size_t n)
-{
-    for (size_t half = 1; half < n; half *= 2) {
-        for (size_t i = 0; i < n; i++) {
-            const float a = x[i], b = x[i ^ half];
-
-            if (i & half)
-                continue;
-            x[i] = a + b;
-            x[i + half] = a - b;
-        }
-    }
-}
-
 static void last_stage(float *x, size_t half)
 {
-    for (size_t i = 0; i < half; i += 8)
-        pair(x + i, x + i + half);
+    for (size_t i = 0; i < half; i += 8) {
+        const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + i + half);
+
+        _mm256_storeu_ps(x + i, _mm256_add_ps(a, b));
+        _mm256_storeu_ps(x + i + half, _mm256_sub_ps(a, b));
+    }
 }
 
 /* Requires 8 <= n <= BASE. BASE values fit the first-level cache. */
@@ -110,7 +92,7 @@ void gcb_hadamard_transform_avx2(float *x, size_t n)
     const size_t parts = n >= 8 * BASE ? 8 : n / BASE, half = parts > 1 ? n / parts : 0;
 
     if (n < 8)
-        short_transform(x, n);
+        gcb_hadamard_transform_c(x, n);
     else if (n <= BASE)
         base_transform(x, n);
     for (size_t i = 0; half && i < parts; i++)
@@ -136,7 +118,5 @@ void gcb_hadamard_flip_avx2(float *x, const uint8_t *sign, size_t n)
 
         _mm256_storeu_ps(x + i, _mm256_xor_ps(_mm256_loadu_ps(x + i), _mm256_castsi256_ps(signs)));
     }
-    for (; i < n; i++)
-        if (sign[i / 8] >> (i % 8) & 1)
-            x[i] = -x[i];
+    gcb_hadamard_flip_c(x + i, sign + i / 8, n - i);
 }

@@ -3,7 +3,7 @@
 
 #include "kernels/range/range.h"
 
-/* A tail goes through a padded copy, so that there is only one version of the arithmetic. */
+/* The encoder's tail goes through a padded copy. */
 #define STEP 16
 
 struct encoder {
@@ -105,17 +105,12 @@ void gcb_range_decode_avx2(float *x, const uint16_t *code, size_t n,
                            const struct gcb_range_format *f)
 {
     const struct decoder d = decoder_of(f);
-    uint16_t rest_code[8] = {0};
-    float rest[8];
     size_t i;
 
     for (i = 0; i + 8 <= n; i += 8)
         _mm256_storeu_ps(x + i, decode_8(code + i, &d));
-    if (i < n) {
-        memcpy(rest_code, code + i, (n - i) * sizeof(*code));
-        _mm256_storeu_ps(rest, decode_8(rest_code, &d));
-        memcpy(x + i, rest, (n - i) * sizeof(*x));
-    }
+    for (; i < n; i++)
+        x[i] = gcb_range_decode(code[i], f);
 }
 
 void gcb_range_add_avx2(float *acc, const uint16_t *code, size_t n,
