@@ -167,36 +167,25 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* Decodes codes of up to 8 levels: their table of steps fits one register. */
-static inline size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
-                              const struct placer *p, unsigned sign_bit, bool adds)
+/* Decodes codes. The table of steps fits one register if there are `few` levels, up to 8. `few` and `adds` are constants
+ * where this is inlined. */
+static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
+                                const struct placer *p, unsigned sign_bit, bool few, bool adds)
 {
     float entry[8] = {0};
     __m256 table;
     size_t i;
 
-    for (size_t k = 0; k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; few && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
     table = _mm256_loadu_ps(entry);
     for (i = 0; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
         const __m256i level = _mm256_and_si256(c, p->mask);
+        const __m256 found =
+            few ? _mm256_permutevar8x32_ps(table, level) : _mm256_i32gather_ps(step, level, 4);
 
-        put(x + i, place(c, level, _mm256_permutevar8x32_ps(table, level), p), p->weight, adds);
-    }
-    return i;
-}
-
-static inline size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
-                               const struct placer *p, bool adds)
-{
-    size_t i;
-
-    for (i = 0; i + 8 <= n; i += 8) {
-        const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
-        const __m256i level = _mm256_and_si256(c, p->mask);
-
-        put(x + i, place(c, level, _mm256_i32gather_ps(step, level, 4), p), p->weight, adds);
+        put(x + i, place(c, level, found, p), p->weight, adds);
     }
     return i;
 }
@@ -205,8 +194,8 @@ void gcb_dither_from_levels_avx2(float *x, const uint16_t *code, size_t n, const
                                  float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= 3 ? from_few(x, code, n, step, &p, sign_bit, false)
-                             : from_many(x, code, n, step, &p, false);
+    size_t i = sign_bit <= 3 ? from_codes(x, code, n, step, &p, sign_bit, true, false)
+                             : from_codes(x, code, n, step, &p, sign_bit, false, false);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -216,8 +205,8 @@ void gcb_dither_add_levels_avx2(float *acc, const uint16_t *code, size_t n, cons
                                 float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= 3 ? from_few(acc, code, n, step, &p, sign_bit, true)
-                             : from_many(acc, code, n, step, &p, true);
+    size_t i = sign_bit <= 3 ? from_codes(acc, code, n, step, &p, sign_bit, true, true)
+                             : from_codes(acc, code, n, step, &p, sign_bit, false, true);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);

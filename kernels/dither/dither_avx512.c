@@ -101,38 +101,26 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* Decodes codes of up to 32 levels: their table of steps fits two registers. */
-static inline size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
-                              const struct placer *p, unsigned sign_bit, bool adds)
+/* Decodes codes. The table of steps fits two registers if there are `few` levels, up to 32. `few` and `adds` are
+ * constants where this is inlined. */
+static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
+                                const struct placer *p, unsigned sign_bit, bool few, bool adds)
 {
     float entry[32] = {0};
     __m512 low, high;
     size_t i;
 
-    for (size_t k = 0; k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; few && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
     low = _mm512_loadu_ps(entry);
     high = _mm512_loadu_ps(entry + 16);
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512i level = _mm512_and_si512(c, p->mask);
-        const __m512 found = _mm512_permutex2var_ps(low, level, high);
+        const __m512 found =
+            few ? _mm512_permutex2var_ps(low, level, high) : _mm512_i32gather_ps(level, step, 4);
 
         put(x + i, place(c, level, found, p), p->weight, adds);
-    }
-    return i;
-}
-
-static inline size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
-                               const struct placer *p, bool adds)
-{
-    size_t i;
-
-    for (i = 0; i + STEP <= n; i += STEP) {
-        const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
-        const __m512i level = _mm512_and_si512(c, p->mask);
-
-        put(x + i, place(c, level, _mm512_i32gather_ps(level, step, 4), p), p->weight, adds);
     }
     return i;
 }
@@ -141,8 +129,8 @@ void gcb_dither_from_levels_avx512(float *x, const uint16_t *code, size_t n, con
                                    float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= 5 ? from_few(x, code, n, step, &p, sign_bit, false)
-                             : from_many(x, code, n, step, &p, false);
+    size_t i = sign_bit <= 5 ? from_codes(x, code, n, step, &p, sign_bit, true, false)
+                             : from_codes(x, code, n, step, &p, sign_bit, false, false);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -152,8 +140,8 @@ void gcb_dither_add_levels_avx512(float *acc, const uint16_t *code, size_t n, co
                                   float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= 5 ? from_few(acc, code, n, step, &p, sign_bit, true)
-                             : from_many(acc, code, n, step, &p, true);
+    size_t i = sign_bit <= 5 ? from_codes(acc, code, n, step, &p, sign_bit, true, true)
+                             : from_codes(acc, code, n, step, &p, sign_bit, false, true);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);

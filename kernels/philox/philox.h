@@ -35,7 +35,6 @@ struct gcb_philox_fns {
 void gcb_philox_init(struct gcb_philox_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_philox_bytes_fn gcb_philox_bytes_avx2;
-gcb_philox_bytes_fn gcb_philox_bytes_avx512;
+gcb_philox_bytes_fn gcb_philox_bytes_avx2, gcb_philox_bytes_avx512;
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/philox/philox.h"
+#include "kernels/philox/philox_elem.h"
 
 /*
  * Computes four blocks at a time, one in each 64-bit lane. Every word is in the low half of its lane; the high half
@@ -9,7 +10,7 @@
  * words are combined.
  */
 struct keys {
-    __m256i k0[10], k1[10];
+    __m256i k0[GCB_PHILOX_ROUNDS], k1[GCB_PHILOX_ROUNDS];
 };
 
 struct counter {
@@ -19,14 +20,12 @@ struct counter {
 
 static struct keys round_keys(uint64_t key)
 {
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    const struct gcb_philox_keys from = gcb_philox_keys_of(key);
     struct keys k;
 
-    for (int round = 0; round < 10; round++) {
-        k.k0[round] = _mm256_set1_epi64x(k0);
-        k.k1[round] = _mm256_set1_epi64x(k1);
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
+        k.k0[round] = _mm256_set1_epi64x(from.low[round]);
+        k.k1[round] = _mm256_set1_epi64x(from.high[round]);
     }
     return k;
 }
@@ -48,7 +47,7 @@ static inline void four_blocks(uint8_t *out, const struct counter *at, const str
     __m256i c0 = at->block, c1 = _mm256_srli_epi64(at->block, 32), c2 = at->c2, c3 = at->c3;
     __m256i low, high;
 
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
         const __m256i p0 = _mm256_mul_epu32(m0, c0), p1 = _mm256_mul_epu32(m1, c2);
 
         c0 = _mm256_xor_si256(_mm256_srli_epi64(p1, 32), _mm256_xor_si256(c1, k->k0[round]));

@@ -2,11 +2,12 @@
 #include <string.h>
 
 #include "kernels/philox/philox.h"
+#include "kernels/philox/philox_elem.h"
 
 /* Like the AVX2 variant (philox_avx2.c), with eight blocks at a time and one instruction for both
  * xors. */
 struct keys {
-    __m512i k0[10], k1[10];
+    __m512i k0[GCB_PHILOX_ROUNDS], k1[GCB_PHILOX_ROUNDS];
 };
 
 struct counter {
@@ -16,14 +17,12 @@ struct counter {
 
 static struct keys round_keys(uint64_t key)
 {
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    const struct gcb_philox_keys from = gcb_philox_keys_of(key);
     struct keys k;
 
-    for (int round = 0; round < 10; round++) {
-        k.k0[round] = _mm512_set1_epi64(k0);
-        k.k1[round] = _mm512_set1_epi64(k1);
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
+        k.k0[round] = _mm512_set1_epi64(from.low[round]);
+        k.k1[round] = _mm512_set1_epi64(from.high[round]);
     }
     return k;
 }
@@ -46,7 +45,7 @@ static inline void eight_blocks(uint8_t *out, const struct counter *at, const st
     __m512i c0 = at->block, c1 = _mm512_srli_epi64(at->block, 32), c2 = at->c2, c3 = at->c3;
     __m512i low, high;
 
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
         const __m512i p0 = _mm512_mul_epu32(m0, c0), p1 = _mm512_mul_epu32(m1, c2);
 
         c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p1, 32), c1, k->k0[round], 0x96);
