@@ -29,9 +29,7 @@ struct gcb_accumulate_fns {
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_accumulate_add_fn gcb_accumulate_add_avx2;
-gcb_accumulate_add_fn gcb_accumulate_add_avx512;
-gcb_accumulate_exponents_fn gcb_accumulate_exponents_avx2;
-gcb_accumulate_exponents_fn gcb_accumulate_exponents_avx512;
+gcb_accumulate_add_fn gcb_accumulate_add_avx2, gcb_accumulate_add_avx512;
+gcb_accumulate_exponents_fn gcb_accumulate_exponents_avx2, gcb_accumulate_exponents_avx512;
 
 #endif

@@ -51,17 +51,12 @@ struct gcb_dither_fns {
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_dither_signed_fn gcb_dither_signed_levels_avx2;
-gcb_dither_signed_fn gcb_dither_signed_levels_avx512;
+gcb_dither_signed_fn gcb_dither_signed_levels_avx2, gcb_dither_signed_levels_avx512;
 gcb_dither_nearest_fn gcb_dither_nearest_levels_avx2;
 gcb_dither_trits_fn gcb_dither_trits_avx2;
-gcb_dither_from_levels_fn gcb_dither_from_levels_avx2;
-gcb_dither_from_levels_fn gcb_dither_from_levels_avx512;
-gcb_dither_from_trits_fn gcb_dither_from_trits_avx2;
-gcb_dither_from_trits_fn gcb_dither_from_trits_avx512;
-gcb_dither_add_levels_fn gcb_dither_add_levels_avx2;
-gcb_dither_add_levels_fn gcb_dither_add_levels_avx512;
-gcb_dither_add_trits_fn gcb_dither_add_trits_avx2;
-gcb_dither_add_trits_fn gcb_dither_add_trits_avx512;
+gcb_dither_from_levels_fn gcb_dither_from_levels_avx2, gcb_dither_from_levels_avx512;
+gcb_dither_from_trits_fn gcb_dither_from_trits_avx2, gcb_dither_from_trits_avx512;
+gcb_dither_add_levels_fn gcb_dither_add_levels_avx2, gcb_dither_add_levels_avx512;
+gcb_dither_add_trits_fn gcb_dither_add_trits_avx2, gcb_dither_add_trits_avx512;
 
 #endif

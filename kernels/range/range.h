@@ -33,11 +33,8 @@ struct gcb_range_fns {
 void gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_range_encode_fn gcb_range_encode_avx2;
-gcb_range_encode_fn gcb_range_encode_avx512;
-gcb_range_decode_fn gcb_range_decode_avx2;
-gcb_range_decode_fn gcb_range_decode_avx512;
-gcb_range_add_fn gcb_range_add_avx2;
-gcb_range_add_fn gcb_range_add_avx512;
+gcb_range_encode_fn gcb_range_encode_avx2, gcb_range_encode_avx512;
+gcb_range_decode_fn gcb_range_decode_avx2, gcb_range_decode_avx512;
+gcb_range_add_fn gcb_range_add_avx2, gcb_range_add_avx512;
 
 #endif

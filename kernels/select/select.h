@@ -36,9 +36,8 @@ struct gcb_select_fns {
 void gcb_select_init(struct gcb_select_fns *fns, unsigned cpu_flags);
 
 /* The variants of these functions. Only the files of this family use these names. */
-gcb_select_collect_fn gcb_select_collect_avx2;
+gcb_select_collect_fn gcb_select_collect_avx2, gcb_select_collect_avx512;
 gcb_select_count_fn gcb_select_count_avx2;
 gcb_select_power_fn gcb_select_power_avx2;
-gcb_select_collect_fn gcb_select_collect_avx512;
 
 #endif
