@@ -19,16 +19,13 @@ __attribute__((target("clflushopt"))) static void flush(const void *p, size_t by
     _mm_mfence();
 }
 
-void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
-{
-    f->lines = cpu_flags & GCB_CPU_FLUSH ? flush : NULL;
-}
-
-#else
+#endif
 
 void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
 {
     f->lines = NULL;
-}
-
+#if defined(__x86_64__)
+    if (cpu_flags & GCB_CPU_FLUSH)
+        f->lines = flush;
 #endif
+}
