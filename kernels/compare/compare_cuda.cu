@@ -12,9 +12,11 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarp;
 constexpr unsigned kSums = 5; /* xx, yy, xy, dd, d */
 
+enum { SAME_SIGN, ZEROS, ZEROS_KEPT, NONFINITE, NONFINITE_KEPT, COUNTS };
+
 /* The counts and the maximum of one sum block. */
 struct counts {
-    uint32_t same_sign, zeros, zeros_kept, nonfinite, nonfinite_kept;
+    uint32_t of[COUNTS];
     uint32_t pad;
     double max_abs;
 };
@@ -36,11 +38,8 @@ parts lay_out(void *scratch, uint64_t n)
 
 __device__ counts join_counts(counts c)
 {
-    c.same_sign = warp_add(c.same_sign);
-    c.zeros = warp_add(c.zeros);
-    c.zeros_kept = warp_add(c.zeros_kept);
-    c.nonfinite = warp_add(c.nonfinite);
-    c.nonfinite_kept = warp_add(c.nonfinite_kept);
+    for (unsigned k = 0; k < COUNTS; k++)
+        c.of[k] = warp_add(c.of[k]);
     for (unsigned by = kWarp / 2; by > 0; by /= 2)
         c.max_abs = larger(c.max_abs, shfl_xor(c.max_abs, by));
     return c;
@@ -52,8 +51,8 @@ __device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
     gcb_compare_terms t;
 
     if (gcb_magnitude(x) >= GCB_INF_BITS) {
-        c.nonfinite++;
-        c.nonfinite_kept += gcb_bits_of(x) == gcb_bits_of(y);
+        c.of[NONFINITE]++;
+        c.of[NONFINITE_KEPT] += gcb_bits_of(x) == gcb_bits_of(y);
         return;
     }
     t = gcb_compare_terms_of(x, y);
@@ -63,9 +62,9 @@ __device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
     sum[3] += t.dd;
     sum[4] += t.d;
     c.max_abs = larger(c.max_abs, t.size);
-    c.same_sign += gcb_compare_same_sign(x, y);
-    c.zeros += x == 0.0f;
-    c.zeros_kept += x == 0.0f && y == 0.0f;
+    c.of[SAME_SIGN] += gcb_compare_same_sign(x, y);
+    c.of[ZEROS] += x == 0.0f;
+    c.of[ZEROS_KEPT] += x == 0.0f && y == 0.0f;
 }
 
 /* Each warp handles one sum block. */
@@ -93,7 +92,7 @@ __global__ void compare_blocks(parts out, const float *__restrict__ x, const flo
 struct join_room {
     double part[kSums][kChain];
     double sum[kSums], max_abs[kWarps];
-    uint64_t count[5];
+    uint64_t count[COUNTS];
 };
 
 /* One block of threads. The first thread of warp k adds up sum k in index order; the counts need no
@@ -102,10 +101,10 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
     join_room &s = shared<join_room>();
     const unsigned warp = threadIdx.x / kWarp;
-    uint64_t mine[5] = {};
+    uint64_t mine[COUNTS] = {};
     double total = 0.0, most = 0.0;
 
-    if (threadIdx.x < 5)
+    if (threadIdx.x < COUNTS)
         s.count[threadIdx.x] = 0;
     for (uint64_t from = 0; from < in.blocks; from += kChain) {
         const unsigned n = elements_from(in.blocks, from, kChain);
@@ -121,15 +120,12 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
     for (uint64_t i = threadIdx.x; i < in.blocks; i += blockDim.x) {
         const counts c = in.count[i];
 
-        mine[0] += c.same_sign;
-        mine[1] += c.zeros;
-        mine[2] += c.zeros_kept;
-        mine[3] += c.nonfinite;
-        mine[4] += c.nonfinite_kept;
+        for (unsigned k = 0; k < COUNTS; k++)
+            mine[k] += c.of[k];
         most = larger(most, c.max_abs);
     }
     sync_block();
-    for (unsigned k = 0; k < 5; k++)
+    for (unsigned k = 0; k < COUNTS; k++)
         atomic_add(&s.count[k], mine[k]);
     for (unsigned by = kWarp / 2; by > 0; by /= 2)
         most = larger(most, shfl_xor(most, by));

@@ -93,11 +93,9 @@ struct add_room {
 __device__ measurement add_up(add_room &s, const block_sums &in, uint64_t from, uint64_t end,
                               bool sums)
 {
-    measurement all = {0.0, 0.0, 0};
+    measurement all = from ? in.head->so_far : measurement{};
     uint32_t most = 0;
 
-    if (from)
-        all = in.head->so_far;
     if (threadIdx.x == 0)
         s.max_bits = all.max_bits;
     sync_block();

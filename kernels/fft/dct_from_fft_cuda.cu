@@ -36,11 +36,9 @@ struct twiddle_table {
     __device__ float2 operator()(uint64_t k) const
     {
         const complex64 a = upper[k >> bits], b = lower[k & ((uint64_t{1} << bits) - 1)];
-        float2 twiddle;
 
-        twiddle.x = static_cast<float>(a.re * b.re - a.im * b.im);
-        twiddle.y = static_cast<float>(a.re * b.im + a.im * b.re);
-        return twiddle;
+        return make_float2(static_cast<float>(a.re * b.re - a.im * b.im),
+                           static_cast<float>(a.re * b.im + a.im * b.re));
     }
 };
 
@@ -117,11 +115,9 @@ __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__
         const float *from = coef + i / per * d.length;
         const float a = scaled(from[k], d), b = k ? scaled(from[d.length - k], d) : 0.0f;
         const float2 t = twiddles(k);
-        float2 v;
 
-        v.x = k ? t.x * a + t.y * b : a * sqrtf(2.0f);
-        v.y = k && 2 * k != d.length ? t.y * a - t.x * b : 0.0f;
-        bins[i] = v;
+        bins[i] = make_float2(k ? t.x * a + t.y * b : a * sqrtf(2.0f),
+                              k && 2 * k != d.length ? t.y * a - t.x * b : 0.0f);
     }
 }
 

@@ -43,11 +43,9 @@ __global__ void gather_bins(float2 *__restrict__ value, const float2 *__restrict
     for (uint64_t j = from + thread_of_grid(); j < kept; j += threads_of_grid()) {
         const uint32_t pos = chosen.pos[j];
         const float unitary = pos < how.tail ? how.unitary : how.unitary_rest;
-        float2 z = bins[pos - how.first];
+        const float2 z = bins[pos - how.first];
 
-        z.x *= unitary;
-        z.y *= unitary;
-        value[j] = z;
+        value[j] = make_float2(z.x * unitary, z.y * unitary);
     }
 }
 
@@ -64,11 +62,9 @@ __global__ void scale_bins(float2 *bins, gcb_cuda_spectrum how)
 {
     for (uint64_t i = how.first + thread_of_grid(); i < how.bins; i += threads_of_grid()) {
         const float unitary = i < how.tail ? how.unitary : how.unitary_rest;
-        float2 z = bins[i - how.first];
+        const float2 z = bins[i - how.first];
 
-        z.x *= unitary;
-        z.y = is_real(i, how) ? 0.0f : z.y * unitary;
-        bins[i - how.first] = z;
+        bins[i - how.first] = make_float2(z.x * unitary, is_real(i, how) ? 0.0f : z.y * unitary);
     }
 }
 

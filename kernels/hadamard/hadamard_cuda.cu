@@ -35,13 +35,7 @@ struct pass {
 
 __device__ uint64_t key_of(const job &j, bool inverse)
 {
-    uint64_t key = 0;
-
-    if (!inverse)
-        return j.key;
-    for (unsigned i = 0; i < GCB_CUDA_HADAMARD_SIDE; i++)
-        key |= static_cast<uint64_t>(j.side[i]) << 8 * i;
-    return key;
+    return inverse ? static_cast<uint64_t>(get_u32(j.side + 4)) << 32 | get_u32(j.side) : j.key;
 }
 
 /* Sign bits of the 32 elements from `first` (a multiple of 32) on. */
