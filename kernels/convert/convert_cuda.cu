@@ -155,7 +155,7 @@ __device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t
 
 __global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float weight)
 {
-    const uint64_t first = thread_of_grid() * tuning::each;
+    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
     load_weighted(v, x, first, n, weight);
@@ -165,7 +165,7 @@ __global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float wei
 template <class Half>
 __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weight)
 {
-    const uint64_t first = thread_of_grid() * tuning::each;
+    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
@@ -177,7 +177,7 @@ __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weigh
 template <class Half>
 __global__ void own_half(float *out, const uint8_t *values, uint64_t n, float weight)
 {
-    const uint64_t first = thread_of_grid() * tuning::each;
+    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 

@@ -123,8 +123,11 @@ template <unsigned N> __device__ __forceinline__ uint32_t largest_of(const float
 {
     uint32_t most = 0;
 
-    for (unsigned i = 0; i < N; i++)
-        most = gcb_magnitude(v[i]) > most ? gcb_magnitude(v[i]) : most;
+    for (unsigned i = 0; i < N; i++) {
+        const uint32_t m = gcb_magnitude(v[i]);
+
+        most = m > most ? m : most;
+    }
     return most;
 }
 

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
     const fft_twiddles t(f, half_of<Whole>(f.length));
     /* places that belong to existing chunks */
     const unsigned places =
-        elements_from(f.count / 2, blockIdx.x * uint64_t{kBlockPoints}, kBlockPoints);
+        elements_from(f.count, blockIdx.x * uint64_t{kBlockElements}, kBlockElements) / 2;
     uint32_t top = transform_to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kBlockElements});
 
     for (unsigned u = threadIdx.x; u < places; u += kBlockThreads) {

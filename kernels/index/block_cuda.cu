@@ -58,7 +58,7 @@ __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
         put_counts(out + head + 1, c, width);
     for (uint64_t start = blockIdx.x * uint64_t{kTile}; start < kept;
          start += uint64_t{gridDim.x} * kTile) {
-        const unsigned here = elements_from(kept, start, kTile);
+        const uint64_t here = lesser<uint64_t>(kept - start, kTile);
         uint32_t code[kTileEach];
 
         for (unsigned i = 0; i < kTileEach; i++) {
@@ -68,7 +68,8 @@ __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
         }
         pack_codes(room, code, width);
         sync_block();
-        store_tile(out + locals + start / 8 * width, room, (here * width + 7) / 8);
+        store_tile(out + locals + start / 8 * width, room,
+                   static_cast<unsigned>((here * width + 7) / 8));
         sync_block();
     }
 }

@@ -17,12 +17,12 @@ struct tuning {
 /* This thread's first run of elements, and the distance to its next. */
 __device__ uint64_t first_run()
 {
-    return thread_of_grid() * tuning::each;
+    return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
 }
 
 __device__ uint64_t runs_apart()
 {
-    return threads_of_grid() * tuning::each;
+    return gridDim.x * uint64_t{tuning::threads} * tuning::each;
 }
 
 __global__ void compensate_all(gcb_device_input in)

@@ -158,7 +158,7 @@ __device__ bool is_kept(const long_chunk &c, const chunk_cut &cut, uint32_t e, u
 
     if (cut.ties == 0)
         return there && m >= cut.sure;
-    tied = ballot(there && m == cut.sure - 1);
+    tied = gcb::ballot(there && m == cut.sure - 1);
     kept = there &&
            (m >= cut.sure || (m == cut.sure - 1 && *ties + popc(tied & lanes_before()) < cut.ties));
     *ties += popc(tied);
@@ -179,7 +179,7 @@ __device__ void write_kept(scan_room &room, const long_chunk &c, const chunk_cut
     ties = tied;
     for (uint32_t e = 0; e < c.each(); e++) {
         const bool kept = is_kept(c, cut, e, &ties);
-        const uint32_t all = ballot(kept), rank = at + popc(all & lanes_before());
+        const uint32_t all = gcb::ballot(kept), rank = at + popc(all & lanes_before());
         const uint32_t pos = place.from + c.index(e);
 
         if (kept) {

@@ -111,10 +111,10 @@ __device__ void write_tiles_of(const kept_list &to, const kept_side &keep, uint6
             bool here = false;
             const uint32_t m = i < count ? load_entry(in, tile, i, keep, &here) : 0;
             const bool tie = here && m == keep.prefix;
-            const uint32_t all_ties = ballot(tie);
+            const uint32_t all_ties = gcb::ballot(tie);
             const bool kept = (here && m > keep.prefix) ||
                               (tie && ties + popc(all_ties & lanes_before()) < keep.left);
-            const uint32_t all_kept = ballot(kept);
+            const uint32_t all_kept = gcb::ballot(kept);
 
             if (kept) {
                 const uint32_t mine = at + popc(all_kept & lanes_before());
