@@ -81,7 +81,7 @@ class Work:
 
     def synthetic(self, name: str, *arguments: str) -> Path:
         output = f"inputs/{name}.h5"
-        return self.once(output, [self.gcbench, "generate", *arguments, "--quiet", "--force", "-o", output])
+        return self.once(output, [self.gcbench, "generate", *arguments, "--force", "-o", output])
 
     def network(self, layout: str) -> Path:
         """Gradients with a network's shapes and a heavy tail, which real gradients have too."""

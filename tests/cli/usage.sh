@@ -43,8 +43,8 @@ wrong "info takes no operand" info x.h5
 
 wrong "unknown method 'tokp'; did you mean 'topk'?" methods tokp
 wrong "unknown method 'topk,fft'; repeat --method for each method" compress --method topk,fft x.h5
-wrong "a range is LO..HI/COUNT" sweep --vary theta=0.5-0.9 x.h5
-wrong "a range is LO..HI/COUNT" sweep --vary theta=0.5-0.9/5 x.h5
+wrong "theta must be a number in [0, 1), not" sweep --vary theta=0.5-0.9 x.h5
+wrong "theta must be a number in [0, 1), not" sweep --vary theta=0.5-0.9/5 x.h5
 wrong "theta must be a number in [0, 1)" methods topk:theta=1
 wrong "did you mean 'theta'?" methods topk:thta=0.5
 wrong "given twice" methods topk:theta=0.5,theta=0.6
