@@ -61,7 +61,8 @@ struct compress {
     struct gcb_label *labels, *rule_labels; /* of the methods, and of the policy's rules */
 };
 
-/* Refuses options that contradict each other. *sort is set to the figure of --sort, or to GCB_FIELD_NONE. */
+/* Refuses options that contradict each other. *sort is set to the figure of --sort, or to
+ * GCB_FIELD_NONE. */
 static int check_options(enum gcb_field *sort, const struct compress_options *o,
                          struct gcb_diag *diag)
 {
@@ -111,8 +112,8 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
                       : gcb_diag_nomem(diag, sizeof(*c->methods), "the methods");
 }
 
-/* Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then fp16, unless it was named or
- * --no-baselines is given. `count` counts all of them. */
+/* Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then
+ * fp16, unless it was named or --no-baselines is given. `count` counts all of them. */
 static int find_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_methods *named = &c->o->methods;
@@ -235,7 +236,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
 
 /* ---- tables and notes ---- */
 
-/* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs than an interval takes. */
+/* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs
+ * than an interval takes. */
 static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
                       const struct gcb_times *times, const struct gcb_sample_sums *runs)
 {
@@ -433,8 +435,8 @@ static int show_tables(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. A shard has no
- * answer: only `merge` knows all messages. */
+/* After an interruption, rows are kept, with status "interrupted", but no file of messages is
+ * written. A shard has no answer: only `merge` knows all messages. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     char files[SESSION_FILES];

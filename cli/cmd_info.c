@@ -17,7 +17,8 @@ struct info_options {
 
 #define INDENT 17 /* column of values */
 
-/* Prints what the row knows of the build and the machine, under the names of its fields. Lists are left out. */
+/* Prints what the row knows of the build and the machine, under the names of its fields. Lists are
+ * left out. */
 static void print_facts(FILE *out, const struct gcb_row *row)
 {
     const char *name, *library;

@@ -126,7 +126,8 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
     return out_put(&c->report, row, diag);
 }
 
-/* Gives the answer of a case, unless it has the messages of the case before: then other threads, caches or devices ran it. */
+/* Gives the answer of a case, unless it has the messages of the case before: then other threads,
+ * caches or devices ran it. */
 static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     char scope[sizeof(c->scope)], name[120];

@@ -71,7 +71,8 @@ static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
     return list;
 }
 
-/* Writes the names of the bits that are set, and NULL; `all` has the names of the first `count` bits. */
+/* Writes the names of the bits that are set, and NULL; `all` has the names of the first `count`
+ * bits. */
 static void name_bits(const char **names, unsigned bits, const char *const *all, size_t count)
 {
     size_t n = 0;
@@ -90,7 +91,8 @@ static char *append_names(char *out, size_t size, const char *const *names)
     return out;
 }
 
-/* True if the installed CUDA module has this method. The answer does not depend on whether there is a GPU. */
+/* True if the installed CUDA module has this method. The answer does not depend on whether there is
+ * a GPU. */
 static bool in_module(const struct gcb_method *m)
 {
     const struct gcb_device_codec *row = gcb_device_codecs_here();
@@ -185,8 +187,8 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     opt_wrap(r->out, text, fprintf(r->out, "     "), 6);
 }
 
-/* Prints the parameters from..to. Without `all`, parameters that have no effect are only named, in one paragraph:
- * `others`, their names, `after`. */
+/* Prints the parameters from..to. Without `all`, parameters that have no effect are only named, in
+ * one paragraph: `others`, their names, `after`. */
 static void print_params(const struct out_report *r, const struct gcb_method *m, size_t from,
                          size_t to, bool all, const char *others, const char *after)
 {

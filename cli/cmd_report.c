@@ -21,7 +21,8 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* The first call, after the files were read, starts to catch signals. Before, a signal may end the command at once. */
+/* The first call, after the files were read, starts to catch signals. Before, a signal may end the
+ * command at once. */
 static bool on_stop(void)
 {
     if (!interrupt_seen())

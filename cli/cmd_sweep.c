@@ -13,11 +13,13 @@
 
 #define WORTH 1.02  /* a policy with less gain than this does not pay */
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
-/* The most elements of a worker, and of all workers and steps together, on which errors of means are measured. */
+/* The most elements of a worker, and of all workers and steps together, on which errors of means
+ * are measured. */
 #define MEAN_MOST (UINT64_C(1) << 20)
 #define MEAN_TOGETHER (UINT64_C(4) << 20)
 #define MEAN_STEPS 3
-/* shares of the progress bar where the search of a policy begins, and where all searches have ended */
+/* shares of the progress bar where the search of a policy begins, and where all searches have
+ * ended */
 #define BUDGET_FROM 0.6
 #define SEARCH 0.8
 
@@ -91,7 +93,8 @@ static const struct gcb_match_search *search_of(const struct sweep *c, size_t i)
     return c->matching && i < c->given ? &c->choice.searches[i] : NULL;
 }
 
-/* With --match, `sweep` searches the compositions itself, so it leaves out those that are presets. */
+/* With --match, `sweep` searches the compositions itself, so it leaves out those that are
+ * presets. */
 static bool is_searched(const struct gcb_method *m)
 {
     return gcb_sweep_default(m) && !(m->preset && m->preset->found);
@@ -382,7 +385,8 @@ static const struct gcb_tally *tally_of(const struct sweep *c, size_t i)
     return &c->result.totals[i].tally;
 }
 
-/* Returns the place of a setting in the order: by goal, settings that meet the goal first; baselines come last. */
+/* Returns the place of a setting in the order: by goal, settings that meet the goal first;
+ * baselines come last. */
 static size_t rank(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);
@@ -392,7 +396,8 @@ static size_t rank(const struct sweep *c, size_t i)
     return i == c->policy || i < c->given ? 0 : 2 * c->goal_count;
 }
 
-/* Sorts by --sort; else after a search for an error by the size, and after a search for a size by the error. */
+/* Sorts by --sort; else after a search for an error by the size, and after a search for a size by
+ * the error. */
 static void sort_settings(size_t *order, const struct sweep *c)
 {
     const size_t n = c->result.method_count;
@@ -464,7 +469,8 @@ static void print_mixes(const struct sweep *c, FILE *out)
     }
 }
 
-/* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is long. */
+/* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is
+ * long. */
 static void print_policy(const struct sweep *c, FILE *out)
 {
     const struct gcb_policy *p = &c->rules;
@@ -521,7 +527,8 @@ static void print_stages(const struct sweep *c, FILE *out)
 
 /* ---- the last line ---- */
 
-/* Finds the best setting that meets the goal, except `other` (SIZE_MAX: none). SIZE_MAX: there is none. */
+/* Finds the best setting that meets the goal, except `other` (SIZE_MAX: none). SIZE_MAX: there is
+ * none. */
 static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal, size_t other)
 {
     size_t best = SIZE_MAX;
@@ -820,7 +827,8 @@ static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Keeps the settings' own tallies for the rows. The rest compares what meets the targets: settings, or mixes of two. */
+/* Keeps the settings' own tallies for the rows. The rest compares what meets the targets: settings,
+ * or mixes of two. */
 static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
 {
     c->own = gcb_alloc_zero(c->count + 1, sizeof(*c->own));

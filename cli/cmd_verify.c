@@ -31,7 +31,8 @@ static const struct opt_row own_rows[] = {
 
 #define NAMES 4 /* the most messages that a note names */
 
-/* Names of messages that were not checked: only the first few, but `shown` counts all. Starts zeroed. */
+/* Names of messages that were not checked: only the first few, but `shown` counts all. Starts
+ * zeroed. */
 struct names {
     char text[360];
     size_t shown;
@@ -49,7 +50,8 @@ struct verify {
     struct names names[GCB_VERIFY_EVENTS];
 };
 
-/* Adds a name such as "fft on step 100 worker 0 layers.0.bias". If `method` is NULL, the name begins with "step". */
+/* Adds a name such as "fft on step 100 worker 0 layers.0.bias". If `method` is NULL, the name
+ * begins with "step". */
 static void add_name(struct names *names, const struct gcb_verify_note *note, const char *method)
 {
     char shown[48];
@@ -61,7 +63,8 @@ static void add_name(struct names *names, const struct gcb_verify_note *note, co
                    gcb_escape(shown, sizeof(shown), note->name));
 }
 
-/* Prints notes on what was not checked. If rows are printed instead of a table, each note is one line on stderr. */
+/* Prints notes on what was not checked. If rows are printed instead of a table, each note is one
+ * line on stderr. */
 static void show_notes(FILE *out, const struct verify *v)
 {
     const struct gcb_verify_result *r = &v->result;
@@ -90,7 +93,8 @@ static void show_notes(FILE *out, const struct verify *v)
     }
 }
 
-/* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is refused instead. */
+/* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is
+ * refused instead. */
 static void leave_out_cpu_only(struct verify *v)
 {
     FILE *err = v->s.ctx->err;
@@ -187,7 +191,8 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
     return session_judge(&v->s, err);
 }
 
-/* If rows are printed, the notes on what was not checked go to stderr, because rows do not have them. */
+/* If rows are printed, the notes on what was not checked go to stderr, because rows do not have
+ * them. */
 static int show_results(const struct verify *v, struct gcb_diag *diag)
 {
     const struct out_report *report = &v->s.report;

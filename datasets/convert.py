@@ -52,7 +52,8 @@ def from_fp8(codes, kind):
     return np.concatenate([values, -values]).astype("<f4")[codes], name
 
 
-# Each reader yields (name, array, original type or None). An array that is None, or not of floats, is left out.
+# Each reader yields (name, array, original type or None). An array that is None, or not of floats,
+# is left out.
 
 
 def read_safetensors(path):

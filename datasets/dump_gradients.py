@@ -39,14 +39,17 @@ Patterns = Union[str, Sequence[str]]
 _FLOAT_TYPES = {torch.float16: 2, torch.bfloat16: 2, torch.float32: 4, torch.float64: 8}
 _STORED_TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
 
-# A chunked dataset has about 2 KB of index. With fewer bytes than this, compression does not save as much.
+# A chunked dataset has about 2 KB of index. With fewer bytes than this, compression does not save
+# as much.
 _SMALLEST_COMPRESSED = 64 * 1024
 
-# With sample=, elements of a slice. A method that codes blocks or chunks of up to so many values sees whole ones.
+# With sample=, elements of a slice. A method that codes blocks or chunks of up to so many values
+# sees whole ones.
 _SLICE = 4096
 
-# Names of wrapper classes under which a worker has no complete gradient, or no hook can see the gradient before it is
-# averaged. A module is refused if such a class is anywhere among its base classes.
+# Names of wrapper classes under which a worker has no complete gradient, or no hook can see the
+# gradient before it is averaged. A module is refused if such a class is anywhere among its base
+# classes.
 _REFUSED_WRAPPERS = {
     "FullyShardedDataParallel": "FSDP1 shards gradients, and no hook sees what a rank sends",
     "ShardedDataParallel": "ZeRO shards gradients, and no hook sees what a rank sends",
@@ -325,8 +328,8 @@ def _bucket_gradients(bucket) -> Iterable[Tuple[torch.Tensor, torch.Tensor]]:
         yield parameters[0], buffer
         return
     for parameter, gradient in zip(parameters, bucket.gradients()):
-        # The bucket has a dense parameter in its own memory order (for example channels_last), but gradients()
-        # presents it as contiguous.
+        # The bucket has a dense parameter in its own memory order (for example channels_last), but
+        # gradients() presents it as contiguous.
         if not parameter.is_contiguous():
             like = torch.empty_like(parameter, device="meta")
             if like.stride() == parameter.stride():

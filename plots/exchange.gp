@@ -1,5 +1,6 @@
-# The time of an exchange, and how many times as fast it is as the best of fp32, fp16 and bf16, by bandwidth or by workers. By
-# workers also what the time is made of. The ways worth a name have labels, with their errors and the kinds of these; others are grey.
+# The time of an exchange, and how many times as fast it is as the best of fp32, fp16 and bf16, by
+# bandwidth or by workers. By workers also what the time is made of. The ways worth a name have
+# labels, with their errors and the kinds of these; others are grey.
 kinds = '"nearly exact" noise lasting ""'
 kind_number(text) = text eq 'exact' ? 1 : text eq 'noise' ? 2 : 3
 eval extent('place', 'column("place")', '1')

@@ -1,4 +1,5 @@
-# One row for each kernel, a point for each instruction set; whiskers are 95 % intervals of the median.
+# One row for each kernel, a point for each instruction set; whiskers are 95 % intervals of the
+# median.
 eval extent('speed', 'column("gbps")', '1')
 eval extent('row', 'column("row")', '1')
 rows = row_high > 90 ? 90 : row_high

@@ -1,5 +1,5 @@
-# Shared by all plots. The values of the picture are set before this script: plot_type, plot_output, plot_data, plot_title,
-# plot_input, plot_machine, the arrays of its series, and the plot's own.
+# Shared by all plots. The values of the picture are set before this script: plot_type, plot_output,
+# plot_data, plot_title, plot_input, plot_machine, the arrays of its series, and the plot's own.
 set encoding utf8
 set datafile separator comma
 is_text = plot_type eq 'txt'
@@ -12,13 +12,15 @@ mark = is_svg ? 0.72 : 1.0
 letter = 6.6 # width of a small letter in pixels
 soft = '#404040'
 
-# Opens a picture of w times h pixels: `eval open(w, h)`. A terminal has 79 columns, and a line for 22 pixels; its legend is below.
+# Opens a picture of w times h pixels: `eval open(w, h)`. A terminal has 79 columns, and a line for
+# 22 pixels; its legend is below.
 open(w, h) = sprintf('plot_width = %d.0; plot_height = %d.0; ', w, h) \
     .(plot_type eq 'png' ? sprintf("set terminal pngcairo noenhanced size %d,%d font 'sans,11' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'", 2 * w, 2 * h) \
     : plot_type eq 'svg' ? sprintf("set terminal svg noenhanced size %d,%d dynamic font 'sans,13' linewidth 1.3 background rgb 'white'", w, h) \
     : plot_type eq 'pdf' ? sprintf("set terminal pdfcairo noenhanced size %f,%f font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'", w / 130.0, h / 130.0) \
     : sprintf('set terminal dumb noenhanced size 79,%d mono', h / 22 + text_key)).'; set output plot_output; '.(is_text ? text_heading : heading)
-# Three lines above the picture: the title, what was read, the machine. A terminal has room for one line.
+# Three lines above the picture: the title, what was read, the machine. A terminal has room for one
+# line.
 heading = "set label 1001 plot_title at screen 15 / plot_width, screen 1 - 22 / plot_height left front font large;" \
     ."set label 1002 plot_input at screen 15 / plot_width, screen 1 - 44 / plot_height left front textcolor rgb soft;" \
     ."set label 1003 plot_machine at screen 15 / plot_width, screen 1 - 63 / plot_height left front textcolor rgb soft;" \
@@ -27,13 +29,15 @@ heading = "set label 1001 plot_title at screen 15 / plot_width, screen 1 - 22 / 
 group = ''
 text_heading = "title_line = group eq '' ? plot_title.': '.plot_input : group.': '.plot_title; set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1; set tmargin 2"
 close_heading = 'unset label 1001; unset label 1002; unset label 1003;'
-# Puts the picture between these distances from the edges, in pixels: `eval box(left, right, top, bottom)`.
+# Puts the picture between these distances from the edges, in pixels: `eval box(left, right, top,
+# bottom)`.
 box(l, r, t, b) = is_text ? '' : sprintf('set lmargin at screen %f; set rmargin at screen %f; set tmargin at screen %f; set bmargin at screen %f', \
     l / plot_width, 1 - r / plot_width, 1 - t / plot_height, b / plot_height)
 # A line below the picture, at the right.
 note(text) = is_text ? '' : sprintf("set label 1004 '%s' at screen 1 - 12 / plot_width, screen 12 / plot_height right font small textcolor rgb soft", text)
 
-# The look of series i: linestyle i. A terminal has letters. Series without a name are grey: linestyle 1000.
+# The look of series i: linestyle i. A terminal has letters. Series without a name are grey:
+# linestyle 1000.
 do for [i = 1:named] {
     set style line i linecolor rgb colour[i] pointtype (is_text ? (i - 1) % 26 + 1 : int(point[i])) \
         linewidth 1.5 pointsize mark dashtype int(dash[i])
@@ -51,22 +55,26 @@ if (is_text) {
 }
 # Entries of the legend, to end a plot command: `@legend`.
 legend = 'for [k = 1:named] keyentry with points linestyle k title label[k], for [k = 1:greys] keyentry with points linestyle 1000 title grey'
-# The curves of all series, the grey ones below, with expressions of columns: `eval 'plot '.curves(x, y, 'lines').', '.legend`.
+# The curves of all series, the grey ones below, with expressions of columns: `eval 'plot
+# '.curves(x, y, 'lines').', '.legend`.
 row_of(k) = column("series") == k
 is_grey(x) = column("series") > named
 curves(x, y, how) = sprintf('for [g = 1:greys] plot_data using (is_grey(0) ? %s : NaN):(%s) with %s linestyle 1000, for [k = 1:named] plot_data using (row_of(named + 1 - k) ? %s : NaN):(%s) with %s linestyle named + 1 - k', x, y, how, x, y, how)
 
-# A word of a list as a number; 1 for an empty word, because gnuplot evaluates a loop's expressions once even if its list is empty.
+# A word of a list as a number; 1 for an empty word, because gnuplot evaluates a loop's expressions
+# once even if its list is empty.
 at(k) = k eq '' ? 1 : int(k)
 # True if this cell of the data is a number. column() of another cell would drop the whole row.
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
-# Finds the least and the largest value in the rows that are wanted: `eval extent('x', 'column("bits")', '1')` sets x_low, x_high.
-# Only before the ranges of axes are set, because stats leaves out what is not in them.
+# Finds the least and the largest value in the rows that are wanted: `eval extent('x',
+# 'column("bits")', '1')` sets x_low, x_high. Only before the ranges of axes are set, because stats
+# leaves out what is not in them.
 extent(name, value, wanted) = sprintf('%s_low = 1e300; %s_high = -1e300; stats plot_data using (v = %s, w = (%s) && v == v, ', name, name, value, wanted) \
     .sprintf('%s_low = w && v < %s_low ? v : %s_low, %s_high = w && v > %s_high ? v : %s_high, 1) nooutput', name, name, name, name, name, name)
 
-# The name of a row of a chart of rows, with more words after it, and the space that these names take.
+# The name of a row of a chart of rows, with more words after it, and the space that these names
+# take.
 short(text, n) = strlen(text) > n ? text[1:n / 2 - 1].'..'.text[strlen(text) - n / 2 + 2:*] : text
 row_name(more) = short(label[int(column("series"))], is_text ? 32 : 60).more
 # Numbers as people write them.
@@ -94,15 +102,17 @@ log_axis(axis, a, b, unit) = sprintf('set logscale %s; set %srange [%.9g:%.9g]; 
 # Workers are powers of two.
 two_axis(axis, a, b) = sprintf('set logscale %s 2; set %srange [%.9g:%.9g]; set %stics (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)', axis, axis, a, b, axis)
 
-# Spreads n labels at the heights h[1] to h[n], shares of a panel's height, so that they are `gap` apart: `eval spread`.
+# Spreads n labels at the heights h[1] to h[n], shares of a panel's height, so that they are `gap`
+# apart: `eval spread`.
 spread = 'array o[n]; do for [i = 1:n] { o[i] = i };' \
     .'do for [i = 1:n - 1] { do for [j = i + 1:n] { if (h[o[j]] > h[o[i]]) { t = o[i]; o[i] = o[j]; o[j] = t } } };' \
     .'do for [i = 2:n] { if (h[o[i]] > h[o[i - 1]] - gap) { h[o[i]] = h[o[i - 1]] - gap } };' \
     .'if (n > 0) { if (h[o[n]] < 0) { h[o[n]] = 0 } };' \
     .'do for [j = 1:n - 1] { i = n - j; if (h[o[i]] < h[o[i + 1]] + gap) { h[o[i]] = h[o[i + 1]] + gap } }'
 
-# Errors on a logarithmic axis. Exact methods, baselines far below the other methods, and very large errors are in strips at the
-# ends of the axis, and no line leads there: `eval find_strips` sets error_low, error_high, and place(error) on the axis.
+# Errors on a logarithmic axis. Exact methods, baselines far below the other methods, and very large
+# errors are in strips at the ends of the axis, and no line leads there: `eval find_strips` sets
+# error_low, error_high, and place(error) on the axis.
 find_strips = "eval extent('inner', 'column(\"rel_l2\")', 'v > 0 && v <= 2 && column(\"baseline\") == 0');" \
     ."if (inner_low > inner_high) { eval extent('inner', 'column(\"rel_l2\")', 'v > 0') };" \
     ."if (inner_low > inner_high) { inner_low = 0.1; inner_high = 1 };" \

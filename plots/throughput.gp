@@ -1,5 +1,6 @@
-# A row for each method, the fastest first, with its two speeds and its error. Whiskers: the 95 % interval of the median, if there
-# were enough samples. The numbers stand on the right, where no line crosses them.
+# A row for each method, the fastest first, with its two speeds and its error. Whiskers: the 95 %
+# interval of the median, if there were enough samples. The numbers stand on the right, where no
+# line crosses them.
 rows = series > 40 ? 40 : series
 shown(x) = column("series") <= rows ? x : NaN
 speed(name) = has(name) ? column("input_bytes") / column(name) / 1e9 : NaN
@@ -8,7 +9,8 @@ eval extent('decode', 'column("decode_gbps")', 'column("series") <= rows')
 speed_low = encode_low < decode_low ? encode_low : decode_low
 ceiling = encode_high > decode_high ? encode_high : decode_high
 is_wide = ceiling > 30 * speed_low # then the axis is logarithmic
-# how often times were measured: a row with a deviation had at least 2 runs, one with an interval at least 6
+# how often times were measured: a row with a deviation had at least 2 runs, one with an interval at
+# least 6
 once = 0
 intervals = 0
 stats plot_data using (once = once + !has("encode_seconds_mad"), intervals = intervals + has("encode_seconds_low"), 1) nooutput

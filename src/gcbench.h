@@ -11,23 +11,27 @@
  *     gcb_encoder_close(e);
  *
  * Conventions:
- *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers. After a
- *     failure they are unchanged, if nothing else is said.
- *   - If a pointer is NULL and nothing here allows that, a function changes nothing, and returns GCB_E_INVALID, or 0 if its
- *     result is a number of bytes or elements. An array without elements may be NULL.
+ *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through
+ *     pointers. After a failure they are unchanged, if nothing else is said.
+ *   - If a pointer is NULL and nothing here allows that, a function changes nothing, and returns
+ *     GCB_E_INVALID, or 0 if its result is a number of bytes or elements. An array without elements
+ *     may be NULL.
  *   - `diag` may be NULL. After a failure it holds a message of one line.
- *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays. No object
- *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open), and an exchange to
- *     its tensor and its update during a step (gcb_exchange_begin, gcb_exchange_sum_into).
- *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
- *     exceptions are an FFT over a whole message, and powersgd, whose products are OpenBLAS's.
+ *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all
+ *     arrays. No object keeps a pointer to an array after a call, except a sum to its tensor `into`
+ *     (gcb_sum_open), and an exchange to its tensor and its update during a step
+ *     (gcb_exchange_begin, gcb_exchange_sum_into).
+ *   - The same input gives the same message on all machines, with any number of threads
+ *     (docs/format.md). The only exceptions are an FFT over a whole message, and powersgd, whose
+ *     products are OpenBLAS's.
  *   - No function prints, exits or reads the environment.
  *
- * Threads may use different objects at the same time. Only one thread at a time may use an object. A call needs up to
- * 256 KiB of the calling thread's stack.
+ * Threads may use different objects at the same time. Only one thread at a time may use an object.
+ * A call needs up to 256 KiB of the calling thread's stack.
  *
- * A process may fork while other threads are in the library. The child can open objects, and use all that no other thread
- * was using at that moment. A fork waits while a thread plans an FFT, loads OpenBLAS or multiplies matrices.
+ * A process may fork while other threads are in the library. The child can open objects, and use
+ * all that no other thread was using at that moment. A fork waits while a thread plans an FFT,
+ * loads OpenBLAS or multiplies matrices.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -75,30 +79,33 @@ enum gcb_nonfinite {
     /* gcb_encode checks the tensor and fails with GCB_E_NONFINITE. */
     GCB_NONFINITE_ERROR,
     /*
-     * gcb_encode checks the tensor and sends it raw, in the type options.source. If that is the type of the input, the
-     * elements stay bit for bit the same. The only exception is a signalling NaN of 16 bits, which may become quiet.
+     * gcb_encode checks the tensor and sends it raw, in the type options.source. If that is the
+     * type of the input, the elements stay bit for bit the same. The only exception is a signalling
+     * NaN of 16 bits, which may become quiet.
      */
     GCB_NONFINITE_RAW,
     /*
-     * gcb_encode does not check. If a value is not finite, the message is unspecified, but no call reads or writes
-     * outside its arrays. An encoder with a memory checks, and fails like GCB_NONFINITE_ERROR: an infinity would stay
-     * in its memory.
+     * gcb_encode does not check. If a value is not finite, the message is unspecified, but no call
+     * reads or writes outside its arrays. An encoder with a memory checks, and fails like
+     * GCB_NONFINITE_ERROR: an infinity would stay in its memory.
      */
     GCB_NONFINITE_TRUSTED,
 };
 
 /*
- * Options. Zero-initialise and set `size`; every other zero field means its default. Where a function takes options,
- * NULL means all defaults.
+ * Options. Zero-initialise and set `size`; every other zero field means its default. Where a
+ * function takes options, NULL means all defaults.
  */
 struct gcb_options {
-    /* sizeof(struct gcb_options); tells a newer library which fields the caller has. At most 4096. Here and in the other
-     * structs with a size, a size that ends within a field is GCB_E_INVALID. */
+    /* sizeof(struct gcb_options); tells a newer library which fields the caller has. At most
+     * 4096. Here and in the other structs with a size, a size that ends within a field is
+     * GCB_E_INVALID. */
     size_t size;
 
     /* ---- of all objects ---- */
 
-    /* Threads that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer work. */
+    /* Threads that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer
+     * work. */
     int threads;
     /* The tensor's dimensions, at most 32, whose product must be n. Copied. NULL: not known. */
     unsigned rank;
@@ -109,11 +116,13 @@ struct gcb_options {
     uint64_t seed;    /* of random methods; 0: 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
     enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
-    /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. 16-bit elements are little-endian. */
+    /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. 16-bit elements are
+     * little-endian. */
     enum gcb_dtype input;
     /*
-     * The tensor's type, recorded in the message. Raw messages are in this type (GCB_F64: in float32). 0: as `input`.
-     * GCB_F32 is 0, so a 16-bit input cannot be recorded as float32; convert such a tensor to float32 before.
+     * The tensor's type, recorded in the message. Raw messages are in this type (GCB_F64: in
+     * float32). 0: as `input`. GCB_F32 is 0, so a 16-bit input cannot be recorded as float32;
+     * convert such a tensor to float32 before.
      */
     enum gcb_dtype source;
     /* Workers that send a gradient in each step; 0: 1. clip-norm and exchanges depend on it. */
@@ -127,8 +136,9 @@ struct gcb_options {
     /* ---- of exchanges ---- */
 
     uint32_t worker; /* this worker's number, from 0 */
-    /* `workers` factors, all finite: an exchange gives the sum of weights[i] times the tensor of worker i. The same for
-     * all workers. Copied. NULL: each is 1 / workers, so that the sum is the mean. */
+    /* `workers` factors, all finite: an exchange gives the sum of weights[i] times the tensor of
+     * worker i. The same for all workers. Copied. NULL: each is 1 / workers, so that the sum is the
+     * mean. */
     const float *weights;
 };
 
@@ -137,13 +147,15 @@ struct gcb_options {
 struct gcb_encoder;
 
 /*
- * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec` is a method,
- * "name:key=value,...", as listed by `gcbench methods`. The caller owns *out. GCB_E_INVALID: the method or a key is
- * unknown, a value or an option is out of range, or the combination is impossible. GCB_E_NOMEM.
+ * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec`
+ * is a method, "name:key=value,...", as listed by `gcbench methods`. The caller owns *out.
+ * GCB_E_INVALID: the method or a key is unknown, a value or an option is out of range, or the
+ * combination is impossible. GCB_E_NOMEM.
  *
- * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder keeps what it did
- * not send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder. "memory=gmc" needs the
- * sum of all workers' tensors: only exchanges take it, an encoder is GCB_E_INVALID.
+ * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder
+ * keeps what it did not send, and adds it to the next tensor. Each tensor of each worker then needs
+ * its own encoder. "memory=gmc" needs the sum of all workers' tensors: only exchanges take it, an
+ * encoder is GCB_E_INVALID.
  */
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
@@ -155,49 +167,54 @@ void gcb_encoder_close(struct gcb_encoder *encoder);
 size_t gcb_encoder_bound(const struct gcb_encoder *encoder);
 
 /*
- * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor that is sent raw,
- * because it has an infinity or NaN or because the method overflows, may have another length, up to gcb_encoder_bound.
+ * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor
+ * that is sent raw, because it has an infinity or NaN or because the method overflows, may have
+ * another length, up to gcb_encoder_bound.
  */
 size_t gcb_encoder_length(const struct gcb_encoder *encoder);
 
 /*
- * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and sets *length to the
- * message's bytes. *length is 0 if this step sends nothing ("delay"). Without a memory, the same x, step, worker, path
- * and seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.) Reads no clock.
- * Only the FFT library may allocate, and the first call of an encoder with a memory.
+ * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and
+ * sets *length to the message's bytes. *length is 0 if this step sends nothing ("delay"). Without a
+ * memory, the same x, step, worker, path and seed give the same bytes. (redsync also depends on the
+ * steps before: it uses thresholds again.) Reads no clock. Only the FFT library may allocate, and
+ * the first call of an encoder with a memory.
  *
- * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder keeps the sum minus
- * what the receiver will decode. If x has an infinity or NaN, or if the sum overflows, then GCB_NONFINITE_RAW sends x
- * itself raw, also in a step that would send nothing, and the memory stays as it was. The other values of enum
- * gcb_nonfinite make the call fail.
+ * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder
+ * keeps the sum minus what the receiver will decode. If x has an infinity or NaN, or if the sum
+ * overflows, then GCB_NONFINITE_RAW sends x itself raw, also in a step that would send nothing, and
+ * the memory stays as it was. The other values of enum gcb_nonfinite make the call fail.
  *
- * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below gcb_encoder_bound.
- * GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no memory. After a failure the memory is as
- * before the call. The only exception is GCB_E_NOMEM: then x was added to it, as in a step that sends nothing.
+ * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below
+ * gcb_encoder_bound. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no
+ * memory. After a failure the memory is as before the call. The only exception is GCB_E_NOMEM: then
+ * x was added to it, as in a step that sends nothing.
  */
 int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
 
 /*
- * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that succeeds: "clip-norm"
- * of dgc limits this norm instead of the tensor's own. The norm is that of the values in x. An infinite or NaN norm
- * makes gcb_encode do what it does for a tensor with a NaN. An encoder that does not clip when gcb_encode is called
- * ignores the norm. GCB_E_INVALID: the norm is negative.
+ * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that
+ * succeeds: "clip-norm" of dgc limits this norm instead of the tensor's own. The norm is that of
+ * the values in x. An infinite or NaN norm makes gcb_encode do what it does for a tensor with a
+ * NaN. An encoder that does not clip when gcb_encode is called ignores the norm. GCB_E_INVALID: the
+ * norm is negative.
  */
 int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_diag *diag);
 
 /*
- * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and redsync's threshold
- * stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries the parameter
- * (bits, for example). May allocate. After a failure the encoder is as before. GCB_E_INVALID: the key is unknown, the
- * value is out of range or makes no sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
+ * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and
+ * redsync's threshold stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change
+ * too if a message carries the parameter (bits, for example). May allocate. After a failure the
+ * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range or makes no
+ * sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);
 
 /*
- * What an encoder keeps from step to step, for checkpoints. Zero-initialise and set `size`. The arrays have n elements
- * and belong to the caller.
+ * What an encoder keeps from step to step, for checkpoints. Zero-initialise and set `size`. The
+ * arrays have n elements and belong to the caller.
  */
 struct gcb_memory_state {
     size_t size;     /* sizeof(struct gcb_memory_state) */
@@ -205,23 +222,27 @@ struct gcb_memory_state {
     float *momentum; /* of dgc and delay; NULL: not wanted */
     /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
     uint64_t counters[8];
-    /* What the method keeps besides, such as powersgd's Q: an array of `kept_bytes` bytes, at least as many as
-     * gcb_encoder_kept_bytes says. Only the same version of the library can read it. NULL: not wanted */
+    /* What the method keeps besides, such as powersgd's Q: an array of `kept_bytes` bytes, at least
+     * as many as gcb_encoder_kept_bytes says. Only the same version of the library can read it.
+     * NULL: not wanted */
     void *kept;
     size_t kept_bytes; /* saving sets it to the bytes written, if `kept` is not NULL */
 };
 
-/* Number of bytes that gcb_encoder_save writes to `kept`; 0 for most methods. gcb_encoder_set may change it. */
+/* Number of bytes that gcb_encoder_save writes to `kept`; 0 for most methods. gcb_encoder_set may
+ * change it. */
 size_t gcb_encoder_kept_bytes(const struct gcb_encoder *encoder);
 
 /*
- * Copies the state of an encoder. An array that the method does not have becomes 0. GCB_E_INVALID: the size is
- * impossible, or a field that this library does not know is not 0. GCB_E_NOSPACE: kept_bytes is too small.
+ * Copies the state of an encoder. An array that the method does not have becomes 0. GCB_E_INVALID:
+ * the size is impossible, or a field that this library does not know is not 0. GCB_E_NOSPACE:
+ * kept_bytes is too small.
  */
 int gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state,
                      struct gcb_diag *diag);
 
-/* A saved state that is only read: the fields of struct gcb_memory_state. Zero-initialise and set `size`. */
+/* A saved state that is only read: the fields of struct gcb_memory_state. Zero-initialise and set
+ * `size`. */
 struct gcb_memory_view {
     size_t size;           /* sizeof(struct gcb_memory_view) */
     const float *residual; /* NULL: all 0 */
@@ -232,9 +253,10 @@ struct gcb_memory_view {
 };
 
 /*
- * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the
- * saved one would. The state may be hostile. After a failure the encoder is as before. GCB_E_INVALID: as
- * gcb_encoder_save. GCB_E_MISMATCH: the method cannot have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
+ * Puts a saved state into an encoder of the same method, count and options, which then gives the
+ * same bytes as the saved one would. The state may be hostile. After a failure the encoder is as
+ * before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the method cannot have this state.
+ * GCB_E_NONFINITE: an array has an infinity or NaN.
  */
 int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag);
@@ -244,19 +266,19 @@ int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_vie
 struct gcb_decoder;
 
 /*
- * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all memory that
- * decoding needs. Parameters that a message does not carry (theta, for example) may differ from the encoder's. The
- * caller owns *out. Errors: as gcb_encoder_open.
+ * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all
+ * memory that decoding needs. Parameters that a message does not carry (theta, for example) may
+ * differ from the encoder's. The caller owns *out. Errors: as gcb_encoder_open.
  */
 int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
- * Opens a decoder for messages like `message` (`length` bytes): of the same method, element count and parameters. The
- * message is only read during the call and may be hostile. If the message is a raw tensor, the decoder learns its
- * method from the first message that is not. The caller owns *out. GCB_E_CORRUPT: damaged, or more than
- * options->max_elements elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_INVALID: an option.
- * GCB_E_NOMEM.
+ * Opens a decoder for messages like `message` (`length` bytes): of the same method, element count
+ * and parameters. The message is only read during the call and may be hostile. If the message is a
+ * raw tensor, the decoder learns its method from the first message that is not. The caller owns
+ * *out. GCB_E_CORRUPT: damaged, or more than options->max_elements elements. GCB_E_UNSUPPORTED: an
+ * unknown method, version or flag. GCB_E_INVALID: an option. GCB_E_NOMEM.
  */
 int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
                           const struct gcb_options *options, struct gcb_diag *diag);
@@ -268,10 +290,11 @@ void gcb_decoder_close(struct gcb_decoder *decoder);
 uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder);
 
 /*
- * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing outside x is written.
- * After a failure x is unspecified. GCB_E_CORRUPT: damaged. GCB_E_UNSUPPORTED: a newer version or unknown flags.
- * GCB_E_MISMATCH: another method, element count or parameter than the decoder's; diag says which, with both values.
- * GCB_E_NOMEM: the FFT library got no memory, or a decoder that was opened from a raw tensor got none for its method.
+ * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing
+ * outside x is written. After a failure x is unspecified. GCB_E_CORRUPT: damaged.
+ * GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_MISMATCH: another method, element
+ * count or parameter than the decoder's; diag says which, with both values. GCB_E_NOMEM: the FFT
+ * library got no memory, or a decoder that was opened from a raw tensor got none for its method.
  */
 int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
@@ -285,13 +308,14 @@ struct gcb_method_info {
     const char *summary; /* what it does, in one line */
     const char *source;  /* the publication */
     const char *promise; /* what is guaranteed of its error */
-    char spec
-        [512]; /* all parameters that have a meaning with the default values: "name:key=value,..." */
+    /* all parameters that have a meaning with the default values: "name:key=value,..." */
+    char spec[512];
 };
 
 /*
- * Describes method `index`, counted from 0, in the order of `gcbench methods`. Fields that this library does not know
- * become 0. GCB_E_INVALID: info->size is impossible. GCB_E_UNSUPPORTED: there are no more methods.
+ * Describes method `index`, counted from 0, in the order of `gcbench methods`. Fields that this
+ * library does not know become 0. GCB_E_INVALID: info->size is impossible. GCB_E_UNSUPPORTED: there
+ * are no more methods.
  */
 int gcb_method_info(struct gcb_method_info *info, size_t index, struct gcb_diag *diag);
 
@@ -310,35 +334,37 @@ struct gcb_message_info {
 };
 
 /*
- * Reads the header of a message of `length` bytes and checks each field against `length`. A field that
- * this library does not know becomes 0. GCB_E_INVALID: info->size is impossible. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
- * gcb_decode.
+ * Reads the header of a message of `length` bytes and checks each field against `length`. A field
+ * that this library does not know becomes 0. GCB_E_INVALID: info->size is impossible.
+ * GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode.
  */
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
                      struct gcb_diag *diag);
 
 /*
- * The weighted sum of messages, which may come from several workers. A sparse message costs time only for the elements
- * that it keeps, and messages of a method with a transform share one inverse transform: for them a sum costs less than
- * decoding all messages. Any other message costs about as much as its decoding. docs/method.md defines
- * the result: float32 additions in the order of the calls, so that all workers who add the same messages in the same
- * order get the same bits, with any number of threads (except an FFT over a whole message).
+ * The weighted sum of messages, which may come from several workers. A sparse message costs time
+ * only for the elements that it keeps, and messages of a method with a transform share one inverse
+ * transform: for them a sum costs less than decoding all messages. Any other message costs about as
+ * much as its decoding. docs/method.md defines the result: float32 additions in the order of the
+ * calls, so that all workers who add the same messages in the same order get the same bits, with
+ * any number of threads (except an FFT over a whole message).
  */
 struct gcb_sum;
 
 /*
- * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other methods can be added too,
- * but those with another transform or chunk cost a decoding each. `into` (n floats) is the caller's tensor, which the
- * sum uses as its accumulator and may write in every call until it is closed; NULL: the sum has its own. The caller
- * owns *out. Options: threads. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
+ * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other
+ * methods can be added too, but those with another transform or chunk cost a decoding each. `into`
+ * (n floats) is the caller's tensor, which the sum uses as its accumulator and may write in every
+ * call until it is closed; NULL: the sum has its own. The caller owns *out. Options: threads.
+ * GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
  */
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
- * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. If
- * the message is a raw tensor, the method is that of the first added message that is not. Options: threads,
- * max_elements. Errors are those of gcb_decoder_open_like.
+ * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The
+ * message is not added. If the message is a raw tensor, the method is that of the first added
+ * message that is not. Options: threads, max_elements. Errors are those of gcb_decoder_open_like.
  */
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag);
@@ -347,26 +373,29 @@ int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, 
 void gcb_sum_close(struct gcb_sum *sum);
 
 /*
- * Adds `weight` times the tensor that a message (`length` bytes, maybe hostile) stands for. A message is checked before
- * anything is added; after a failure the sum is as before. May allocate when a message has other parameters than those
- * before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID:
- * the weight is not finite. GCB_E_NOMEM.
+ * Adds `weight` times the tensor that a message (`length` bytes, maybe hostile) stands for. A
+ * message is checked before anything is added; after a failure the sum is as before. May allocate
+ * when a message has other parameters than those before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
+ * gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the weight is not finite.
+ * GCB_E_NOMEM.
  */
 int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float weight,
                 struct gcb_diag *diag);
 
 /*
- * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero. Without a message the
- * sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is as before, and x is unspecified.
+ * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero.
+ * Without a message the sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is
+ * as before, and x is unspecified.
  */
 int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
 
 /* ---- exchanges ---- */
 
 /*
- * One worker's part in an exchange. All workers give a tensor, and all get the weighted sum of the tensors, as far as
- * the method keeps it. An exchange takes one round or more. In each round the library says which bytes to move and how;
- * the caller moves them, for example by MPI or NCCL, and hands over what arrived:
+ * One worker's part in an exchange. All workers give a tensor, and all get the weighted sum of the
+ * tensors, as far as the method keeps it. An exchange takes one round or more. In each round the
+ * library says which bytes to move and how; the caller moves them, for example by MPI or NCCL, and
+ * hands over what arrived:
  *
  *     struct gcb_round round = {.size = sizeof(round)};
  *     gcb_exchange_begin(e, step, x, &diag);
@@ -374,9 +403,10 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  *         ... for each array that arrives: gcb_exchange_receive(e, from, data, length, &diag);
  *     gcb_exchange_finish(e, update, &diag);
  *
- * All workers must call these functions for the same steps, with the same method, count, seed, path, workers and
- * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits. Methods that
- * call FFTW or OpenBLAS also need the same library and CPU model for that.
+ * All workers must call these functions for the same steps, with the same method, count, seed,
+ * path, workers and weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives
+ * all of them the same bits. Methods that call FFTW or OpenBLAS also need the same library and CPU
+ * model for that.
  */
 struct gcb_exchange;
 
@@ -389,8 +419,8 @@ enum gcb_round_kind {
 /* How values are combined, element by element. All workers have the same number of them. */
 enum gcb_reduction {
     GCB_SUM_F32,
-    /* IEEE binary16. Each sum of two is rounded to nearest, ties to even. It saturates: two finite values never give an
-     * infinity. */
+    /* IEEE binary16. Each sum of two is rounded to nearest, ties to even. It saturates: two finite
+     * values never give an infinity. */
     GCB_SUM_F16,
     GCB_SUM_BF16, /* bfloat16; the same */
     GCB_SUM_I8,   /* no sum of the workers' values overflows */
@@ -405,7 +435,8 @@ struct gcb_round {
     enum gcb_reduction reduction; /* of GCB_ROUND_REDUCE */
     const void *data; /* this worker's bytes, valid until the round's first gcb_exchange_receive */
     size_t bytes;     /* bytes of `data` */
-    /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other rounds */
+    /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other
+     * rounds */
     const size_t *parts;
 };
 
@@ -416,9 +447,10 @@ size_t gcb_reduction_size(enum gcb_reduction reduction);
 void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *one, size_t bytes);
 
 /*
- * Opens worker options->worker's part in exchanges of tensors of n elements. `spec` is a method; its "collective"
- * (docs/exchange.md) says how messages travel. Each tensor needs its own exchange. The caller owns *out. Options: all,
- * except that `input` must be GCB_F32, and `workers` at most 2^20. Errors: as gcb_encoder_open.
+ * Opens worker options->worker's part in exchanges of tensors of n elements. `spec` is a method;
+ * its "collective" (docs/exchange.md) says how messages travel. Each tensor needs its own exchange.
+ * The caller owns *out. Options: all, except that `input` must be GCB_F32, and `workers` at most
+ * 2^20. Errors: as gcb_encoder_open.
  */
 int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
                       const struct gcb_options *options, struct gcb_diag *diag);
@@ -427,68 +459,75 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
 void gcb_exchange_close(struct gcb_exchange *exchange);
 
 /*
- * Begins a step with this worker's tensor x (n floats, which must stay valid and unchanged until gcb_exchange_finish).
- * With a memory, x is added to what earlier steps did not send. A step that was begun and not finished ends here; its
- * tensor then counts as not sent, also after a failure of gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x
- * has an infinity or NaN, or the memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on:
- * all workers get an update with infinities or NaNs, and no memory keeps them. In a step that sends nothing, such a
- * tensor is left out. GCB_E_NOMEM: from the FFT library.
+ * Begins a step with this worker's tensor x (n floats, which must stay valid and unchanged until
+ * gcb_exchange_finish). With a memory, x is added to what earlier steps did not send. A step that
+ * was begun and not finished ends here; its tensor then counts as not sent, also after a failure of
+ * gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x has an infinity or NaN, or the
+ * memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on: all
+ * workers get an update with infinities or NaNs, and no memory keeps them. In a step that sends
+ * nothing, such a tensor is left out. GCB_E_NOMEM: from the FFT library.
  */
 int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,
                        struct gcb_diag *diag);
 
 /*
- * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write. Returns 1 if messages are
- * added there as they arrive (collective "allgather"): the array may be x, and its values are lost if the step fails.
- * Returns 0 if the collective reads x until the end (all others): nothing has changed, and the array must not be x.
- * The call may set the array to zero, which costs no time while the first round's bytes travel (after the first
- * gcb_exchange_next). GCB_E_INVALID: no step was begun, or something was received.
+ * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write. Returns
+ * 1 if messages are added there as they arrive (collective "allgather"): the array may be x, and
+ * its values are lost if the step fails. Returns 0 if the collective reads x until the end (all
+ * others): nothing has changed, and the array must not be x. The call may set the array to zero,
+ * which costs no time while the first round's bytes travel (after the first gcb_exchange_next).
+ * GCB_E_INVALID: no step was begun, or something was received.
  */
 int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 
 /*
- * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that sends nothing
- * ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has not received everything, or
- * round->size is impossible. GCB_E_NOMEM: the step cannot go on. That is possible in the first step in which "powersgd" or
- * "countsketch" cannot represent some worker's tensor (docs/exchange.md): the tensors are added up themselves, and only
- * then n floats are allocated, which are kept for later steps. No other step allocates here.
+ * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that
+ * sends nothing ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has
+ * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. That
+ * is possible in the first step in which "powersgd" or "countsketch" cannot represent some worker's
+ * tensor (docs/exchange.md): the tensors are added up themselves, and only then n floats are
+ * allocated, which are kept for later steps. No other step allocates here.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);
 
 /*
- * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of each worker, in the
- * order of their numbers, this one's own included; in GCB_ROUND_REDUCE the combined values once, with `from` 0, aligned
- * as an array of them. The bytes may be hostile, but this worker's own must arrive as they were sent (GCB_E_CORRUPT).
- * GCB_E_INVALID: no round is open, or it is not this worker's turn; nothing has changed. After another failure the step
- * cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
+ * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of
+ * each worker, in the order of their numbers, this one's own included; in GCB_ROUND_REDUCE the
+ * combined values once, with `from` 0, aligned as an array of them. The bytes may be hostile, but
+ * this worker's own must arrive as they were sent (GCB_E_CORRUPT). GCB_E_INVALID: no round is open,
+ * or it is not this worker's turn; nothing has changed. After another failure the step cannot go
+ * on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
  */
 int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const void *data,
                          size_t length, struct gcb_diag *diag);
 
 /*
- * Ends the step: writes the weighted sum to `update` (n floats; x only if gcb_exchange_sum_into returned 1 for it), and
- * tells the memory what arrived of this worker's tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: no
- * step was begun, or a round is left. GCB_E_NOMEM: the step has not ended; call this again with the same array.
+ * Ends the step: writes the weighted sum to `update` (n floats; x only if gcb_exchange_sum_into
+ * returned 1 for it), and tells the memory what arrived of this worker's tensor. In a step that
+ * sends nothing the update is 0. GCB_E_INVALID: no step was begun, or a round is left. GCB_E_NOMEM:
+ * the step has not ended; call this again with the same array.
  */
 int gcb_exchange_finish(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 
-/* Gives the L2 norm of all tensors of this worker together, for the next gcb_exchange_begin: see gcb_encoder_set_norm. */
+/* Gives the L2 norm of all tensors of this worker together, for the next gcb_exchange_begin: see
+ * gcb_encoder_set_norm. */
 int gcb_exchange_set_norm(struct gcb_exchange *exchange, double norm, struct gcb_diag *diag);
 
 /*
- * Changes a parameter of the method between two steps, as gcb_encoder_set does. All workers must make the same change. A
- * step that was begun ends. GCB_E_INVALID: also if the key is "collective".
+ * Changes a parameter of the method between two steps, as gcb_encoder_set does. All workers must
+ * make the same change. A step that was begun ends. GCB_E_INVALID: also if the key is "collective".
  */
 int gcb_exchange_set(struct gcb_exchange *exchange, const char *key, const char *value,
                      struct gcb_diag *diag);
 
 /*
- * For checkpoints: the same as gcb_encoder_kept_bytes, gcb_encoder_save and gcb_encoder_restore, between two steps. All
- * workers must save after the same step, and restore together, all with `kept` or all without. Then the next steps give
- * the same updates, bit for bit, as without a restart. Without `kept`, what the method and the collective keep besides
- * the memory (powersgd's Q, oktopk's regions) begins anew. Restoring ends a step that was begun. GCB_E_NOMEM: the
- * exchange is as before.
+ * For checkpoints: the same as gcb_encoder_kept_bytes, gcb_encoder_save and gcb_encoder_restore,
+ * between two steps. All workers must save after the same step, and restore together, all with
+ * `kept` or all without. Then the next steps give the same updates, bit for bit, as without a
+ * restart. Without `kept`, what the method and the collective keep besides the memory (powersgd's
+ * Q, oktopk's regions) begins anew. Restoring ends a step that was begun. GCB_E_NOMEM: the exchange
+ * is as before.
  */
 size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange);
 int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_state *state,

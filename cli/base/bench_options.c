@@ -9,7 +9,8 @@
 #define PRECISION 0.02 /* wanted half-width of the confidence interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* in seconds */
 #define MAX_SAMPLES 10000
-/* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down all calls. */
+/* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down
+ * all calls. */
 #define MIN_TIME 0.005
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
@@ -117,7 +118,8 @@ static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_dia
     return err;
 }
 
-/* Takes the items of a list, each of which may be a list with commas; without items, takes `first`. */
+/* Takes the items of a list, each of which may be a list with commas; without items, takes
+ * `first`. */
 static int take_list(struct gcb_suite_plan *s, const struct opt_list *list, const char *option,
                      take_fn *take, const char *first, struct gcb_diag *diag)
 {
@@ -152,8 +154,8 @@ static bool is_open(const struct bench_own *own)
     return own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 }
 
-/* --repeat fixes the number of runs, so that two processes do the same work; without it, runs go on until the median is
- * precise enough. */
+/* --repeat fixes the number of runs, so that two processes do the same work; without it, runs go on
+ * until the median is precise enough. */
 static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
                        struct gcb_diag *diag)
 {

@@ -36,13 +36,14 @@ extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own *
 extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
 
-/* Fills zeroed options with the fields of a suite. Release the lists of *out with opt_fini, also on failure. */
+/* Fills zeroed options with the fields of a suite. Release the lists of *out with opt_fini, also on
+ * failure. */
 int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag);
 
 /*
- * Reads the named suite, or the default suite if no file is given, and takes from it what `o` does not set. `files`: is any file
- * given? `filled` starts zeroed and owns the lists that come from the suite: release it with opt_fini, and the suite with
- * gcb_suite_fini, also on failure.
+ * Reads the named suite, or the default suite if no file is given, and takes from it what `o` does
+ * not set. `files`: true if a file is given. `filled` starts zeroed and owns the lists that come
+ * from the suite: release it with opt_fini, and the suite with gcb_suite_fini, also on failure.
  */
 int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
                      bool files, struct gcb_diag *diag);
@@ -54,8 +55,8 @@ int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * Makes the list of methods: the named ones or all, with the overrides applied. identity is always in the list, and memcpy
- * (src/tool/run/trial.h) follows it. Release *out with gcb_free.
+ * Makes the list of methods: the named ones or all, with the overrides applied. identity is always
+ * in the list, and memcpy (src/tool/run/trial.h) follows it. Release *out with gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

@@ -121,7 +121,8 @@ static void note_signal(int number)
     signal(number, end_process);
 }
 
-/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background of a script. */
+/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background
+ * of a script. */
 static void set_handler(int number, void (*handler)(int))
 {
     struct sigaction action, before;
@@ -135,9 +136,9 @@ static void set_handler(int number, void (*handler)(int))
 }
 
 /*
- * From here on, no half-written file and no child process is left when the process ends, whether a signal ends it or a
- * library exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
- * an error, as on a full disk.
+ * From here on, no half-written file and no child process is left when the process ends, whether a
+ * signal ends it or a library exits (libgomp without threads, FFTW without memory). A write beyond
+ * the limit on file sizes becomes an error, as on a full disk.
  */
 static void tidy_at_end(void)
 {
@@ -168,7 +169,8 @@ bool interrupt_stop(void *ctx)
 
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
-/* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout went away. */
+/* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout
+ * went away. */
 static int report_status(const struct cmd_context *ctx, int status)
 {
     const struct gcb_diag *diag = ctx->diag;
@@ -198,7 +200,8 @@ static bool reader_gone(FILE *f)
     return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
-/* Flushes stdout: output that could not be written, to a full disk for example, makes the command fail. */
+/* Flushes stdout: output that could not be written, to a full disk for example, makes the command
+ * fail. */
 static int finish_output(const struct cmd_context *ctx, int exit_code)
 {
     FILE *out = ctx->out;
@@ -231,7 +234,8 @@ static void *run_call(void *arg)
     return NULL;
 }
 
-/* Runs the command in a thread with a stack of its own if the limit of the process (`ulimit -s`) is too low. */
+/* Runs the command in a thread with a stack of its own if the limit of the process (`ulimit -s`) is
+ * too low. */
 static int dispatch_with_stack(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx))
 {
     struct call call = {.ctx = ctx, .dispatch = dispatch};
@@ -271,10 +275,11 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
-    /* One arena for all threads. FFTW ends the process if it finds no memory (gcb_fft_has_room looks before), and with
-     * several arenas a thread may find none where another one did. */
+    /* One arena for all threads. FFTW ends the process if it finds no memory (gcb_fft_has_room
+     * looks before), and with several arenas a thread may find none where another one did. */
     mallopt(M_ARENA_MAX, 1);
-    /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
+    /* a closed pipe becomes an error like any other, so that the command can remove half-written
+     * files */
     signal(SIGPIPE, SIG_IGN);
     tidy_at_end();
     return (struct cmd_context){

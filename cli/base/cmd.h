@@ -34,10 +34,10 @@ struct cmd_context {
 enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 
 /*
- * A command: cmd_<name>.c has its descriptor at the bottom, cmd.c a row, meson.build its name. Options are parsed
- * before `run` is called and released after it. `run` returns 0; or a negative gcb_status with words in ctx->diag,
- * which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit
- * after it has printed the reason itself.
+ * A command: cmd_<name>.c has its descriptor at the bottom, cmd.c a row, meson.build its name.
+ * Options are parsed before `run` is called and released after it. `run` returns 0; or a negative
+ * gcb_status with words in ctx->diag, which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3,
+ * GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit after it has printed the reason itself.
  */
 struct cmd {
     const char *name;
@@ -69,8 +69,8 @@ extern const struct cmd cmd_report;
 extern const struct cmd cmd_sweep;
 extern const struct cmd cmd_verify;
 
-/* Returns the i-th command in the order of the help, or NULL past the end. `help` is not in the list: main.c implements
- * it. */
+/* Returns the i-th command in the order of the help, or NULL past the end. `help` is not in the
+ * list: main.c implements it. */
 const struct cmd *cmd_at(size_t i);
 #define CMD_MAX 32 /* largest number of commands */
 
@@ -80,7 +80,8 @@ const struct cmd *cmd_find(const char *name);
 /* Prints what `gcbench help COMMAND` shows. */
 void cmd_print_help(FILE *out, const struct cmd *cmd);
 
-/* Parses argv[0..argc), which begins after the command's name, and runs the command. Returns what `run` returns. */
+/* Parses argv[0..argc), which begins after the command's name, and runs the command. Returns what
+ * `run` returns. */
 int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv);
 
 /* The meaning of an exit status. */
@@ -94,25 +95,27 @@ extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
 /*
- * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a thread with a larger stack
- * if the limit of the process is low. Then prints why the program failed: "NAME: words". `name` is ctx->program.
+ * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a
+ * thread with a larger stack if the limit of the process is low. Then prints why the program
+ * failed: "NAME: words". `name` is ctx->program.
  */
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
 
-/* Asks OpenBLAS for the fastest kernel that this processor can run, unless the user has asked for one. Changes the
- * environment, so a program calls it before it starts threads. */
+/* Asks OpenBLAS for the fastest kernel that this processor can run, unless the user has asked for
+ * one. Changes the environment, so a program calls it before it starts threads. */
 void program_choose_blas(void);
 
-/* The context of a program that prints on stdout and stderr. Prepares the process: signals, and how memory is shared out. */
+/* The context of a program that prints on stdout and stderr. Prepares the process: signals, and how
+ * memory is shared out. */
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);
 
 /* ---- signals ---- */
 
 /*
- * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can still show what was measured
- * and remove what is half-written. Programs that it started are told to end at once. A second signal ends the process
- * at once.
+ * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can
+ * still show what was measured and remove what is half-written. Programs that it started are told
+ * to end at once. A second signal ends the process at once.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* true if a caught signal has arrived */

@@ -333,8 +333,8 @@ const struct opt_row opt_nearer_rows[] = {
 };
 /* clang-format on */
 
-/* Returns the i-th name in a table. Each row counts with its own name and then its complements. Past the end it returns
- * NULL and reduces *i by the number of names in the table. */
+/* Returns the i-th name in a table. Each row counts with its own name and then its complements.
+ * Past the end it returns NULL and reduces *i by the number of names in the table. */
 static const char *key_of(const struct gcb_param *table, size_t *i)
 {
     for (const struct gcb_param *p = table; p && p->name; p++) {

@@ -12,9 +12,10 @@
 #include "src/tool/run/policy.h"
 
 /*
- * Options that several commands share: for each subject a struct, its rows, its defaults, and functions that turn
- * the struct into what the library takes. These return 0 or a negative gcb_status with words in diag. A command
- * embeds the structs it wants, lists their rows as groups, and calls the defaults from its own.
+ * Options that several commands share: for each subject a struct, its rows, its defaults, and
+ * functions that turn the struct into what the library takes. These return 0 or a negative
+ * gcb_status with words in diag. A command embeds the structs it wants, lists their rows as groups,
+ * and calls the defaults from its own.
  */
 
 /* Options that choose which tensors are read. */
@@ -54,7 +55,8 @@ extern const struct opt_row opt_message_rows[];
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
 /* Makes the configuration of a layout from the options. It borrows strings from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
-/* Names of enum gcb_scope, gcb_order and gcb_nonfinite_policy, for rows and headings; each list ends with NULL. */
+/* Names of enum gcb_scope, gcb_order and gcb_nonfinite_policy, for rows and headings; each list
+ * ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
 
 /* Options on the device, the threads and the arithmetic of a run. */
@@ -81,8 +83,8 @@ struct opt_backend {
     struct gcb_queue queue;
     uint64_t seed;
 };
-/* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the device or instruction
- * set. Keep *out where it is while coders borrow its kernels and queue. */
+/* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the
+ * device or instruction set. Keep *out where it is while coders borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
 
 /* Options on how often each message is measured. */
@@ -123,10 +125,12 @@ struct opt_lines {
     bool no_baselines;
 };
 extern const struct opt_row opt_lines_rows[];
-/* Sets *out to the field of --sort, or to GCB_FIELD_NONE. GCB_E_INVALID if there is no such field. */
+/* Sets *out to the field of --sort, or to GCB_FIELD_NONE. GCB_E_INVALID if there is no such
+ * field. */
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
-/* Options that add rows of histograms and spectra, for `compress` and `bench`. No table shows these rows. */
+/* Options that add rows of histograms and spectra, for `compress` and `bench`. No table shows these
+ * rows. */
 struct opt_shapes {
     bool histogram, spectrum;
 };
@@ -147,21 +151,21 @@ struct opt_methods {
 extern const struct opt_row opt_methods_rows[];
 extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */
 extern const struct opt_row opt_policy_rows[]; /* --method-for */
-/* Names of all parameters and complements, of every method and of the memory: name_at of a command's opt_extra.
- * NULL past the end; a name may occur more than once. */
+/* Names of all parameters and complements, of every method and of the memory: name_at of a
+ * command's opt_extra. NULL past the end; a name may occur more than once. */
 const char *opt_methods_key_at(size_t i);
 /*
- * Makes the list of named methods, in the order given, with the method of --nearer-than before the others. Each takes those
- * overrides that it has as parameters. If no method is named, the list has those that `wanted` chooses, with their default
- * parameters; `wanted` may be NULL.
- * GCB_E_INVALID also for an override that no method has. Release *out with gcb_free.
+ * Makes the list of named methods, in the order given, with the method of --nearer-than before the
+ * others. Each takes those overrides that it has as parameters. If no method is named, the list has
+ * those that `wanted` chooses, with their default parameters; `wanted` may be NULL. GCB_E_INVALID
+ * also for an override that no method has. Release *out with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);
 /* True for all methods, except one that is the same as another; for opt_methods_resolve. */
 bool opt_methods_all(const struct gcb_method *m);
-/* Makes the policy of --method-for, whose last rule is --method. Call gcb_policy_bind when the source is open, and release
- * with gcb_policy_fini, also on failure. */
+/* Makes the policy of --method-for, whose last rule is --method. Call gcb_policy_bind when the
+ * source is open, and release with gcb_policy_fini, also on failure. */
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
 /* Appends a method to an array that opt_methods_resolve made. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,

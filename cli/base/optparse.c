@@ -252,7 +252,8 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
-/* Takes the next argument as the value of an option. Returns NULL if there is no further argument. */
+/* Takes the next argument as the value of an option. Returns NULL if there is no further
+ * argument. */
 static const char *take_next(struct parser *p)
 {
     if (p->next >= p->argc || strncmp(p->argv[p->next], "--", 2) == 0)
@@ -300,8 +301,8 @@ static int parse_long(struct parser *p, const char *name)
     return set_once(p, &f, value);
 }
 
-/* Parses the letters after one dash: flags, then at most one option with a value. The value is the rest of the word, or
- * the next argument. */
+/* Parses the letters after one dash: flags, then at most one option with a value. The value is the
+ * rest of the word, or the next argument. */
 static int parse_letters(struct parser *p, const char *letters)
 {
     for (; *letters; letters++) {

@@ -9,13 +9,14 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Options as data. A row says how an option is written and where its value goes. Rows form groups, which several
- * commands may share; a command lists its groups. Parsing, help, the manual and completions use these tables.
+ * Options as data. A row says how an option is written and where its value goes. Rows form groups,
+ * which several commands may share; a command lists its groups. Parsing, help, the manual and
+ * completions use these tables.
  *
- * Long names are written in full (no abbreviations), as `--name value` or `--name=value`; short ones as
- * `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; a single `-` is an operand. A value that
- * begins with `--` has to be written `--name=--value`. An option given twice is an error, unless it is a flag
- * or its type repeats.
+ * Long names are written in full (no abbreviations), as `--name value` or `--name=value`; short
+ * ones as `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; a single `-` is an
+ * operand. A value that begins with `--` has to be written `--name=--value`. An option given twice
+ * is an error, unless it is a flag or its type repeats.
  */
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
@@ -58,7 +59,8 @@ struct opt_row {
     .name = (name_), .type = OPT_##type_, .offset = offsetof(struct struct_, member)
 /* Returns row->metavar, or the default of the row's type; NULL if the option takes no value. */
 const char *opt_metavar(const struct opt_row *row);
-/* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if it takes all. */
+/* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if it
+ * takes all. */
 char *opt_range(char *out, size_t size, const struct opt_row *row);
 
 struct opt_group {
@@ -109,31 +111,34 @@ struct opt_result {
 };
 
 /*
- * Parses argv[0..argc), which begins after the command's name, into `target`, which is zeroed. Returns 0, GCB_E_INVALID
- * with one line of words, or GCB_E_NOMEM. Release with opt_fini on success and failure.
+ * Parses argv[0..argc), which begins after the command's name, into `target`, which is zeroed.
+ * Returns 0, GCB_E_INVALID with one line of words, or GCB_E_NOMEM. Release with opt_fini on success
+ * and failure.
  */
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
 
-/* Returns the first of the options `names`, which end with NULL, whose value in `target` is not the initial one, or NULL. */
+/* Returns the first of the options `names`, which end with NULL, whose value in `target` is not the
+ * initial one, or NULL. */
 const char *opt_first_set(const struct opt_spec *spec, const void *target,
                           const char *const *names);
 
 /* Sets the initial values of all options in a zeroed `target`, as opt_parse does. */
 void opt_begin(const struct opt_spec *spec, void *target);
-/* Sets the option that a suite's field names: --min-time for min_time, --scope for scopes. GCB_E_INVALID if no group with
- * `in_suite` has it, or for a wrong value. */
+/* Sets the option that a suite's field names: --min-time for min_time, --scope for scopes.
+ * GCB_E_INVALID if no group with `in_suite` has it, or for a wrong value. */
 int opt_set_field(const struct opt_spec *spec, void *target, const char *field, const char *text,
                   struct gcb_diag *diag);
-/* Copies the options of groups with `in_suite` that `target` has not set from `from`, which keeps the lists. */
+/* Copies the options of groups with `in_suite` that `target` has not set from `from`, which keeps
+ * the lists. */
 void opt_merge(const struct opt_spec *spec, void *target, const void *from);
 
 /* Finds `text` among `choices` (NULL at the end). GCB_E_INVALID with words that list them. */
 int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
                struct gcb_diag *diag);
 
-/* Writes "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if none is close.
- * Returns out. */
+/* Writes "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if
+ * none is close. Returns out. */
 char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
                   const char *const *names, size_t count);
 

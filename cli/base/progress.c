@@ -24,7 +24,8 @@ void progress_limit(struct progress *p, double deadline)
     p->deadline = deadline;
 }
 
-/* Estimates the seconds left from the pace since the first update (at the first update: since the start). */
+/* Estimates the seconds left from the pace since the first update (at the first update: since the
+ * start). */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;

@@ -8,9 +8,9 @@
 #include "src/tool/run/rows.h"
 
 /*
- * The state that commands share if they read a dump and run methods on it: the backend, the dump, where rows go, and
- * what all rows have in common. A command fills `o`, `files` and `ctx`, calls the functions it needs in the order
- * below, and always closes the session. Starts zeroed.
+ * The state that commands share if they read a dump and run methods on it: the backend, the dump,
+ * where rows go, and what all rows have in common. A command fills `o`, `files` and `ctx`, calls
+ * the functions it needs in the order below, and always closes the session. Starts zeroed.
  *
  * Functions return 0 or a negative gcb_status with words in the context's diag.
  */
@@ -23,7 +23,8 @@ struct session_options {
     struct opt_show show;
 };
 
-/* The groups of options of a command whose struct has a session_options named `common`, except those of its output. */
+/* The groups of options of a command whose struct has a session_options named `common`, except
+ * those of its output. */
 #define SESSION_GROUPS(type) \
     OPT_GROUP("Input", opt_part_rows, type, common.input), \
         OPT_GROUP("Input", opt_input_rows, type, common.input), \
@@ -53,15 +54,17 @@ struct session {
     struct gcb_rows_setting setting;
 };
 
-/* Checks the options against each other and finds kernels, threads and device. With a device, methods run there; kernels
- * and threads are those of the CPU, which makes the messages for comparison. GCB_E_BACKEND: the device is missing.
- * GCB_E_INVALID: an option has no meaning on a device. */
+/* Checks the options against each other and finds kernels, threads and device. With a device,
+ * methods run there; kernels and threads are those of the CPU, which makes the messages for
+ * comparison. GCB_E_BACKEND: the device is missing. GCB_E_INVALID: an option has no meaning on a
+ * device. */
 int session_resolve(struct session *s);
-/* Returns the status of a finished run: GCB_E_BACKEND if a method does not run on the device asked for. */
+/* Returns the status of a finished run: GCB_E_BACKEND if a method does not run on the device asked
+ * for. */
 int session_judge(const struct session *s, int err);
 
-/* Removes the methods' memories, for a command that treats each message by itself. Prints a note if the user named a
- * memory. */
+/* Removes the methods' memories, for a command that treats each message by itself. Prints a note if
+ * the user named a memory. */
 void session_drop_memory(const struct session *s, const char *command, struct gcb_method *methods,
                          size_t count);
 
@@ -76,23 +79,27 @@ void session_fill_setting(struct session *s);
 int session_open_report(struct session *s, unsigned records);
 /* Sends the `environment` row, if rows are wanted. */
 int session_put_environment(struct session *s);
-/* Opens the report and sends the `environment` row. With `measure`, and if rows are wanted, it first measures the bandwidth of
- * memory, with the backend's threads and over as many bytes as the messages need, and that of the device. */
+/* Opens the report and sends the `environment` row. With `measure`, and if rows are wanted, it
+ * first measures the bandwidth of memory, with the backend's threads and over as many bytes as the
+ * messages need, and that of the device. */
 int session_start_report(struct session *s, unsigned records, bool measure);
 int session_put(struct session *s, struct gcb_row *row);
 
-/* Returns the run that the options ask for: each message once after one warm-up, unless `timing` asks for more.
- * Borrows from `s`. */
+/* Returns the run that the options ask for: each message once after one warm-up, unless `timing`
+ * asks for more. Borrows from `s`. */
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);
-/* Without --repeat and --min-time, lets `config` repeat each message until its medians are known to 10 %, or the timing has
- * taken `seconds` for each method; at least twice. Rows then leave out the samples. */
+/* Without --repeat and --min-time, lets `config` repeat each message until its medians are known to
+ * 10 %, or the timing has taken `seconds` for each method; at least twice. Rows then leave out the
+ * samples. */
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
 
-/* Reads --shard. GCB_E_INVALID also if a method is named twice, because rows of shards are told apart by `spec`. */
+/* Reads --shard. GCB_E_INVALID also if a method is named twice, because rows of shards are told
+ * apart by `spec`. */
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count);
-/* With --shard, sends the `shard` row after the last row of a run. `s->setting` describes the run. */
+/* With --shard, sends the `shard` row after the last row of a run. `s->setting` describes the
+ * run. */
 struct session_shard {
     const struct gcb_layout *layout;
     const struct gcb_method *methods; /* method_count */
@@ -106,12 +113,15 @@ int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);
-/* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns CMD_FAILED. */
+/* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns
+ * CMD_FAILED. */
 int session_interrupted(const struct session *s, const char *consequence);
 
-/* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`, which may be "". */
+/* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`,
+ * which may be "". */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
-/* Prints the heading of a table: the dump, these settings, and the device. Does nothing if rows are printed. */
+/* Prints the heading of a table: the dump, these settings, and the device. Does nothing if rows are
+ * printed. */
 int session_print_heading(const struct session *s, const char *more);
 /* Writes the names of the input files for rows; `files` has SESSION_FILES bytes. Returns files. */
 #define SESSION_FILES 4096
@@ -125,15 +135,16 @@ void session_close(struct session *s); /* `s` may be zeroed */
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *extent,
                    const char *settings);
 
-/* Prints a note if the machine is busy with other work, which makes times longer. If each message had only a few timed
- * runs (`repeat`; 0: as many as were needed), the note advises more. */
+/* Prints a note if the machine is busy with other work, which makes times longer. If each message
+ * had only a few timed runs (`repeat`; 0: as many as were needed), the note advises more. */
 void heading_note_load(FILE *out, unsigned repeat);
 
 /*
- * Prints notes on `err`: if --allow-external loosens what the reading process may do; what was left out of the files or is
- * doubtful (gcb_source_remark); and each pattern of --dataset, --exclude, --dense and --output-layer that matches no
- * tensor, because it is probably misspelt. `source` was opened by opt_input_open with `in`, or is synthetic; a synthetic
- * source has nothing to choose from. `message` may be NULL.
+ * Prints notes on `err`: if --allow-external loosens what the reading process may do; what was left
+ * out of the files or is doubtful (gcb_source_remark); and each pattern of --dataset, --exclude,
+ * --dense and --output-layer that matches no tensor, because it is probably misspelt. `source` was
+ * opened by opt_input_open with `in`, or is synthetic; a synthetic source has nothing to choose
+ * from. `message` may be NULL.
  */
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message);

@@ -8,7 +8,8 @@
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
 
-/* Default number of samples: the fewest that give an interval. Sampling goes on until the interval is narrow. */
+/* Default number of samples: the fewest that give an interval. Sampling goes on until the interval
+ * is narrow. */
 #define DEFAULT_REPEAT 6
 
 /* If half of the interval is at least this share of the median, the median says nothing. */
@@ -27,7 +28,8 @@ struct kernels_run {
 
 /* ---- what to do ---- */
 
-/* With only --repeat, the work is fixed: it does not depend on the clock, so instructions can be counted. */
+/* With only --repeat, the work is fixed: it does not depend on the clock, so instructions can be
+ * counted. */
 static bool fixed_work(const struct bench_options *o)
 {
     return o->timing.repeat && o->timing.min_time == 0.0 && o->own.precision == 0.0;
@@ -154,7 +156,8 @@ static int measure(struct kernels_run *r, bool *interrupted)
     const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
     int err = 0;
 
-    /* only if a share of it will be shown, and never for fixed work, which must not depend on the clock */
+    /* only if a share of it will be shown, and never for fixed work, which must not depend on the
+     * clock */
     if (!fixed_work(r->o) && r->config.sizes >> GCB_KERNEL_MEMORY & 1) {
         err = gcb_bandwidth_measure(&r->s.bandwidth, &r->s.backend.queue,
                                     gcb_kernels_bandwidth_bytes(), r->s.ctx->diag);

@@ -17,7 +17,8 @@
 /* The state of the command. Starts zeroed. */
 struct bench {
     struct bench_options options, filled; /* the options with those of the suite; the suite's own */
-    /* its options name the step and worker that are read, and the scope and device of the current case */
+    /* its options name the step and worker that are read, and the scope and device of the current
+     * case */
     struct session s;
     struct gcb_suite suite;
     struct gcb_suite_plan plan;
@@ -64,7 +65,8 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Methods of a suite may differ only in their memory. Without it they are the same, and are measured once. */
+/* Methods of a suite may differ only in their memory. Without it they are the same, and are
+ * measured once. */
 static void drop_repeated(struct bench *c)
 {
     size_t kept = 0;
@@ -117,7 +119,8 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     return opt_message_check(&c->s.o.message, diag);
 }
 
-/* Opens files as an input. Reads the last step and its first worker unless the options choose others. */
+/* Opens files as an input. Reads the last step and its first worker unless the options choose
+ * others. */
 static int open_files(struct bench *c, const struct opt_list *files, struct gcb_diag *diag)
 {
     struct gcb_source **out = &c->sources[c->input_count];
@@ -207,7 +210,8 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
     return gcb_suite_run_open(&c->run, &config, diag);
 }
 
-/* Opens the report, measures memory and devices, and sends the `environment` row, which describes the first device. */
+/* Opens the report, measures memory and devices, and sends the `environment` row, which describes
+ * the first device. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
     const struct gcb_bandwidth *all;
@@ -232,7 +236,8 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 
 /* ---- a case ---- */
 
-/* Describes what is measured: the suite, and which step and worker of its file or of the files given. */
+/* Describes what is measured: the suite, and which step and worker of its file or of the files
+ * given. */
 static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input)
 {
     const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
@@ -374,7 +379,8 @@ static bool is_precise(const struct gcb_times *t, double precision)
     return t->high - t->low <= 2.0 * precision * t->seconds;
 }
 
-/* Returns why measuring stopped before the precision asked for was reached, or "" if it was reached. */
+/* Returns why measuring stopped before the precision asked for was reached, or "" if it was
+ * reached. */
 static const char *end_of(const struct gcb_tally *t, double precision)
 {
     if (t->stop == GCB_STOP_INTERRUPTED)
@@ -385,7 +391,8 @@ static const char *end_of(const struct gcb_tally *t, double precision)
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
 
-/* Writes "45/70", the shares of the read and fill bandwidth, or "cache" if memory bandwidth does not apply. */
+/* Writes "45/70", the shares of the read and fill bandwidth, or "cache" if memory bandwidth does
+ * not apply. */
 static const char *memory_text(char out[64], const struct gcb_suite_case *at,
                                const struct gcb_tally *t)
 {
@@ -486,8 +493,9 @@ static void show_notes(const struct bench *c)
     heading_note_load(out, 0);
 }
 
-/* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do not depend on threads,
- * caches and devices. A shard has no answer: only `merge` knows all messages. */
+/* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do
+ * not depend on threads, caches and devices. A shard has no answer: only `merge` knows all
+ * messages. */
 static int answer_case(struct bench *c, const struct gcb_suite_case *at,
                        const struct gcb_run_result *result, struct gcb_diag *diag)
 {

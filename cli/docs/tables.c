@@ -6,8 +6,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/rows/fields.h"
 
-/* Runs while gcbench is built; prints the tables of commands, options and result fields as JSON. generate.py makes the manual, the
- * completions and docs/rows.md from it. */
+/* Runs while gcbench is built; prints the tables of commands, options and result fields as JSON.
+ * generate.py makes the manual, the completions and docs/rows.md from it. */
 
 static json_t *row_object(const struct opt_row *row)
 {

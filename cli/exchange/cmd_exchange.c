@@ -246,8 +246,8 @@ static void name_lane(char *out, size_t size, const struct exchange *c, const ch
         gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
 }
 
-/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. Lanes with wrong
- * updates do not count. Returns false if there is nothing to compare. */
+/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and
+ * bf16. Lanes with wrong updates do not count. Returns false if there is nothing to compare. */
 static bool write_answer(char *out, size_t size, const struct exchange *c,
                          const struct gcb_label *labels)
 {
@@ -360,7 +360,8 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Exchanges the gradients of the i-th size, or of the dump. Without methods only the network is measured. */
+/* Exchanges the gradients of the i-th size, or of the dump. Without methods only the network is
+ * measured. */
 static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_lanes_config config = {

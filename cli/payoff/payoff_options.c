@@ -249,7 +249,8 @@ static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
     return 0;
 }
 
-/* The places: bandwidths and numbers of workers. Those of a measured network or of the cluster hold if none is given. */
+/* The places: bandwidths and numbers of workers. Those of a measured network or of the cluster hold
+ * if none is given. */
 static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                       const struct cluster *cluster, struct gcb_diag *diag)
 {

@@ -88,8 +88,8 @@ static int run_ab(struct regress *r, struct gcb_ab_result *out, struct gcb_ab_co
     return err;
 }
 
-/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and r->layout_kept says why.
- * */
+/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and
+ * r->layout_kept says why. */
 static int open_layouts(struct regress *r, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};
@@ -169,8 +169,8 @@ static int check_counts(const struct regress *r, struct gcb_diag *diag)
     return r->operands->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
 }
 
-/* Counts the instructions of the methods in both builds. With `times`, only of methods with a verdict
- * on times that counts may change. */
+/* Counts the instructions of the methods in both builds. With `times`, only of methods with a
+ * verdict on times that counts may change. */
 static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct gcb_verdicts *times,
                       struct gcb_diag *diag)
 {

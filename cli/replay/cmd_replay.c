@@ -124,7 +124,8 @@ static int read_schedule(struct gcb_schedule *out, const struct replay_own *own,
     return own->lr ? gcb_points_parse(&out->lr, own->lr, "--lr", diag) : 0;
 }
 
-/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a range to tune. */
+/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a
+ * range to tune. */
 static int check_methods(const struct gcb_replay_config *config, const struct gcb_method *methods,
                          size_t count, struct gcb_diag *diag)
 {

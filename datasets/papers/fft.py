@@ -107,7 +107,8 @@ def bitmap(work: Work) -> Item:
 def quantisers(work: Work) -> Item:
     curves = []
     for mantissa in range(1, 6):
-        # 127 codes of each sign: the floats with this mantissa, from the largest value, 1, downwards
+        # 127 codes of each sign: the floats with this mantissa, from the largest value, 1,
+        # downwards
         octaves = Counter(math.ceil(code / 2 ** mantissa) for code in range(127))
         curves.append(Curve(f"8 bits, mantissa {mantissa}", sorted((-octave, n) for octave, n in octaves.items() if octave <= 20)))
     picture = work.lines("fft-figure-9", "Codes of range floats", "octaves below the largest value", "codes in an octave", curves,

@@ -23,7 +23,8 @@ MINIMUM: Dict[str, str] = {
     "local 10": "identity --inner-steps 10",
     "local 10, 3 % x 2 bits": COMPOSITION + " --inner-steps 10",
 }
-# Added later, for resnet8 and gpt. AdamW has momentum of its own, so the memories of dgc and redsync have none there.
+# Added later, for resnet8 and gpt. AdamW has momentum of its own, so the memories of dgc and
+# redsync have none there.
 MORE: Dict[str, Union[str, Dict[str, str]]] = {
     "fp16": "fp16",
     "fft whole": "fft",

@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /*
- * Family `accumulate`: adds weighted values to an array. The product and the sum are rounded separately, never
- * contracted. Every variant is bit-exact, except that the payload of a NaN is not promised.
+ * Family `accumulate`: adds weighted values to an array. The product and the sum are rounded
+ * separately, never contracted. Every variant is bit-exact, except that the payload of a NaN is not
+ * promised.
  *
  * add:            acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap.
  * scatter:        acc[pos[j]] += weight * x[j] for 0 <= j < n. pos is strictly ascending.

@@ -4,9 +4,10 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * Sums of messages on the device. The arithmetic is the CPU's (kernels/accumulate/accumulate_elem.h), so sums are too,
- * bit for bit. The kernels that add do nothing if result->status is not 0: the message was found to be damaged. Arrays
- * are device memory, aligned to 16. Functions return 0 or GCB_E_DEVICE.
+ * Sums of messages on the device. The arithmetic is the CPU's
+ * (kernels/accumulate/accumulate_elem.h), so sums are too, bit for bit. The kernels that add do
+ * nothing if result->status is not 0: the message was found to be damaged. Arrays are device
+ * memory, aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -14,16 +15,16 @@ GCB_BEGIN_C
 int gcb_cuda_accumulate_add(struct gcb_device_stream *s, float *acc, const float *x, uint64_t n,
                             float weight, const struct gcb_device_result *result);
 
-/* The same for the entries of a payload: acc has how.width floats for each position, and only those of kept positions
- * are read and written. */
+/* The same for the entries of a payload: acc has how.width floats for each position, and only those
+ * of kept positions are read and written. */
 int gcb_cuda_accumulate_entries(struct gcb_device_stream *s, float *acc,
                                 const struct gcb_cuda_entries *kept, float weight,
                                 const struct gcb_device_result *result);
 
 /*
- * A canvas: the sum of messages, as coefficients of a transform. It is laid out like the payload of a message with
- * values=fp32 that keeps every position, so the decoder's kernels can transform it. It begins with space for the bytes
- * before the coefficients.
+ * A canvas: the sum of messages, as coefficients of a transform. It is laid out like the payload of
+ * a message with values=fp32 that keeps every position, so the decoder's kernels can transform it.
+ * It begins with space for the bytes before the coefficients.
  */
 #define GCB_CUDA_CANVAS_HEAD 256
 
@@ -37,15 +38,17 @@ static inline float *gcb_cuda_canvas_coefficients(void *canvas)
     return (float *)canvas + GCB_CUDA_CANVAS_HEAD / sizeof(float);
 }
 
-/* The canvas of n positions as entries. The caller sets entries->f and calls gcb_cuda_keep_all before they are used. */
+/* The canvas of n positions as entries. The caller sets entries->f and calls gcb_cuda_keep_all
+ * before they are used. */
 void gcb_cuda_canvas_entries(struct gcb_cuda_entries *entries, void *canvas, uint64_t n,
                              const struct gcb_cuda_values *how);
 
 /* Fills the decoding state with every position of n. */
 int gcb_cuda_keep_all(struct gcb_device_stream *s, const struct gcb_cuda_decoding *f, uint64_t n);
 
-/* Copies the how.side bytes of a payload into the canvas, for its first message. For another message (`joins`), compares
- * them instead, and sets result->status to GCB_E_MISMATCH if they differ. */
+/* Copies the how.side bytes of a payload into the canvas, for its first message. For another
+ * message (`joins`), compares them instead, and sets result->status to GCB_E_MISMATCH if they
+ * differ. */
 int gcb_cuda_canvas_side(struct gcb_device_stream *s, void *canvas,
                          const struct gcb_cuda_payload *p, const struct gcb_cuda_values *how,
                          int joins, struct gcb_device_result *result);

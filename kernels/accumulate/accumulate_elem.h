@@ -3,7 +3,8 @@
 
 #include "kernels/base/hd.h"
 
-/* One addition of a weighted sum. The product and the sum are rounded separately, never contracted. */
+/* One addition of a weighted sum. The product and the sum are rounded separately, never
+ * contracted. */
 GCB_HD float gcb_accumulated(float acc, float x, float weight)
 {
     return acc + weight * x;

@@ -9,8 +9,8 @@
  * that would access bytes past the end work on a padded copy, which also serves the tail.
  */
 #define STEP 16
-/* Size of the padded copy. At most 16 bytes plus one step (2 * width bytes) remain after the safe steps. 16 bytes hold
- * 128 codes of 1 bit; 28 bytes of 13-bit codes take two steps. */
+/* Size of the padded copy. At most 16 bytes plus one step (2 * width bytes) remain after the safe
+ * steps. 16 bytes hold 128 codes of 1 bit; 28 bytes of 13-bit codes take two steps. */
 #define REST_CODES (8 * STEP)
 #define REST_BYTES 64
 
@@ -28,7 +28,8 @@ static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, 
 {
     const __m256i zero = _mm256_setzero_si256();
     const __m128i w = _mm_cvtsi32_si128((int)width), w2 = _mm_cvtsi32_si128((int)(2 * width));
-    /* Shifts that join two 64-bit halves of 4 w bits each (w is `width`). A shift by 64 or more gives 0. */
+    /* Shifts that join two 64-bit halves of 4 w bits each (w is `width`). A shift by 64 or more
+     * gives 0. */
     const __m256i up = _mm256_set_epi64x(64, 4 * width, 64, 4 * width);
     const __m256i down = _mm256_set_epi64x(64 - 4 * width, 0, 64 - 4 * width, 0);
 
@@ -119,7 +120,8 @@ void gcb_bitpack_unpack_avx2(uint16_t *code, const uint8_t *in, size_t n, unsign
     }
 }
 
-/* Multiplies five codes from each of the two addresses by 1, 3, 9, 27, 81. Each 128-bit lane gets four partial sums. */
+/* Multiplies five codes from each of the two addresses by 1, 3, 9, 27, 81. Each 128-bit lane gets
+ * four partial sums. */
 static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
 {
     const __m256i weights = _mm256_set_epi16(0, 0, 0, 81, 27, 9, 3, 1, 0, 0, 0, 81, 27, 9, 3, 1);

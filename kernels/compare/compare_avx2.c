@@ -68,8 +68,8 @@ static inline void add_classes(struct classes *c, const float *x, const float *y
 
     c->zeros = _mm256_sub_epi32(c->zeros, a0);
     c->zeros_kept = _mm256_sub_epi32(c->zeros_kept, both);
-    /* `apart` is -1 if a number is zero or the signs differ, `both` is -1 if both numbers are zero. 1 + apart - both is
-     * 1 if the pair counts, else 0; add_tiles adds all the ones at the end. */
+    /* `apart` is -1 if a number is zero or the signs differ, `both` is -1 if both numbers are zero.
+     * 1 + apart - both is 1 if the pair counts, else 0; add_tiles adds all the ones at the end. */
     c->same_sign = _mm256_add_epi32(c->same_sign, _mm256_sub_epi32(apart, both));
 }
 

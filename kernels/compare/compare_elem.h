@@ -8,15 +8,16 @@
 #include "kernels/compare/compare.h"
 #include "kernels/reduce/reduce_elem.h"
 
-/* The accumulators of one block; element i belongs to lane i mod GCB_SUM_LANES. A block is short enough for 32-bit
- * counts, and a vector holds twice as many 32-bit counts as 64-bit counts. */
+/* The accumulators of one block; element i belongs to lane i mod GCB_SUM_LANES. A block is short
+ * enough for 32-bit counts, and a vector holds twice as many 32-bit counts as 64-bit counts. */
 struct gcb_compare_lanes {
     double xx[GCB_SUM_LANES], yy[GCB_SUM_LANES], xy[GCB_SUM_LANES];
     double dd[GCB_SUM_LANES], d[GCB_SUM_LANES], max_abs[GCB_SUM_LANES];
     uint32_t same_sign, zeros, zeros_kept;
 };
 
-/* The terms that a pair (x, y) adds to each sum. `size` is |x - y|; max_abs is the largest `size`. */
+/* The terms that a pair (x, y) adds to each sum. `size` is |x - y|; max_abs is the largest
+ * `size`. */
 struct gcb_compare_terms {
     double xx, yy, xy, dd, d, size;
 };

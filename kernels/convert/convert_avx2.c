@@ -34,8 +34,8 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504 */
     size_t saturated = 0, i = 0;
 
-    /* The conversion instruction does everything except saturate: values that are too large are replaced by the limit
-     * first. */
+    /* The conversion instruction does everything except saturate: values that are too large are
+     * replaced by the limit first. */
     for (; i + 8 <= n; i += 8) {
         const __m256i bits = load_bits(x + i);
         const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);

@@ -47,8 +47,8 @@ struct gcb_device_stream {
 namespace gcb
 {
 
-/* 0, or the status of the stream's first failure. After that the stream takes no more launches, so a sequence of launches
- * needs to look only at the last. */
+/* 0, or the status of the stream's first failure. After that the stream takes no more launches, so
+ * a sequence of launches needs to look only at the last. */
 inline int status_of(const gcb_device_stream *s)
 {
     if (s->fault.error == cudaSuccess)

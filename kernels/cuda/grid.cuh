@@ -1,8 +1,8 @@
 #ifndef KERNELS_CUDA_GRID_CUH
 #define KERNELS_CUDA_GRID_CUH
 
-/* How work is cut into pieces, a thread's place in the grid, and what the threads of a warp or block find together:
- * maxima, counts and prefix sums. */
+/* How work is cut into pieces, a thread's place in the grid, and what the threads of a warp or
+ * block find together: maxima, counts and prefix sums. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -87,8 +87,8 @@ template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_
         atomic_add(to, T{v});
 }
 
-/* Sets an array in shared memory to zero; adds its counts to an array in device memory. The threads of the block share
- * the elements. */
+/* Sets an array in shared memory to zero; adds its counts to an array in device memory. The threads
+ * of the block share the elements. */
 template <unsigned N> __device__ __forceinline__ void clear_counts(uint32_t (&count)[N])
 {
     for (unsigned i = threadIdx.x; i < N; i += blockDim.x)

@@ -3,8 +3,8 @@
 
 /*
  * Kernels that serve one message or a group of messages (kernels/cuda/group.h). They are templates
- * of `Where` and call find_work(where) to get the message of their block. For `single` the message is in
- * the kernel's arguments, at no cost.
+ * of `Where` and call find_work(where) to get the message of their block. For `single` the message
+ * is in the kernel's arguments, at no cost.
  */
 #include "kernels/cuda/group.h"
 #include "kernels/cuda/tile.cuh"
@@ -35,9 +35,9 @@ __device__ __forceinline__ block_work find_work(const single &where)
     return {where.item, blockIdx.x, gridDim.x};
 }
 
-/* Searches for the last message whose first block is at or before this block; messages without blocks share their first
- * block with a later message. Called by every thread of the block. Each warp compares 32 messages at a time, so two
- * steps are enough for a thousand messages. */
+/* Searches for the last message whose first block is at or before this block; messages without
+ * blocks share their first block with a later message. Called by every thread of the block. Each
+ * warp compares 32 messages at a time, so two steps are enough for a thousand messages. */
 __device__ __forceinline__ block_work find_work(const message_group &where)
 {
     unsigned from = 0, left = where.count;
@@ -55,7 +55,8 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
 }
 
-/* A block's part of a message: `here` elements from `start` on, of which this thread's 16 begin at `first`. */
+/* A block's part of a message: `here` elements from `start` on, of which this thread's 16 begin at
+ * `first`. */
 struct tile_work : block_work {
     uint64_t start, first;
     unsigned here;
@@ -90,8 +91,8 @@ template <class Where> struct launch_part {
     uint64_t grid;
 };
 
-/* Divides grid `grid` among the messages: `blocks_of` gives the number of blocks of an item. Writes the
- * first block of each message to the table. Returns the number of blocks of the grid. */
+/* Divides grid `grid` among the messages: `blocks_of` gives the number of blocks of an item. Writes
+ * the first block of each message to the table. Returns the number of blocks of the grid. */
 template <class BlocksOf>
 uint64_t cut_grid(const gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
@@ -134,8 +135,8 @@ inline single single_decode(float *out, const uint8_t *in, uint64_t n, gcb_devic
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the group's table to the device. First divide all grids of the launch among the
- * messages (cut_grid). */
+/* Queues the copy of the group's table to the device. First divide all grids of the launch among
+ * the messages (cut_grid). */
 inline int send_table(gcb_device_stream *s, const gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<gcb_device_item *>(g->items_dev),

@@ -41,7 +41,8 @@ struct gcb_device_group {
     const uint32_t *first_dev;
 };
 
-/* Bytes of a table, in pinned memory or on the device. gcb_device_group_at lays the table out; it is aligned to 16. */
+/* Bytes of a table, in pinned memory or on the device. gcb_device_group_at lays the table out; it
+ * is aligned to 16. */
 static inline uint64_t gcb_device_group_bytes(uint64_t count)
 {
     return count * (sizeof(struct gcb_device_item) + GCB_DEVICE_GRIDS * sizeof(uint32_t));

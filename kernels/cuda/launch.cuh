@@ -2,8 +2,9 @@
 #define KERNELS_CUDA_LAUNCH_CUH
 
 /*
- * Kernels are launched, and shared memory is used, only through this header. Device code uses neither <<< >>> nor
- * __shared__ itself, because tests replace this header by one that runs the kernels on the CPU (docs/gpu.md).
+ * Kernels are launched, and shared memory is used, only through this header. Device code uses
+ * neither <<< >>> nor __shared__ itself, because tests replace this header by one that runs the
+ * kernels on the CPU (docs/gpu.md).
  */
 #include <cuda_runtime.h>
 
@@ -15,8 +16,8 @@ namespace gcb
 /* Shared memory that a block may use without a function attribute. */
 constexpr size_t kPlainShared = 48 * 1024;
 
-/* The most blocks of a grid. kMostBlocks is enough to fill any device. kManyBlocks is for kernels whose blocks have
- * little to do. */
+/* The most blocks of a grid. kMostBlocks is enough to fill any device. kManyBlocks is for kernels
+ * whose blocks have little to do. */
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 
@@ -31,7 +32,8 @@ __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = k
 
 /*
  * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a
- * multiple of 32), each block with `smem` bytes of shared memory. Returns status_of(stream), which keeps a failure.
+ * multiple of 32), each block with `smem` bytes of shared memory. Returns status_of(stream), which
+ * keeps a failure.
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,

@@ -4,7 +4,8 @@
 /*
  * A CUDA stream as the module's C code sees it, and the result that kernels write. Launchers
  * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or
- * GCB_E_DEVICE without waiting. The stream keeps the description of a failure (src/lib/device/module.h).
+ * GCB_E_DEVICE without waiting. The stream keeps the description of a failure
+ * (src/lib/device/module.h).
  */
 #include <stdint.h>
 
@@ -20,14 +21,15 @@
 struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
 
 /*
- * The result of a call, written on the device after everything else. The results of a step's messages are contiguous,
- * so one synchronisation and one small copy fetch all of them. A result must be all zero before its call, because
- * kernels add to it.
+ * The result of a call, written on the device after everything else. The results of a step's
+ * messages are contiguous, so one synchronisation and one small copy fetch all of them. A result
+ * must be all zero before its call, because kernels add to it.
  */
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
     uint64_t clamped; /* encode: elements that were clamped to a limited range */
-    /* 0 if all is well. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding: GCB_E_CORRUPT */
+    /* 0 if all is well. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding:
+     * GCB_E_CORRUPT */
     int32_t status;
     /* the largest sign-cleared bit pattern of the elements, if it was computed: by the coder, which
      * looks for infinities and NaNs, or by a codec whose range depends on the data */
@@ -35,10 +37,10 @@ struct gcb_device_result {
 };
 
 /*
- * The input of an encoder: n floats in device memory, aligned to 16. If `residual` is NULL, x is only read. Otherwise
- * error feedback is fused (src/lib/memory/memory.h, kind ef): p = carry * residual + x is encoded and stored over x,
- * and p minus the decoded values becomes the residual. The product and the sum in p are rounded separately, as in the
- * unfused path.
+ * The input of an encoder: n floats in device memory, aligned to 16. If `residual` is NULL, x is
+ * only read. Otherwise error feedback is fused (src/lib/memory/memory.h, kind ef): p = carry *
+ * residual + x is encoded and stored over x, and p minus the decoded values becomes the residual.
+ * The product and the sum in p are rounded separately, as in the unfused path.
  */
 struct gcb_device_input {
     float *x;

@@ -18,8 +18,9 @@ constexpr unsigned kTileEach = 16;
 constexpr unsigned kTile = kTileThreads * kTileEach;
 constexpr unsigned kTileBytes = kTile * 2; /* at the greatest width, 16 */
 
-/* Shared memory for the codes of a tile. There are extra bytes after the codes, because reads go past the last code.
- * There are also extra bytes before the codes, for payloads that are not aligned. */
+/* Shared memory for the codes of a tile. There are extra bytes after the codes, because reads go
+ * past the last code. There are also extra bytes before the codes, for payloads that are not
+ * aligned. */
 struct alignas(16) tile_room {
     uint32_t word[kTileBytes / 4 + 8];
 };
@@ -30,8 +31,8 @@ __host__ __device__ inline uint64_t tile_count(uint64_t n)
     return pieces_of(n, kTile);
 }
 
-/* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the position of each
- * code. */
+/* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the
+ * position of each code. */
 template <unsigned width = 1, class Op>
 __device__ __forceinline__ void by_width(unsigned given, const Op &op)
 {
@@ -104,8 +105,8 @@ __device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&cod
     by_width(width, packing{reinterpret_cast<uint8_t *>(room.word), code});
 }
 
-/* Inverse of pack_codes: reads this thread's codes. The tile's codes begin `skip` bytes after the start of
- * room.word. */
+/* Inverse of pack_codes: reads this thread's codes. The tile's codes begin `skip` bytes after the
+ * start of room.word. */
 __device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const tile_room &room,
                                              unsigned skip, unsigned width)
 {
@@ -121,8 +122,8 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
 }
 
-/* Copies bytes [0, bytes) of room.word to `to`, of any alignment. Called by all threads of the block
- * after a barrier. */
+/* Copies bytes [0, bytes) of room.word to `to`, of any alignment. Called by all threads of the
+ * block after a barrier. */
 __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, unsigned bytes)
 {
     const uint8_t *from = reinterpret_cast<const uint8_t *>(room.word);
@@ -142,8 +143,9 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
         to[i] = from[i];
 }
 
-/* Inverse of store_tile: copies bytes [0, bytes) at `from` to room.word. They begin at byte `from` mod 16 of room.word,
- * so that copies are aligned. Returns `from` mod 16. Called by all threads of the block; a barrier must follow. */
+/* Inverse of store_tile: copies bytes [0, bytes) at `from` to room.word. They begin at byte `from`
+ * mod 16 of room.word, so that copies are aligned. Returns `from` mod 16. Called by all threads of
+ * the block; a barrier must follow. */
 __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);

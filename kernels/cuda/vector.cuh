@@ -69,7 +69,8 @@ __device__ __forceinline__ void store_floats(float *x, const float (&v)[N], uint
             x[first + i] = v[i];
 }
 
-/* Like load_floats and store_floats, for 16-bit elements: two to a word, the first in the low half. */
+/* Like load_floats and store_floats, for 16-bit elements: two to a word, the first in the low
+ * half. */
 template <unsigned W>
 __device__ __forceinline__ void load_halves(uint32_t (&word)[W], const uint8_t *in, uint64_t first,
                                             uint64_t n)

@@ -46,8 +46,9 @@ __device__ __forceinline__ uint32_t ballot(bool p)
     return __ballot_sync(0xffffffffu, p);
 }
 
-/* Each function returns the v of another lane: shfl of lane `from`, the others of lane ^ mask, of lane + by (past the
- * last lane: own v), or of lane - by (before the first lane: own v). T is uint32_t, int, uint64_t, float or double. */
+/* Each function returns the v of another lane: shfl of lane `from`, the others of lane ^ mask, of
+ * lane + by (past the last lane: own v), or of lane - by (before the first lane: own v). T is
+ * uint32_t, int, uint64_t, float or double. */
 template <typename T> __device__ __forceinline__ T shfl(T v, unsigned from)
 {
     return __shfl_sync(0xffffffffu, v, static_cast<int>(from));

@@ -19,8 +19,9 @@ static struct rounder rounder_of(const struct gcb_dither *d)
 }
 
 /*
- * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only the top byte of the
- * probability is needed here. `unsure` gets a bit for each lane whose random byte equals this top byte.
+ * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only
+ * the top byte of the probability is needed here. `unsure` gets a bit for each lane whose random
+ * byte equals this top byte.
  */
 static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
                                unsigned *unsure)
@@ -131,8 +132,8 @@ void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8
         code[i] = (uint16_t)gcb_dither_trit(x[i], byte[i], index + i, d);
 }
 
-/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a constant where this is
- * inlined. */
+/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a
+ * constant where this is inlined. */
 static inline void put(float *x, __m256 v, __m256 weight, bool adds)
 {
     if (adds)
@@ -167,8 +168,8 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* Decodes codes. The table of steps fits one register if there are `few` levels, up to 8. `few` and `adds` are constants
- * where this is inlined. */
+/* Decodes codes. The table of steps fits one register if there are `few` levels, up to 8. `few` and
+ * `adds` are constants where this is inlined. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
                                 const struct placer *p, unsigned sign_bit, bool few, bool adds)
 {

@@ -18,7 +18,8 @@ static struct rounder rounder_of(const struct gcb_dither *d)
     };
 }
 
-/* The levels of 16 elements, decided by the byte only; `unsure` marks the elements that the byte does not decide. */
+/* The levels of 16 elements, decided by the byte only; `unsure` marks the elements that the byte
+ * does not decide. */
 static inline __m512i levels_16(__m512 x, const uint8_t *byte, const struct rounder *r,
                                 __mmask16 *unsure)
 {
@@ -65,8 +66,8 @@ void gcb_dither_signed_levels_avx512(uint16_t *code, const float *x, size_t n, c
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
-/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a constant where this is
- * inlined. */
+/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a
+ * constant where this is inlined. */
 static inline void put(float *x, __m512 v, __m512 weight, bool adds)
 {
     if (adds)
@@ -101,8 +102,8 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* Decodes codes. The table of steps fits two registers if there are `few` levels, up to 32. `few` and `adds` are
- * constants where this is inlined. */
+/* Decodes codes. The table of steps fits two registers if there are `few` levels, up to 32. `few`
+ * and `adds` are constants where this is inlined. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
                                 const struct placer *p, unsigned sign_bit, bool few, bool adds)
 {

@@ -40,13 +40,14 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result);
-/* If a norm is negative, infinite or NaN, result->status becomes GCB_E_CORRUPT and `out` is unspecified. */
+/* If a norm is negative, infinite or NaN, result->status becomes GCB_E_CORRUPT and `out` is
+ * unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
-/* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Encoding and decoding first produce a
- * payload of fixed width in the scratch. They take three more launches. The payload to decode must have at least the
- * norms and the directory. */
+/* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Encoding and decoding
+ * first produce a payload of fixed width in the scratch. They take three more launches. The payload
+ * to decode must have at least the norms and the directory. */
 uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
@@ -63,8 +64,9 @@ struct gcb_cuda_terngrad {
 
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
-/* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped. Takes two reads of x
- * and three launches. With clipping, each 2^25 elements after the first 2^25 take one more launch. */
+/* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped.
+ * Takes two reads of x and three launches. With clipping, each 2^25 elements after the first 2^25
+ * take one more launch. */
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);
@@ -72,9 +74,9 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
 /*
- * Like the functions above, for a group of messages. Each call takes one copy of the group's table, then as many
- * launches as for one message; terngrad adds up all sums of a long message in one launch. `bucket` and the random
- * streams come from each message, not from `how`.
+ * Like the functions above, for a group of messages. Each call takes one copy of the group's table,
+ * then as many launches as for one message; terngrad adds up all sums of a long message in one
+ * launch. `bucket` and the random streams come from each message, not from `how`.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);
@@ -86,8 +88,9 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
                                    const struct gcb_cuda_terngrad *how);
 
 /*
- * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are int16_t if `wide`,
- * otherwise int8_t; arrays of them are aligned to 16. Each function takes one launch unless it says more.
+ * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are
+ * int16_t if `wide`, otherwise int8_t; arrays of them are aligned to 16. Each function takes one
+ * launch unless it says more.
  */
 
 /* Writes the norms of x times |weight|. Takes three launches. */
@@ -102,7 +105,8 @@ int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float 
 /* Writes the scaler of x times |weight|. Takes as many launches as to encode. */
 int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
                             float weight, const struct gcb_cuda_terngrad *how, void *scratch);
-/* Rounds weight * x, clipped to +-shared[1], to -1, 0 or 1 times shared[0]. Adds to result->clamped. */
+/* Rounds weight * x, clipped to +-shared[1], to -1, 0 or 1 times shared[0]. Adds to
+ * result->clamped. */
 int gcb_cuda_terngrad_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
                              const float *shared, float weight, bool wide,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);

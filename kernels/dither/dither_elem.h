@@ -28,8 +28,8 @@ struct gcb_dither {
 };
 
 /*
- * Sets factor and inv for a norm (finite, above 0) and d->levels: factor = 2^100 below 2^-100, 2^-100
- * above 2^100, else 1.
+ * Sets factor and inv for a norm (finite, above 0) and d->levels: factor = 2^100 below 2^-100,
+ * 2^-100 above 2^100, else 1.
  */
 GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
 {
@@ -71,14 +71,14 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
 }
 
 /*
- * Like gcb_dither_level, but in two steps, for many elements. gcb_dither_256ths gives t in 256ths, rounded down: the
- * level, and below it the top byte of p. After adding 255 - byte, the bits above the lowest 8 are the level that the
- * byte decides; if the lowest 8 bits are all ones, the byte does not decide, and gcb_dither_rounds_up says whether to
- * add one.
+ * Like gcb_dither_level, but in two steps, for many elements. gcb_dither_256ths gives t in 256ths,
+ * rounded down: the level, and below it the top byte of p. After adding 255 - byte, the bits above
+ * the lowest 8 are the level that the byte decides; if the lowest 8 bits are all ones, the byte
+ * does not decide, and gcb_dither_rounds_up says whether to add one.
  *
- * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last gives the same
- * product, with two exceptions that do not matter: t below 2^-126, which is 0 in 256ths either way, and overflow, which
- * is above the top either way.
+ * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last
+ * gives the same product, with two exceptions that do not matter: t below 2^-126, which is 0 in
+ * 256ths either way, and overflow, which is above the top either way.
  */
 GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 {
@@ -125,8 +125,8 @@ GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const st
     return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);
 }
 
-/* The level nearest to t, with the sign of x above it; level 0 has no sign. Ties go to the even level: adding 2^23 leaves
- * no bits for a fraction. */
+/* The level nearest to t, with the sign of x above it; level 0 has no sign. Ties go to the even
+ * level: adding 2^23 leaves no bits for a fraction. */
 GCB_HD uint32_t gcb_dither_nearest(float x, const struct gcb_dither *d, uint32_t sign_bit)
 {
     const uint32_t level = (uint32_t)(gcb_dither_t(x, d) + 8388608.0f - 8388608.0f);

@@ -67,8 +67,9 @@ struct plain_values {
     }
 };
 
-/* Among the first `count` elements, decides those that their byte left open. value_of(i) is the value of element i of the
- * tensor; rounder_of(i) gives the rounding parameters of element first + i. */
+/* Among the first `count` elements, decides those that their byte left open. value_of(i) is the
+ * value of element i of the tensor; rounder_of(i) gives the rounding parameters of element first +
+ * i. */
 template <class ValueOf, class RounderOf>
 __device__ __forceinline__ void
 decide_draws(uint32_t (&drawn)[kTileEach], const gcb_cuda_draw &draw, const ValueOf &value_of,

@@ -2,8 +2,8 @@
 #define KERNELS_DITHER_ELIAS_CUH
 
 /*
- * Shared by the encoder (elias_encode_cuda.cu) and the decoder (elias_decode_cuda.cu) of QSGD's Elias
- * codings (src/lib/codec/elias.h). Encoding first writes codes of fixed width to a scratch; a
+ * Shared by the encoder (elias_encode_cuda.cu) and the decoder (elias_decode_cuda.cu) of QSGD's
+ * Elias codings (src/lib/codec/elias.h). Encoding first writes codes of fixed width to a scratch; a
  * block of threads then turns each 4096 of them into a stream of bits. Decoding does the reverse.
  */
 #include "kernels/cuda/align.h"

@@ -94,7 +94,8 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* Moves p.at past one code. The function `synchronise` (kernels/index/self_sync.cuh) calls it. */
+    /* Moves p.at past one code. The function `synchronise` (kernels/index/self_sync.cuh) calls
+     * it. */
     __device__ bool skip(code_place &p, const stretch &s) const
     {
         uint32_t code, gap = 1;
@@ -160,7 +161,8 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, 
     return true;
 }
 
-/* Reads a block's codes into shared memory. Returns false in every thread if the bits are not a valid block. */
+/* Reads a block's codes into shared memory. Returns false in every thread if the bits are not a
+ * valid block. */
 __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
 {
     uint32_t elements, all, next;

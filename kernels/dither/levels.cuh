@@ -2,8 +2,8 @@
 #define KERNELS_DITHER_LEVELS_CUH
 
 /*
- * Loads and stores of a thread's 16 signed levels in an all-reduce, each an int8_t or int16_t, in 16-byte accesses if the
- * whole run lies inside the array (kernels/cuda/vector.cuh).
+ * Loads and stores of a thread's 16 signed levels in an all-reduce, each an int8_t or int16_t, in
+ * 16-byte accesses if the whole run lies inside the array (kernels/cuda/vector.cuh).
  */
 #include "kernels/cuda/tile.cuh"
 

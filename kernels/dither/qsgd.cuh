@@ -35,8 +35,8 @@ __device__ __forceinline__ unsigned log2_floor(uint32_t v)
     return 31 - clz(v);
 }
 
-/* The number of buckets that `count` elements fill. Most bucket sizes are powers of two, for which a shift is enough. A
- * division would take as long as the rest of the work on an element. */
+/* The number of buckets that `count` elements fill. Most bucket sizes are powers of two, for which
+ * a shift is enough. A division would take as long as the rest of the work on an element. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
     return is_power_of_two(bucket) ? count >> log2_floor(static_cast<uint32_t>(bucket))
@@ -48,8 +48,8 @@ __device__ __forceinline__ uint64_t bucket_count(const gcb_device_item &item)
     return buckets_in(item.in.n + item.bucket - 1, item.bucket);
 }
 
-/* If tiles hold whole buckets: the number of buckets before tile `block`. If the bucket size is not a power of two,
- * there is only one tile. */
+/* If tiles hold whole buckets: the number of buckets before tile `block`. If the bucket size is not
+ * a power of two, there is only one tile. */
 __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned bucket)
 {
     return block * uint64_t{kTile >> log2_floor(bucket)};
@@ -142,8 +142,8 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 
 int compute_norms(gcb_device_stream *s, const single &message, bool l2);
 
-/* Number of blocks of the first and the second grid that a group of messages launches. The host divides the blocks among the
- * messages before it copies the group's table to the device. */
+/* Number of blocks of the first and the second grid that a group of messages launches. The host
+ * divides the blocks among the messages before it copies the group's table to the device. */
 struct norm_grids {
     uint64_t blocks; /* blocks for maxima or sums of squares */
     uint64_t norms;  /* blocks for computing norms from the sums */

@@ -59,7 +59,8 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigne
     }
 }
 
-/* Computes L2 norms. Each bucket is summed by as many lanes as have something to add (sum_lanes). */
+/* Computes L2 norms. Each bucket is summed by as many lanes as have something to add
+ * (sum_lanes). */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
     const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
@@ -137,8 +138,9 @@ __device__ void quantise_nearest(uint32_t (&code)[kTileEach], const float (&v)[k
     }
 }
 
-/* Computes the codes of this thread's elements v; value_of gives the value of any element of the tensor. A missing element
- * gets code 0. A finite element whose norm is 0 also gets code 0, because inv is 0 then. */
+/* Computes the codes of this thread's elements v; value_of gives the value of any element of the
+ * tensor. A missing element gets code 0. A finite element whose norm is 0 also gets code 0, because
+ * inv is 0 then. */
 template <class ValueOf>
 __device__ void quantise(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                          const ValueOf &value_of, const norm_run &r, const gcb_cuda_qsgd &how)
@@ -317,7 +319,8 @@ struct weighted_values {
     }
 };
 
-/* weight * x may be infinite if another worker lies about the norm. With a norm of 0, the level is 0 then too. */
+/* weight * x may be infinite if another worker lies about the norm. With a norm of 0, the level is
+ * 0 then too. */
 __device__ void clear_unscaled(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                const norm_run &r)
 {

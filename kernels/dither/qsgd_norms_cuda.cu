@@ -34,8 +34,8 @@ __global__ void clear_norms(message_group where)
         reinterpret_cast<uint32_t *>(item.payload)[b] = 0;
 }
 
-/* Do all elements of the warp belong to the first lane's bucket? Called by every thread of the
- * warp. */
+/* True if all elements of the warp belong to the first lane's bucket. Called by every thread of
+ * the warp. */
 __device__ bool warp_has_one_norm(const norm_run &r)
 {
     const uint64_t norm = reinterpret_cast<uintptr_t>(r.norm);
@@ -44,8 +44,8 @@ __device__ bool warp_has_one_norm(const norm_run &r)
     return ballot(r.count && (!r.has_one_norm() || norm != first)) == 0;
 }
 
-/* Raises norms, which were set to 0 before, to the maxima of their buckets. If a whole warp shares a bucket, one thread
- * does one atomic, because atomics to the same norm wait for each other. */
+/* Raises norms, which were set to 0 before, to the maxima of their buckets. If a whole warp shares
+ * a bucket, one thread does one atomic, because atomics to the same norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const block_work at = find_work(where);
@@ -79,7 +79,8 @@ template <class Where> __global__ void bucket_maxima(Where where)
 
 /* ---- L2 norms ---- */
 
-/* Computes the sum of squares of each sum block of every bucket; `lanes` lanes share a sum block. */
+/* Computes the sum of squares of each sum block of every bucket; `lanes` lanes share a sum
+ * block. */
 template <class Where> __global__ void bucket_squares(Where where)
 {
     const block_work at = find_work(where);
@@ -105,7 +106,8 @@ template <class Where> __global__ void bucket_squares(Where where)
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
-/* Computes the norms from the sums: one thread per bucket or, if a bucket has many sums, one block per bucket. */
+/* Computes the norms from the sums: one thread per bucket or, if a bucket has many sums, one block
+ * per bucket. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
     const block_work at = find_work(where);

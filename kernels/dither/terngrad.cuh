@@ -20,7 +20,8 @@ __device__ __forceinline__ float &scale_of(const gcb_device_item &item)
 /* Computes the scaler into the scratch and the payload. Adds error feedback to x. */
 int compute_scale(gcb_device_stream *s, const single &message, double clip);
 
-/* Computes the scalers of a group. cut_scale cuts the group's grid 2 into `blocks` blocks, before the table is sent. */
+/* Computes the scalers of a group. cut_scale cuts the group's grid 2 into `blocks` blocks, before
+ * the table is sent. */
 uint64_t cut_scale(const gcb_device_group *g);
 int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t blocks, double clip);
 

@@ -42,8 +42,8 @@ __device__ void draw_levels(uint32_t (&drawn)[kTileEach], const float (&v)[kTile
         drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
-/* Computes the codes 0, 1, 2 of this thread's elements v, and 0 for elements from `end` on; value_of gives the value of any
- * element of the tensor. */
+/* Computes the codes 0, 1, 2 of this thread's elements v, and 0 for elements from `end` on;
+ * value_of gives the value of any element of the tensor. */
 template <class ValueOf>
 __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                            const ValueOf &value_of, uint64_t first, uint64_t end,
@@ -60,7 +60,8 @@ __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const fl
         code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
 }
 
-/* Computes the codes of this thread's elements of a message. Returns the number of clamped elements. */
+/* Computes the codes of this thread's elements of a message. Returns the number of clamped
+ * elements. */
 __device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item &item,
                              uint64_t first, uint64_t end, gcb_cuda_terngrad how)
 {
@@ -176,7 +177,8 @@ __global__ void put_levels(void *out, const float *x, uint64_t n, const float *s
 
 /* ---- decoding ---- */
 
-/* Reads the scaler of a payload. Returns false in all threads if the scaler is negative, infinite or NaN. */
+/* Reads the scaler of a payload. Returns false in all threads if the scaler is negative, infinite
+ * or NaN. */
 __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *result)
 {
     const uint32_t bits = *reinterpret_cast<const uint32_t *>(in);

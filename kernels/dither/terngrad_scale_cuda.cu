@@ -165,8 +165,8 @@ int measure_all(gcb_device_stream *s, double clip, const launch_part<Where> &all
                   all.grid, kTileThreads, 0, s, all.where);
 }
 
-/* The most measuring blocks of one launch; together they measure 2^25 elements. One thread block adds up the sums of
- * 2^25 elements in about the time that reading them takes. */
+/* The most measuring blocks of one launch; together they measure 2^25 elements. One thread block
+ * adds up the sums of 2^25 elements in about the time that reading them takes. */
 constexpr uint64_t kMeasuring = 1024;
 
 /* Measures one message. *added is the number of sum blocks that were added up meanwhile. */

@@ -2,9 +2,10 @@
 #define KERNELS_FFT_BLOCK_DCT_CUH
 
 /*
- * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A block handles
- * kDctElements elements, which are one chunk if m is kBlockPoints. That case has separate code, whose results are
- * bit-identical. The forward transform is here, because two kernels use it.
+ * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A
+ * block handles kDctElements elements, which are one chunk if m is kBlockPoints. That case has
+ * separate code, whose results are bit-identical. The forward transform is here, because two
+ * kernels use it.
  */
 #include <math.h>
 
@@ -148,8 +149,8 @@ __device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex m
             rotated_other(twice, rotation)};
 }
 
-/* Twiddle factors for complex numbers k and m - k. `split` makes two bins of a real FFT of the pair. `near` rotates by
- * angle k, and `far` by angle m - k. */
+/* Twiddle factors for complex numbers k and m - k. `split` makes two bins of a real FFT of the
+ * pair. `near` rotates by angle k, and `far` by angle m - k. */
 struct number_twiddles {
     const complex *split, *near, *far;
 
@@ -198,8 +199,8 @@ __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dc
     sync_block();
 }
 
-/* Like numbers_to_coefficients, but takes the numbers from the registers of the last round. Only if one transform fills
- * the block. */
+/* Like numbers_to_coefficients, but takes the numbers from the registers of the last round. Only if
+ * one transform fills the block. */
 __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;

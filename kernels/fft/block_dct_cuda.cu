@@ -42,8 +42,8 @@ __device__ complex bin_of(float a, float b, complex rotation)
     return {rotation.re * a + rotation.im * b, rotation.im * a - rotation.re * b};
 }
 
-/* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends handles k = 0, whose pair
- * is 0 and m / 2. */
+/* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends
+ * handles k = 0, whose pair is 0 and m / 2. */
 __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 {
     const complex end = t.rotation[t.m];
@@ -106,8 +106,8 @@ struct output {
     const float *from; /* NULL: nothing to subtract from */
     uint64_t start, count;
 
-    /* Stores four elements from 4 * four on. They are numbers q and m - 1 - q, with real and imaginary parts swapped.
-     * If Inside, all four exist. */
+    /* Stores four elements from 4 * four on. They are numbers q and m - 1 - q, with real and
+     * imaginary parts swapped. If Inside, all four exist. */
     template <bool Inside> __device__ void store(unsigned four, complex a, complex b) const
     {
         float v[4] = {a.im, b.re, a.re, b.im};

@@ -4,8 +4,8 @@
 /*
  * Complex FFTs in shared memory. A block of 256 threads transforms 2048 numbers: several transforms
  * of `m` numbers each, m a power of two from 4 on. In Stockham's order each round (a stage of the
- * FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that fits, then a
- * last round may have radix 4 or 2. In a round a thread holds 8 numbers.
+ * FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that
+ * fits, then a last round may have radix 4 or 2. In a round a thread holds 8 numbers.
  */
 #include <math.h>
 #include <stdint.h>
@@ -103,9 +103,10 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
 }
 
 /*
- * A round of radix R has m / R butterflies per transform; p is the product of the radices before it, and i is the
- * number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at (r - 1) p + k, for k < p and 0 < r <
- * R. If Whole, one transform fills the block, so offsets are constants.
+ * A round of radix R has m / R butterflies per transform; p is the product of the radices before
+ * it, and i is the number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at
+ * (r - 1) p + k, for k < p and 0 < r < R. If Whole, one transform fills the block, so offsets are
+ * constants.
  */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
@@ -158,9 +159,9 @@ fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m
     sync_block();
 }
 
-/* Does all rounds in shared memory. The numbers must be in `room` before a barrier; a barrier follows the results.
- * `twiddles` has the twiddle factors of each round except the first, m minus the first radix in all (fill_rounds).
- * Called by every thread of the block. */
+/* Does all rounds in shared memory. The numbers must be in `room` before a barrier; a barrier
+ * follows the results. `twiddles` has the twiddle factors of each round except the first, m minus
+ * the first radix in all (fill_rounds). Called by every thread of the block. */
 __device__ __forceinline__ void block_fft(block_fft_room &room,
                                           const complex *__restrict__ twiddles, unsigned m)
 {
@@ -178,8 +179,9 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
 }
 
 /*
- * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one of radix 4. The
- * last round's butterflies end in registers: a thread computes its own and a second one that the caller chooses.
+ * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one
+ * of radix 4. The last round's butterflies end in registers: a thread computes its own and a second
+ * one that the caller chooses.
  */
 constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a butterfly's results */
 
@@ -204,9 +206,8 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
 }
 
 /*
- * ---- real FFTs ----
- * A real FFT of length 2 m is computed by a complex FFT of m numbers: bins k and m - k come from numbers k and
- * m - k. `split` is exp(-2 pi i k / 2 m).
+ * ---- real FFTs ---- A real FFT of length 2 m is computed by a complex FFT of m numbers: bins k
+ * and m - k come from numbers k and m - k. `split` is exp(-2 pi i k / 2 m).
  */
 
 constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
@@ -239,8 +240,8 @@ __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, comp
     return {add(even, odd), conj(sub(even, odd))};
 }
 
-/* Computes both numbers from both bins, multiplied by two, with real and imaginary parts swapped. Swapping the parts
- * before and after a forward transform makes it an inverse one. */
+/* Computes both numbers from both bins, multiplied by two, with real and imaginary parts swapped.
+ * Swapping the parts before and after a forward transform makes it an inverse one. */
 __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, complex split)
 {
     const complex w = conj(m_k), g = add(k, w), q = mul(conj(split), sub(k, w));
@@ -268,8 +269,9 @@ __device__ __forceinline__ unsigned mirrored_last()
     return threadIdx.x ? kLastPart - threadIdx.x : kLastPart / 2;
 }
 
-/* Afterwards (r < 2), if near[r] is number k, far[3 - r] is number m - k; and if far[r] is number k, near[3 - r] is
- * number m - k. That is already so except in thread 0. There the partner of k = 0 is m / 2. */
+/* Afterwards (r < 2), if near[r] is number k, far[3 - r] is number m - k; and if far[r] is number
+ * k, near[3 - r] is number m - k. That is already so except in thread 0. There the partner of k = 0
+ * is m / 2. */
 __device__ __forceinline__ void pair_up(last_pair *v)
 {
     if (threadIdx.x == 0) {

@@ -97,7 +97,8 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
     return top;
 }
 
-/* Like split_in_place for all pairs, but in the registers of the last round. Only if one transform fills the block. */
+/* Like split_in_place for all pairs, but in the registers of the last round. Only if one transform
+ * fills the block. */
 __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();

@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-/* Turn bins k and m - k back, in place, into the numbers that they came from. join_ends handles k = 0, whose pair is 0
- * and m / 2. */
+/* Turn bins k and m - k back, in place, into the numbers that they came from. join_ends handles k =
+ * 0, whose pair is 0 and m / 2. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};

@@ -38,8 +38,9 @@ struct gcb_cuda_dct {
 
 /* ---- tables of floats or doubles, filled on the host ---- */
 
-/* The table of the short way has three arrays of complex floats: the m = length / 2 twiddle factors of the complex
- * FFT's stages (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <= m. */
+/* The table of the short way has three arrays of complex floats: the m = length / 2 twiddle factors
+ * of the complex FFT's stages (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k /
+ * 2 length) for k <= m. */
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);
 
@@ -55,7 +56,8 @@ void gcb_cuda_dct_from_fft_table(void *table, uint64_t length);
 
 /* ---- launchers ---- */
 
-/* Requires in->n = d->count. This function and gcb_cuda_dct_select add error feedback while reading. */
+/* Requires in->n = d->count. This function and gcb_cuda_dct_select add error feedback while
+ * reading. */
 int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);
@@ -66,8 +68,9 @@ int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d);
 
-/* Transforms chunks of 4096 and chooses their largest coefficients at once. `chosen` is as for gcb_cuda_select_chunks;
- * this function writes the entries of the whole chunks, and the number of kept positions. */
+/* Transforms chunks of 4096 and chooses their largest coefficients at once. `chosen` is as for
+ * gcb_cuda_select_chunks; this function writes the entries of the whole chunks, and the number of
+ * kept positions. */
 int gcb_cuda_dct_select(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                         const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result);
@@ -77,8 +80,8 @@ int gcb_cuda_dct_sums_forward(struct gcb_device_stream *s, float *coef, const fl
 int gcb_cuda_dct_sums_inverse(struct gcb_device_stream *s, float *x, const float *coef,
                               const float *from, const struct gcb_cuda_dct *d);
 
-/* The steps of the long way before and after cuFFT: turn elements into cuFFT's input, and its bins (length/2 + 1 pairs
- * per chunk) into coefficients; then the inverses of both steps. */
+/* The steps of the long way before and after cuFFT: turn elements into cuFFT's input, and its bins
+ * (length/2 + 1 pairs per chunk) into coefficients; then the inverses of both steps. */
 int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
                       const struct gcb_cuda_dct *d);
 int gcb_cuda_dct_rotate(struct gcb_device_stream *s, float *coef, const float *bins,

@@ -17,8 +17,8 @@
 /* Waking a worker for fewer floats than this costs more than it saves. */
 #define LEAST_SHARE 16384
 
-/* FFTW takes little memory for transforms shorter than LEAST_PROBED. It also takes little while it executes plans for
- * lengths whose prime factors are all below LEAST_PRIME. */
+/* FFTW takes little memory for transforms shorter than LEAST_PROBED. It also takes little while it
+ * executes plans for lengths whose prime factors are all below LEAST_PRIME. */
 #define LEAST_PROBED 65536
 #define LEAST_PRIME 17
 
@@ -54,14 +54,15 @@ static void end_planning(void)
 }
 
 /*
- * ---- DCT ----
- * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III from its inverse
- * (Makhoul, "A fast cosine transform in one and two dimensions", 1980). Even elements in order, then odd
- * ones in reverse, are transformed; bin k times exp(-i pi k / 2n) gives coefficients k and n - k. Scales
- * are those of FFTW's REDFT10 and REDFT01, which are inverse up to a factor 2n.
+ * ---- DCT ---- The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III
+ * from its inverse (Makhoul, "A fast cosine transform in one and two dimensions", 1980). Even
+ * elements in order, then odd ones in reverse, are transformed; bin k times exp(-i pi k / 2n) gives
+ * coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01, which are inverse up to
+ * a factor 2n.
  */
 
-/* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the DCT-III. */
+/* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the
+ * DCT-III. */
 static void dct_twiddles(float *twiddle, size_t n, double scale)
 {
     const double step = acos(-1.0) / (2.0 * (double)n);
@@ -72,8 +73,8 @@ static void dct_twiddles(float *twiddle, size_t n, double scale)
     }
 }
 
-/* Turns elements x, the first `given` of n, into the input v of the forward FFT. Two loops instead of one, because
- * compilers vectorise each. */
+/* Turns elements x, the first `given` of n, into the input v of the forward FFT. Two loops instead
+ * of one, because compilers vectorise each. */
 static void dct_fold(float *restrict v, const float *restrict x, size_t given, size_t n)
 {
     for (size_t j = 0; j < given / 2; j++)
@@ -184,10 +185,11 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * The floats that FFTW may allocate. FFTW ends the process if it gets no memory. While planning, FFTW takes up to 1.6
- * times the length of the transform, and 5.9 times for a prime length. While executing once, FFTW takes 2 times the
- * length for twice a prime, and 5.1 times for a prime (version 3.3.10, measured from 65,536 on). The result is 1.5
- * times these figures, because FFTW's allocations leave gaps.
+ * The floats that FFTW may allocate. FFTW ends the process if it gets no memory. While planning,
+ * FFTW takes up to 1.6 times the length of the transform, and 5.9 times for a prime length. While
+ * executing once, FFTW takes 2 times the length for twice a prime, and 5.1 times for a prime
+ * (version 3.3.10, measured from 65,536 on). The result is 1.5 times these figures, because FFTW's
+ * allocations leave gaps.
  */
 static uint64_t most_floats_taken(uint64_t length)
 {
@@ -231,7 +233,8 @@ static void take_share(void *ctx, uint64_t worker)
     share->large = gcb_alloc_array(room->fft->room / (uint64_t)room->fft->workers, sizeof(float));
 }
 
-/* Allocates in the threads that will execute: an allocator may give each thread a separate arena. */
+/* Allocates in the threads that will execute: an allocator may give each thread a separate
+ * arena. */
 bool gcb_fft_has_room(const struct gcb_fft *fft)
 {
     struct room room = {.fft = fft};
@@ -286,7 +289,8 @@ static bool start_fftw(void)
     return started;
 }
 
-/* Makes an in-place plan for one length, for buffers aligned as `buffer` is. The caller holds the planner's lock. */
+/* Makes an in-place plan for one length, for buffers aligned as `buffer` is. The caller holds the
+ * planner's lock. */
 static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
                             const struct gcb_fft_config *config)
 {
@@ -438,7 +442,8 @@ static void from_bins(fftwf_plan plan, float *buffer)
     fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
-/* The number of elements of a chunk that x has: its length without the zeros. `from` is the first one. */
+/* The number of elements of a chunk that x has: its length without the zeros. `from` is the first
+ * one. */
 static size_t given_of(const struct gcb_fft *fft, uint64_t from, size_t length)
 {
     return fft->given - from < length ? (size_t)(fft->given - from) : length;
@@ -492,7 +497,8 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
         memcpy(x + from, scratch, given * sizeof(*x));
 }
 
-/* The first chunk of a worker. If `worker` is the number of workers, returns the number of chunks. */
+/* The first chunk of a worker. If `worker` is the number of workers, returns the number of
+ * chunks. */
 static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
 {
     const uint64_t w = (uint64_t)worker, workers = (uint64_t)fft->workers;

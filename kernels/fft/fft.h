@@ -52,8 +52,8 @@ enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
 struct gcb_fft_config {
     enum gcb_fft_kind kind;
     uint64_t n;
-    uint64_t
-        zeros; /* the last of the n elements, which x does not have: fewer than the last chunk has */
+    /* the last of the n elements, which x does not have: fewer than the last chunk has */
+    uint64_t zeros;
     uint64_t chunk; /* 0: one chunk of n */
     int threads;
     enum gcb_fft_rigor rigor;
@@ -84,16 +84,16 @@ uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
 
-/* x: n - zeros floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
- * overlap. `fft` was made with inverse = 0. A call uses the scratch of `fft`, so only one call at a
- * time per object. */
+/* x: n - zeros floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They
+ * must not overlap. `fft` was made with inverse = 0. A call uses the scratch of `fft`, so only one
+ * call at a time per object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 
 /* Like gcb_fft_forward, but `fft` was made with inverse = 1. bins is overwritten. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
-/* Can the memory that FFTW may take in the next call be allocated? Only lengths from 65,536 on are
- * checked. */
+/* True if the memory that FFTW may take in the next call can be allocated. Only lengths from
+ * 65,536 on are checked. */
 bool gcb_fft_has_room(const struct gcb_fft *fft);
 
 /* FFTW's version text, static. */

@@ -50,10 +50,10 @@ int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
 /* ---- transform and select at once ---- */
 
 /*
- * The order of bins depends on the largest part of the whole message, which is known only after all chunks are
- * transformed. So each chunk chooses by its own largest part, and writes up to which exponent of the message's largest
- * part the choice would be the same (gcb_select_power_reach). Then the few chunks for which the choice differs, if any,
- * are done again.
+ * The order of bins depends on the largest part of the whole message, which is known only after all
+ * chunks are transformed. So each chunk chooses by its own largest part, and writes up to which
+ * exponent of the message's largest part the choice would be the same (gcb_select_power_reach).
+ * Then the few chunks for which the choice differs, if any, are done again.
  */
 struct gcb_cuda_fft_selection {
     struct gcb_cuda_chosen to; /* laid out for all positions */
@@ -64,13 +64,13 @@ struct gcb_cuda_fft_selection {
     struct gcb_device_result *most; /* max_bits as above; 0 before the first launch */
 };
 
-/* Requires chunks of 4096 and in->n = f->count. Adds error feedback while reading. Writes the chunks' entries and the
- * number of kept positions. */
+/* Requires chunks of 4096 and in->n = f->count. Adds error feedback while reading. Writes the
+ * chunks' entries and the number of kept positions. */
 int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                         const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f);
 
-/* Call it when c->most has the largest part of the whole message; `in` is as gcb_cuda_fft_select left it. A part that
- * is not finite makes result->status GCB_E_SEND_RAW. */
+/* Call it when c->most has the largest part of the whole message; `in` is as gcb_cuda_fft_select
+ * left it. A part that is not finite makes result->status GCB_E_SEND_RAW. */
 int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                           const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
                           struct gcb_device_result *result);

@@ -30,14 +30,14 @@ int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const fl
                              const struct gcb_device_result *most,
                              struct gcb_device_result *result);
 
-/* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Writes entries from number `from` on.
- * `value` is aligned to 16. */
+/* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Writes entries from
+ * number `from` on. `value` is aligned to 16. */
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from);
 
-/* Before the inverse: multiplies all bins by their unitary factor, and sets to 0 the imaginary parts
- * that the bins of a real transform cannot have. */
+/* Before the inverse: multiplies all bins by their unitary factor, and sets to 0 the imaginary
+ * parts that the bins of a real transform cannot have. */
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how);
 

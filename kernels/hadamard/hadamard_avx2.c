@@ -83,9 +83,10 @@ static void base_transform(float *x, size_t n)
 }
 
 /*
- * A longer transform is cut into 8 parts (4 or 2 if such parts have BASE elements). Each part is transformed completely
- * before the next, so that its work stays in the smallest cache that holds it; one pass over all parts joins them.
- * Every value goes through the same additions in the same order as stage by stage.
+ * A longer transform is cut into 8 parts (4 or 2 if such parts have BASE elements). Each part is
+ * transformed completely before the next, so that its work stays in the smallest cache that holds
+ * it; one pass over all parts joins them. Every value goes through the same additions in the same
+ * order as stage by stage.
  */
 void gcb_hadamard_transform_avx2(float *x, size_t n)
 {

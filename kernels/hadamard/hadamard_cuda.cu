@@ -58,8 +58,8 @@ __device__ float scale_piece(float x, const job &j, uint64_t i)
 }
 
 /*
- * Does the stages of distance `half`, 2 * half, ... among v; element e of v is number at + e * half. A pair is joined
- * only if both are in one piece.
+ * Does the stages of distance `half`, 2 * half, ... among v; element e of v is number at + e *
+ * half. A pair is joined only if both are in one piece.
  */
 template <unsigned Stages>
 __device__ void run_stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
@@ -105,7 +105,8 @@ __device__ unsigned element_index(unsigned round, unsigned e)
     return round == 0 ? t * 16 + e : round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
 }
 
-/* Moves this thread's elements from one arrangement to the next. Called by every thread of the block. */
+/* Moves this thread's elements from one arrangement to the next. Called by every thread of the
+ * block. */
 __device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned round)
 {
 #pragma unroll

@@ -5,10 +5,10 @@
 
 /*
  * The randomised Walsh-Hadamard transform of a message on the device, bit for bit as in
- * src/lib/sparse/transform_hadamard.c. The message is cut into pieces of `length` elements, a power of two. The rest is
- * cut into smaller powers of two, whose coefficients are brought to the same scale. The first twelve stages take one
- * read and one write, every four more stages take another; each is one launch. Arrays are aligned to 16. Functions
- * return 0 or GCB_E_DEVICE.
+ * src/lib/sparse/transform_hadamard.c. The message is cut into pieces of `length` elements, a power
+ * of two. The rest is cut into smaller powers of two, whose coefficients are brought to the same
+ * scale. The first twelve stages take one read and one write, every four more stages take another;
+ * each is one launch. Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

@@ -1,8 +1,8 @@
 #ifndef KERNELS_INDEX_ADAPTIVE_CODES_CUH
 #define KERNELS_INDEX_ADAPTIVE_CODES_CUH
 
-/* Encoder of the adaptive index: statistics of the gaps (golomb_adaptive_encode_cuda.cu), and the codes made from
- * them (adaptive_codes_cuda.cu). */
+/* Encoder of the adaptive index: statistics of the gaps (golomb_adaptive_encode_cuda.cu), and the
+ * codes made from them (adaptive_codes_cuda.cu). */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
 #include "kernels/select/select_cuda.cuh"

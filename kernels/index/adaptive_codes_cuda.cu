@@ -100,7 +100,8 @@ __device__ void first_groups(codes_room &m, const gap_codes &from)
     sync_block();
 }
 
-/* Finds the group that gains most, or loses least, by joining the next; among equals, the first. Called by a warp. */
+/* Finds the group that gains most, or loses least, by joining the next; among equals, the first.
+ * Called by a warp. */
 __device__ void find_best_join(codes_room &m)
 {
     int64_t loss = INT64_MAX;
@@ -239,8 +240,8 @@ __device__ void make_head(codes_room &m)
     sync_block();
 }
 
-/* Is the stream in these codes certainly not longer than in Golomb's code? Assumes the worst padding of each block for
- * these codes, and the best for Golomb's. Called by one thread. */
+/* True if the stream in these codes is certainly not longer than in Golomb's code. Assumes the
+ * worst padding of each block for these codes, and the best for Golomb's. Called by one thread. */
 __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {
     const uint64_t blocks = (kept + kTile - 1) / kTile;

@@ -2,9 +2,9 @@
 #define KERNELS_INDEX_BITS_CUH
 
 /*
- * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows of kTileBytes:
- * threads put the parts of their codes that lie in the window into shared memory (a tile_room), which
- * is then stored in 16-byte accesses. Reads may begin at any bit.
+ * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows of
+ * kTileBytes: threads put the parts of their codes that lie in the window into shared memory (a
+ * tile_room), which is then stored in 16-byte accesses. Reads may begin at any bit.
  */
 #include "kernels/cuda/tile.cuh"
 
@@ -76,8 +76,8 @@ __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint3
 }
 
 /*
- * Writes a block's `bits` bits to `out`, window by window: write(w) puts the bits that lie in window
- * w there. Called by every thread of the block.
+ * Writes a block's `bits` bits to `out`, window by window: write(w) puts the bits that lie in
+ * window w there. Called by every thread of the block.
  */
 template <class Write>
 __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
@@ -137,7 +137,8 @@ __device__ __forceinline__ unsigned leading_ones(uint32_t v)
     return ~v ? lowest_bit(~v) : 32;
 }
 
-/* Is the rest from `at` on less than a byte, and all zeros? That is how a block must end. */
+/* True if the rest from `at` on is less than a byte, and all zeros. That is how a block must
+ * end. */
 __device__ __forceinline__ bool is_block_end(const bit_source &s, uint64_t at)
 {
     return at <= s.end && s.end - at < 8 && peek_bits(s, at) == 0;

@@ -131,8 +131,8 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
     return static_cast<uint32_t>(pos < n ? pos : n);
 }
 
-/* Writes a block's positions to their places. Returns false, though not in every thread, if the bits are not a valid
- * block. */
+/* Writes a block's positions to their places. Returns false, though not in every thread, if the
+ * bits are not a valid block. */
 __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {
@@ -160,7 +160,7 @@ __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &bl
     return good;
 }
 
-/* Are the positions ascending, and does the directory agree? If not, some threads return false. */
+/* True if the positions ascend and the directory agrees. If not, some threads return false. */
 __device__ bool is_in_order(const uint32_t *pos, const stream &s, uint64_t b,
                             const stream_block &block)
 {

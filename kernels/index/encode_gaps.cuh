@@ -2,7 +2,8 @@
 #define KERNELS_INDEX_ENCODE_GAPS_CUH
 
 /*
- * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen, const table *), with
+ * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen,
+ * const table *), with
  *
  *   past        state that depends on the earlier gaps of the block
  *   begin       the past at the beginning of a run of gaps

@@ -7,8 +7,8 @@
 
 #define GCB_GAP_CODES 8
 #define GCB_GAP_SUMS 61 /* possible sums of two magnitudes of up to 30 */
-/* The first byte of a stream: below this value it is Golomb's parameter. Otherwise it is this value minus one, plus the
- * number of the stream's own codes. */
+/* The first byte of a stream: below this value it is Golomb's parameter. Otherwise it is this value
+ * minus one, plus the number of the stream's own codes. */
 #define GCB_GAP_MARK 32
 
 /* floor(log2(v)); v is not 0. */
@@ -53,8 +53,8 @@ GCB_HD uint64_t gcb_gap_log2(uint32_t v)
     return ((uint64_t)e << 16) + f + (f * (65536 - f) >> 16) * 22527 / 65536;
 }
 
-/* Sums over the symbols of a code, and the largest count. Counts may be added in any order. The caller zeroes the
- * struct first. */
+/* Sums over the symbols of a code, and the largest count. Counts may be added in any order. The
+ * caller zeroes the struct first. */
 struct gcb_gap_cost {
     uint64_t present, sum, inner, most;
 };

@@ -159,8 +159,8 @@ __global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_
 
 /* ---- the gaps ---- */
 
-/* A block's gaps. The `past` of a code_place means, for golomb, the ones of a gap that began in an earlier stretch; for
- * adaptive, the state after the two gaps before. */
+/* A block's gaps. The `past` of a code_place means, for golomb, the ones of a gap that began in an
+ * earlier stretch; for adaptive, the state after the two gaps before. */
 struct block_gaps {
     const gap_tables *t;
     bit_source source;

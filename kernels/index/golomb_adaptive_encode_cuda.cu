@@ -1,8 +1,8 @@
 /*
- * Encodes positions with Golomb's code, with a power of two as its parameter, and with the adaptive index
- * (src/lib/sparse/index_golomb.c, index_adaptive.c). For the adaptive index, gaps are counted by the gaps before them,
- * codes are made from the counts (adaptive_codes_cuda.cu), and the stream is written in these codes or, if those are
- * longer, in Golomb's code.
+ * Encodes positions with Golomb's code, with a power of two as its parameter, and with the adaptive
+ * index (src/lib/sparse/index_golomb.c, index_adaptive.c). For the adaptive index, gaps are counted
+ * by the gaps before them, codes are made from the counts (adaptive_codes_cuda.cu), and the stream
+ * is written in these codes or, if those are longer, in Golomb's code.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/index/adaptive_codes.cuh"

@@ -16,9 +16,10 @@ typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
                                   struct gcb_device_result *result);
 
 /*
- * Reads f->head->kept positions (0 if the payload is damaged or keeps none). They begin at f->head->index of the
- * payload and must end at the payload's end. Fills f->pos and f->first. Whatever the bytes are, nothing outside the
- * payload and the scratch is accessed. Damage sets the status, and leaves both arrays unspecified.
+ * Reads f->head->kept positions (0 if the payload is damaged or keeps none). They begin at
+ * f->head->index of the payload and must end at the payload's end. Fills f->pos and f->first.
+ * Whatever the bytes are, nothing outside the payload and the scratch is accessed. Damage sets the
+ * status, and leaves both arrays unspecified.
  */
 typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                                   const struct gcb_cuda_decoding *f,

@@ -5,8 +5,9 @@
  * positions. */
 #include "kernels/base/hd.h"
 
-/* The number l of low bits that gives the shortest Elias-Fano code of m positions, whose last is `span`. The code has m
- * (l + 1) + (span >> l) bits. As l grows, they decrease until ceil((span >> l) / 2) <= m, and then increase. */
+/* The number l of low bits that gives the shortest Elias-Fano code of m positions, whose last is
+ * `span`. The code has m (l + 1) + (span >> l) bits. As l grows, they decrease until ceil((span >>
+ * l) / 2) <= m, and then increase. */
 GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
 {
     unsigned l = 0;
@@ -16,7 +17,8 @@ GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
     return l;
 }
 
-/* Bytes of a block index with `kept` of n positions and blocks of 2^width positions; width is 12 or 16. */
+/* Bytes of a block index with `kept` of n positions and blocks of 2^width positions; width is 12 or
+ * 16. */
 GCB_HD uint64_t gcb_block_bytes(uint64_t n, uint64_t kept, unsigned width)
 {
     const uint64_t blocks = (n + (UINT64_C(1) << width) - 1) >> width;

@@ -21,7 +21,8 @@ struct gcb_prefix_leaf {
     uint8_t symbol;
 };
 
-/* Lists the symbols that occur, rarest first; of two symbols with equal counts, the lower symbol comes first. */
+/* Lists the symbols that occur, rarest first; of two symbols with equal counts, the lower symbol
+ * comes first. */
 GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
 {
     unsigned n = 0;
@@ -101,7 +102,7 @@ GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
     return present == 1 && sum == 1;
 }
 
-/* Does every stream of bits begin with exactly one of the codes? */
+/* True if every stream of bits begins with exactly one of the codes. */
 GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
 {
     unsigned sum = 0;
@@ -166,7 +167,8 @@ GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
     return length + 1 == before ? GCB_PREFIX_SHORTER : GCB_PREFIX_GIVEN;
 }
 
-/* Inverse of the function above: a length from a step. `given` is used if the step is GCB_PREFIX_GIVEN. */
+/* Inverse of the function above: a length from a step. `given` is used if the step is
+ * GCB_PREFIX_GIVEN. */
 GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned given)
 {
     switch (step) {

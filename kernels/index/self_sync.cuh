@@ -46,9 +46,9 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 }
 
 /*
- * Returns how many codes begin in this thread's stretch. *start is a guess before the call, and the place of the first
- * code after the call. reader.skip(code_place &, stretch) moves past one code, or returns false if none begins in the
- * stretch. Called by every thread of the block.
+ * Returns how many codes begin in this thread's stretch. *start is a guess before the call, and the
+ * place of the first code after the call. reader.skip(code_place &, stretch) moves past one code,
+ * or returns false if none begins in the stretch. Called by every thread of the block.
  */
 template <class Reader>
 __device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &reader,

@@ -118,7 +118,7 @@ __device__ __forceinline__ stream stream_of(const gcb_cuda_payload &p,
     return {p.in, head.kept, p.n, directory, directory + directory_bytes(head.kept), p.length};
 }
 
-/* Does a stream fill the rest of the payload? */
+/* True if a stream fills the rest of the payload. */
 __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
                                                      const gcb_cuda_payload_head &head)
 {
@@ -155,7 +155,7 @@ __device__ __forceinline__ bool find_block(stream_block *block, const stream &s,
     return from <= to && to <= s.end - s.body;
 }
 
-/* Does the directory's next entry say that the block's last position is `last`? */
+/* True if the directory's next entry says that the block's last position is `last`. */
 __device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, uint32_t last)
 {
     return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;
@@ -201,14 +201,14 @@ template <class Reader> struct get_room {
 };
 
 /*
- * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a class constructed
- * from (const Table *), with
+ * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a
+ * class constructed from (const Table *), with
  *
  *   room   the shared memory that it needs
  *   head   bytes before the first block
  *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given as n. Returns
- *          false, though not in every thread, if the bits are not a valid block. Called by every thread of the
- *          block.
+ *          false, though not in every thread, if the bits are not a valid block. Called by every
+ *          thread of the block.
  */
 template <class Reader, class Table>
 __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *table,

@@ -29,7 +29,7 @@ struct varint_code : code_without_past, no_head {
 
 /* ---- reading ---- */
 
-/* Does a gap end with byte i of a block? */
+/* True if a gap ends with byte i of a block. */
 __device__ bool ends_gap(const bit_source &in, uint64_t i)
 {
     return !(in.in[in.from / 8 + i] & 128);

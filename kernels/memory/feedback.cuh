@@ -17,7 +17,7 @@ __device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t
     return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);
 }
 
-/* Must the residual still be added to x? */
+/* True if the residual must still be added to x. */
 __device__ __forceinline__ bool needs_feedback(const gcb_device_input &in)
 {
     return in.residual && !in.compensated;

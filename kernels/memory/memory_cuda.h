@@ -12,11 +12,12 @@ GCB_BEGIN_C
 
 /* ---- error feedback for encoders that do not fuse it (kernels/memory/feedback.cuh) ---- */
 
-/* in->x = carry * residual + x, if there is a residual that has not been added yet; otherwise does nothing. Moves 12
- * bytes per element. */
+/* in->x = carry * residual + x, if there is a residual that has not been added yet; otherwise does
+ * nothing. Moves 12 bytes per element. */
 int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_device_input *in);
 
-/* left = p - left for n floats: the residual of p, if `left` holds what was sent. Moves 12 bytes per element. */
+/* left = p - left for n floats: the residual of p, if `left` holds what was sent. Moves 12 bytes
+ * per element. */
 int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const float *p, uint64_t n);
 
 /* ---- tensors that a transform takes with zeros after them ---- */
@@ -40,23 +41,24 @@ struct gcb_cuda_memory {
     int clears;   /* `left` becomes 0 where something was sent */
 };
 
-/* Adds a step's gradient; then `left` is what to encode. Moves 12 bytes per element, 20 with momentum. */
+/* Adds a step's gradient; then `left` is what to encode. Moves 12 bytes per element, 20 with
+ * momentum. */
 int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                  const float *gradient);
 
-/* Subtracts the decoded message from `left`, or clears `left`. With `masks`, momentum becomes 0 where something was
- * sent. Moves 12 bytes per element, 20 with `masks`. */
+/* Subtracts the decoded message from `left`, or clears `left`. With `masks`, momentum becomes 0
+ * where something was sent. Moves 12 bytes per element, 20 with `masks`. */
 int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                 const float *sent, int masks);
 
-/* *scale = the factor that limits the norm of n gradients to `limit`. Takes two launches and reads 4 bytes per
- * element. */
+/* *scale = the factor that limits the norm of n gradients to `limit`. Takes two launches and reads
+ * 4 bytes per element. */
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n);
 int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float *gradient,
                          uint64_t n, double limit, void *scratch);
 
-/* 0, or the status of the stream's first failure. After it the stream takes no more launches, so a sequence of calls needs
- * to look only once. */
+/* 0, or the status of the stream's first failure. After it the stream takes no more launches, so a
+ * sequence of calls needs to look only once. */
 int gcb_cuda_status(const struct gcb_device_stream *s);
 
 GCB_END_C

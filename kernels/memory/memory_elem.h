@@ -15,11 +15,12 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 
 /* ---- dgc and delay ---- */
 
-/* Nesterov's rule, and the rule of that name in RedSync's algorithm 4, which adds the gradient once more. */
+/* Nesterov's rule, and the rule of that name in RedSync's algorithm 4, which adds the gradient once
+ * more. */
 enum gcb_nesterov { GCB_NESTEROV_NO, GCB_NESTEROV_YES, GCB_NESTEROV_REDSYNC };
 
-/* gcb_memory_momentum: the new momentum. gcb_memory_accumulated: what is left to send after the momentum was added.
- * `nesterov` is an enum gcb_nesterov. */
+/* gcb_memory_momentum: the new momentum. gcb_memory_accumulated: what is left to send after the
+ * momentum was added. `nesterov` is an enum gcb_nesterov. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
 {
     return nesterov == GCB_NESTEROV_YES ? factor * (u + x) : factor * u + x;

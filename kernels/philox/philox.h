@@ -8,15 +8,16 @@
  * Family `philox`: random bytes from a counter; philox_elem.h defines the generator.
  *
  * bytes: out[j] = gcb_philox_byte(key, first + j, stream) for 0 <= j < n. `first` is a multiple of
- *        16; n is arbitrary, but first + n must stay below 2^64. Writes exactly n bytes. Every variant
- *        is bit-exact.
+ *        16; n is arbitrary, but first + n must stay below 2^64. Writes exactly n bytes. Every
+ *        variant is bit-exact.
  */
 typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t first,
                                  uint64_t stream);
 
 /*
- * What random numbers are drawn for: part of the number of a stream (gcb_draw_stream in src/lib/codec/codec.h), so that no
- * two draws of a method use the same numbers. The values are in messages and never change.
+ * What random numbers are drawn for: part of the number of a stream (gcb_draw_stream in
+ * src/lib/codec/codec.h), so that no two draws of a method use the same numbers. The values are in
+ * messages and never change.
  */
 enum gcb_draw_purpose {
     GCB_DRAW_COARSE = 1,  /* stochastic rounding: a byte for each element */

@@ -5,9 +5,9 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * Computes four blocks at a time, one in each 64-bit lane. Every word is in the low half of its lane; the high half
- * holds leftovers of the last product. The multiplier reads low halves only, so nothing has to be masked until the
- * words are combined.
+ * Computes four blocks at a time, one in each 64-bit lane. Every word is in the low half of its
+ * lane; the high half holds leftovers of the last product. The multiplier reads low halves only, so
+ * nothing has to be masked until the words are combined.
  */
 struct keys {
     __m256i k0[GCB_PHILOX_ROUNDS], k1[GCB_PHILOX_ROUNDS];

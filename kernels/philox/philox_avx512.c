@@ -27,7 +27,8 @@ static struct keys round_keys(uint64_t key)
     return k;
 }
 
-/* Lanes hold blocks 0 4 1 5 2 6 3 7, so that the two unpacks at the end give the blocks in order. */
+/* Lanes hold blocks 0 4 1 5 2 6 3 7, so that the two unpacks at the end give the blocks in
+ * order. */
 static struct counter counter_at(uint64_t block, uint64_t stream)
 {
     const __m512i lane = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);

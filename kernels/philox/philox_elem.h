@@ -53,7 +53,8 @@ GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t
     return c;
 }
 
-/* gcb_philox_by gives the same block as gcb_philox, from round keys that gcb_philox_keys_of has made before. */
+/* gcb_philox_by gives the same block as gcb_philox, from round keys that gcb_philox_keys_of has
+ * made before. */
 GCB_HD struct gcb_philox_keys gcb_philox_keys_of(uint64_t key)
 {
     struct gcb_philox_keys k;

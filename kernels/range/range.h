@@ -11,7 +11,8 @@
  * Family `range`: arrays of range floats; range_elem.h defines the format and its bounds. Every
  * variant is bit-exact.
  *
- * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's maximum,
+ * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's
+ * maximum,
  *         infinities and NaNs included.
  * decode: x[i] = gcb_range_decode(code[i]).
  * add:    acc[i] += weight * gcb_range_decode(code[i]); the product and the sum are rounded separately. The payload of a

@@ -1,8 +1,8 @@
 #ifndef KERNELS_RANGE_RANGE_CHOOSE_CUH
 #define KERNELS_RANGE_RANGE_CHOOSE_CUH
 
-/* Chooses the best range-float format from counts of the data's exponents: for the codec `range`, and for values=range
- * of the sparse codec. */
+/* Chooses the best range-float format from counts of the data's exponents: for the codec `range`,
+ * and for values=range of the sparse codec. */
 #include "kernels/cuda/warp.cuh"
 #include "kernels/range/range_choose.h"
 

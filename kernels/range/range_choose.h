@@ -14,8 +14,9 @@ GCB_HD uint32_t gcb_range_codes_per_sign(unsigned bits)
 }
 
 /*
- * Is there a format with these bits and this mantissa width? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1,
- * eps is a normal number: there are 126 octaves below 1.0, and codes beyond them would be wasted.
+ * True if there is a format with these bits and this mantissa width: 2 <= bits <= 16, mantissa <
+ * bits and, for max = 1, eps is a normal number: there are 126 octaves below 1.0, and codes beyond
+ * them would be wasted.
  */
 GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 {
@@ -68,9 +69,9 @@ GCB_HD double gcb_range_between(double x, double low, double high)
 }
 
 /*
- * 12 times the expected squared error of a value in the octave with biased exponent e. The octave is divided at
- * `to_zero` and at eps: values below `to_zero` become 0, values from `to_zero` to eps become eps, values above eps are
- * rounded to the grid.
+ * 12 times the expected squared error of a value in the octave with biased exponent e. The octave
+ * is divided at `to_zero` and at eps: values below `to_zero` become 0, values from `to_zero` to eps
+ * become eps, values above eps are rounded to the grid.
  */
 GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *f)
 {

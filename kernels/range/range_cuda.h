@@ -33,12 +33,13 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* If the head is not a valid format, result->status becomes GCB_E_CORRUPT and `out` is unspecified. */
+/* If the head is not a valid format, result->status becomes GCB_E_CORRUPT and `out` is
+ * unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 
-/* Like the functions above, for a group of messages. Each call takes one copy of the group's table, then as many
- * launches as for one message. */
+/* Like the functions above, for a group of messages. Each call takes one copy of the group's table,
+ * then as many launches as for one message. */
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 const struct gcb_cuda_range *how);
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,

@@ -16,9 +16,10 @@ GCB_HD float gcb_norm_of_squares(double sum_sq)
 }
 
 /*
- * `clip` standard deviations about the mean, as in the code of TernGrad's authors; 0 if the deviation is 0. The
- * variance is the difference of two sums, each accurate to 2^-40 or better. A difference below 2^-36 of them counts as
- * rounding error; for a constant tensor, the difference is only rounding error.
+ * `clip` standard deviations about the mean, as in the code of TernGrad's authors; 0 if the
+ * deviation is 0. The variance is the difference of two sums, each accurate to 2^-40 or better. A
+ * difference below 2^-36 of them counts as rounding error; for a constant tensor, the difference is
+ * only rounding error.
  */
 GCB_HD double gcb_clip_of_sums(double clip, double sum, double sum_sq, double n)
 {

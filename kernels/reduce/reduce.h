@@ -15,7 +15,8 @@
  * masked-out element adds +0.0. Squares and products are computed in double from the floats,
  * exactly.
  *
- * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of GCB_INF_BITS or
+ * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of GCB_INF_BITS
+ * or
  *            more means that the array contains an infinity or a NaN. Any n.
  * sum:       block sum of x[i].           n <= GCB_SUM_BLOCK.
  * sum_abs:   block sum of |x[i]|.         n <= GCB_SUM_BLOCK.

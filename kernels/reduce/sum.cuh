@@ -14,7 +14,8 @@ namespace gcb
 
 static_assert(GCB_SUM_LANES == kWarp, "each lane must be an accumulator");
 
-/* The number of sum blocks of n elements, and the number of elements in block b, which may be after the last. */
+/* The number of sum blocks of n elements, and the number of elements in block b, which may be after
+ * the last. */
 __host__ __device__ constexpr uint64_t sum_blocks_of(uint64_t n)
 {
     return pieces_of(n, GCB_SUM_BLOCK);
@@ -83,9 +84,10 @@ struct square_term {
 };
 
 /*
- * Computes C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c adds up sum c and gets
- * the result; the warps after the first C meanwhile copy the next parts to shared memory. Called by every thread of the
- * block, which must have more than C warps. `room` must not be used until the next barrier.
+ * Computes C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c
+ * adds up sum c and gets the result; the warps after the first C meanwhile copy the next parts to
+ * shared memory. Called by every thread of the block, which must have more than C warps. `room`
+ * must not be used until the next barrier.
  */
 constexpr unsigned kChain = 512; /* parts in shared memory at a time */
 /* Parts in registers at a time, so that an addition waits only for the addition before it. */

@@ -147,8 +147,8 @@ __device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chun
     return shfl(mine, 0);
 }
 
-/* Is element e kept? *ties is the number of ties before the warp's 32 elements, and is updated for
- * its next 32. Called by every lane. */
+/* True if element e is kept. *ties is the number of ties before the warp's 32 elements, and is
+ * updated for its next 32. Called by every lane. */
 __device__ bool is_kept(const long_chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;

@@ -24,7 +24,8 @@ namespace gcb
 constexpr unsigned kChunkEach = 16;                /* most elements of a thread */
 constexpr unsigned kChunkNear = 1024 * kChunkEach; /* most positions that registers can hold */
 
-/* ---- the search for the k-th largest magnitude; a single warp does parts of it in shared memory ---- */
+/* ---- the search for the k-th largest magnitude; a single warp does parts of it in shared memory
+ * ---- */
 
 /* The magnitudes to keep: all that reach `sure`, and the first `ties` that equal sure - 1. */
 struct chunk_cut {
@@ -93,8 +94,8 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
     return warp_add(mine);
 }
 
-/* From the threads' maxima, finds the overall maximum and a bound that at least k of the maxima reach. If k is small,
- * few more than k reach it. Called by a warp. */
+/* From the threads' maxima, finds the overall maximum and a bound that at least k of the maxima
+ * reach. If k is small, few more than k reach it. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
     const uint32_t enough = k + k / 8 + 1;
@@ -312,9 +313,9 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
 
 /*
  * Chooses from a chunk and writes its entries. Called by every thread of the block. `Chunk` has
- * each, threads, count, m (the thread's magnitudes), has, magnitude_at (of a position) and put; what
- * magnitude_at and put read must have been written before a barrier. Thread 0 gets a magnitude that all kept
- * elements reach. room.top is the largest magnitude, until `room` is used again.
+ * each, threads, count, m (the thread's magnitudes), has, magnitude_at (of a position) and put;
+ * what magnitude_at and put read must have been written before a barrier. Thread 0 gets a magnitude
+ * that all kept elements reach. room.top is the largest magnitude, until `room` is used again.
  */
 template <class Room, class Chunk>
 __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_place &place,

@@ -39,8 +39,8 @@ __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, u
         atomic_add(&room.digits[bits >> shift_of(level) & (digits_of(level) - 1)], 1u);
 }
 
-/* The rank-th largest magnitude of this side in the sample; 0 if fewer sampled elements of the side are not 0. Called
- * by every thread of the block. */
+/* The rank-th largest magnitude of this side in the sample; 0 if fewer sampled elements of the side
+ * are not 0. Called by every thread of the block. */
 __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
                                 unsigned side, unsigned sides)
 {
@@ -107,9 +107,9 @@ struct collect_room {
     uint32_t digits[kSides * kDigits];
 };
 
-/* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts their digits. The
- * first read adds error feedback. The first read also sets the residual as if nothing were kept; the residuals of kept
- * elements are corrected when values are written. */
+/* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
+ * their digits. The first read adds error feedback. The first read also sets the residual as if
+ * nothing were kept; the residuals of kept elements are corrected when values are written. */
 __device__ void collect_tile(collect_room &room, const slots &to, const gcb_device_input &x,
                              uint64_t tile, unsigned sides, uint32_t least)
 {

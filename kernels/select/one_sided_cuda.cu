@@ -7,8 +7,8 @@ using namespace gcb;
 namespace
 {
 
-/* Launched with one block. If a side that must have k elements has fewer, asks to collect all. `sides` has a bit for
- * each side that must have k elements. */
+/* Launched with one block. If a side that must have k elements has fewer, asks to collect all.
+ * `sides` has a bit for each side that must have k elements. */
 __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
 {
     scan_room &room = shared<scan_room>();
@@ -129,7 +129,8 @@ __global__ void choose_side(selection_state *c, unsigned turn)
         c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
-/* Queues all steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
+/* Queues all steps up to ranking both sides. `sides` has a bit for each side that must have k
+ * elements. */
 int rank_sides(gcb_device_stream *s, const selection &w, uint64_t k, unsigned sides)
 {
     const sample how = plan_sample(w.x.n, k);

@@ -16,8 +16,8 @@
  * gather2:   the same for pairs: out[2j], out[2j+1] = x[2 pos[j]], x[2 pos[j] + 1].
  * power:     out[i] = ((re*scale)^2 + (im*scale)^2) * weight for n complex numbers (re, im) at z[2i],
  *            z[2i+1]. Each operation is rounded to float, in this order. `scale` is a power of two
- *            that brings the largest part near 1, so nothing overflows. If z is not finite, the result
- *            is an infinity or a NaN; which NaN is not promised.
+ *            that brings the largest part near 1, so nothing overflows. If z is not finite, the
+ *            result is an infinity or a NaN; which NaN is not promised.
  */
 typedef size_t gcb_select_collect_fn(uint32_t *pos, const float *x, size_t n, uint32_t first,
                                      uint32_t threshold);

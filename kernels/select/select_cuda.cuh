@@ -9,16 +9,18 @@ namespace gcb
 {
 
 /* Radix selection has 3 levels of digits: the top 11, the middle 10 and the low 10 bits of a
- * magnitude. A digit of the top level has kDigits values; at the other levels it has half as many. */
+ * magnitude. A digit of the top level has kDigits values; at the other levels it has half as
+ * many. */
 constexpr unsigned kDigits = 2048;
 constexpr unsigned kLevels = 3;
 constexpr unsigned kSides = 2;     /* positive values, then negative ones */
 constexpr unsigned kRatios = 1024; /* ratios of a search; its thresholds are fewer */
 constexpr unsigned kOneBlock = 1024;
 
-/* The elements of one side to keep. A side has the elements whose sign bit, masked with `mask`, equals `sign`. All
- * magnitudes above `prefix` are kept, and the first `left` that equal it. While `prefix` is being searched for, it
- * holds the leading digits found so far, and `left` the rank among the elements that share them. */
+/* The elements of one side to keep. A side has the elements whose sign bit, masked with `mask`,
+ * equals `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. While
+ * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
+ * among the elements that share them. */
 struct kept_side {
     uint32_t mask, sign;
     uint32_t prefix, left;
@@ -70,10 +72,11 @@ struct selection {
 uint64_t lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in);
 selection start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x);
 
-/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of at least its
- * rank-th largest magnitude are collected. With two sides, the smaller of the two sides' rank-th largest magnitudes is
- * used, but never 0. With 3 levels of digits the magnitude is exact, with 2 it is rounded down a little. With m = 0,
- * elements of magnitude `least` or more are collected. */
+/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of
+ * at least its rank-th largest magnitude are collected. With two sides, the smaller of the two
+ * sides' rank-th largest magnitudes is used, but never 0. With 3 levels of digits the magnitude is
+ * exact, with 2 it is rounded down a little. With m = 0, elements of magnitude `least` or more are
+ * collected. */
 struct sample {
     uint64_t stride, offset;
     uint64_t m, rank;
@@ -110,8 +113,8 @@ struct list_set {
     unsigned count;
 };
 
-/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; the length of a single list also goes to the
- * choice. compact_list makes a single list. */
+/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; the length of a single
+ * list also goes to the choice. compact_list makes a single list. */
 int make_lists(gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
 int compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen &to,
                  unsigned which);

@@ -47,9 +47,10 @@ struct gcb_cuda_chosen {
 uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most);
 
 /*
- * Each function lays out *chosen in the scratch, and queues the choice from in->n = n floats, all finite. The caller
- * sets chosen->n and chosen->most, which is at least the number that can be chosen. If there is error feedback, the
- * first read adds it and sets the residual as if nothing were kept. The residual is corrected when values are written.
+ * Each function lays out *chosen in the scratch, and queues the choice from in->n = n floats, all
+ * finite. The caller sets chosen->n and chosen->most, which is at least the number that can be
+ * chosen. If there is error feedback, the first read adds it and sets the residual as if nothing
+ * were kept. The residual is corrected when values are written.
  */
 
 /* The k largest, 1 <= k <= n (k = 0 for n = 0); ties go to the lower index. */
@@ -69,9 +70,10 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);
 
-/* The selections of src/lib/sparse/select_one_sided.c. gcb_cuda_select_one_sided: the k largest of the side with the
- * larger sum. It makes lists of both sides, so it needs more scratch. gcb_cuda_select_side: the k largest of `side` (0:
- * positive values, 1: negative ones), or of the other side if `side` is empty. k as above. */
+/* The selections of src/lib/sparse/select_one_sided.c. gcb_cuda_select_one_sided: the k largest of
+ * the side with the larger sum. It makes lists of both sides, so it needs more scratch.
+ * gcb_cuda_select_side: the k largest of `side` (0: positive values, 1: negative ones), or of the
+ * other side if `side` is empty. k as above. */
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch);
@@ -80,9 +82,10 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          void *scratch);
 
 /*
- * About k elements, by a threshold between the mean and the largest magnitude (src/lib/sparse/select_redsync.c); `most`
- * is n. With a state (device memory, all zero at first) a threshold is used for `interval` steps of a worker. The
- * device decides whether the threshold still applies, so the host does not wait.
+ * About k elements, by a threshold between the mean and the largest magnitude
+ * (src/lib/sparse/select_redsync.c); `most` is n. With a state (device memory, all zero at first) a
+ * threshold is used for `interval` steps of a worker. The device decides whether the threshold
+ * still applies, so the host does not wait.
  */
 #define GCB_CUDA_SEARCH_STATE 32
 struct gcb_cuda_search {

@@ -81,7 +81,8 @@ GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
 
 /* ---- select=trimmed and search ---- */
 
-/* The search bisects the interval of ratios until it is not wider than this, which takes ten steps. */
+/* The search bisects the interval of ratios until it is not wider than this, which takes ten
+ * steps. */
 #define GCB_SEARCH_END 1e-3
 
 /* The magnitude at a ratio between the mean and the largest magnitude. */

@@ -120,11 +120,12 @@ struct bisect_room {
 };
 
 /*
- * Searches for a threshold as select_redsync.c does, but counts only the collected elements. All elements of magnitude
- * c->least or more were collected. So the count for a threshold of c->least or more is exact. For a lower threshold,
- * the count is at least the number of collected elements, which is enough to know if that number is more than 2k. Sets
- * *best to the threshold found, or to 0 if there is none. Returns false if the counts do not decide, or if elements
- * that have to be kept were not collected.
+ * Searches for a threshold as select_redsync.c does, but counts only the collected elements. All
+ * elements of magnitude c->least or more were collected. So the count for a threshold of c->least
+ * or more is exact. For a lower threshold, the count is at least the number of collected elements,
+ * which is enough to know if that number is more than 2k. Sets *best to the threshold found, or to
+ * 0 if there is none. Returns false if the counts do not decide, or if elements that have to be
+ * kept were not collected.
  */
 __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {

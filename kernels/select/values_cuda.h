@@ -61,8 +61,8 @@ struct gcb_cuda_payload {
     uint64_t n;
 };
 
-/* The length of the index, if it follows from the counts: kept_bytes for each kept position, plus, if any position is
- * kept, flag_bits for each of the n positions. */
+/* The length of the index, if it follows from the counts: kept_bytes for each kept position, plus,
+ * if any position is kept, flag_bits for each of the n positions. */
 struct gcb_cuda_index_length {
     uint32_t kept_bytes, flag_bits;
     int any; /* the length does not follow from the counts; the index coder checks it */
@@ -94,8 +94,8 @@ int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_pay
                           const struct gcb_cuda_index_length *length,
                           const struct gcb_cuda_decoding *f, struct gcb_device_result *result);
 
-/* Like gcb_cuda_open_payload, for a message whose values have just been written, with its scratch: only the scales are
- * read from the payload, because the chosen positions are known. */
+/* Like gcb_cuda_open_payload, for a message whose values have just been written, with its scratch:
+ * only the scales are read from the payload, because the chosen positions are known. */
 int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                             const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
                             void *scratch, struct gcb_cuda_decoding *f);

@@ -4,9 +4,9 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * k random places of n elements. The tensor, as a ring that begins at a random element, is cut into k strata whose
- * lengths differ by at most 1; one element of each is drawn. Stream 0 of the key has a draw of 8 bytes for each stratum,
- * stream 1 one for the ring's beginning.
+ * k random places of n elements. The tensor, as a ring that begins at a random element, is cut into
+ * k strata whose lengths differ by at most 1; one element of each is drawn. Stream 0 of the key has
+ * a draw of 8 bytes for each stratum, stream 1 one for the ring's beginning.
  */
 struct gcb_strata {
     uint64_t n, k;

@@ -111,8 +111,8 @@ class Transport:
         self.replicas: List["Transport"] = []  # groups that continue with what scatter() brought, as in HSDP
         # since the beginning, as in a row `training` (docs/rows.md)
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
-        # The bytes that are expected in the round after that with this key. All ranks expect the same, even if one has come to
-        # another round, because all have had the round before.
+        # The bytes that are expected in the round after that with this key. All ranks expect the
+        # same, even if one has come to another round, because all have had the round before.
         self._rooms: Dict[Any, int] = {}
         self._before: Any = None  # the key of the last round
         self._long: Set[Any] = set()  # keys of which the last messages had more than twice their room

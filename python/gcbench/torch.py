@@ -134,8 +134,8 @@ class Compression:
         self.batch: Optional[int] = None
         self._forwards, self._calls = _count_forwards(model), 1
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
-        # To take the last step back: what was kept before it, whether all its means are finite, the parameters' versions in it,
-        # and those that have changed since the step before it.
+        # To take the last step back: what was kept before it, whether all its means are finite, the
+        # parameters' versions in it, and those that have changed since the step before it.
         self._before: List[Tuple[_Group, Dict[str, Any]]] = []
         self._finite, self._versions, self._now_changed = True, {}, set()
         self._skipped = 0  # steps that were taken back
@@ -374,7 +374,8 @@ class Compression:
             return
         except BaseException as error:  # every waiting backward pass must end
             message = self._transport.fail(error)
-        # Only now: an error that is raised in the block above keeps the first one, and this one the open connections.
+        # Only now: an error that is raised in the block above keeps the first one, and this one the
+        # open connections.
         for waiting in {id(one): one for one in [*self._waiting, job]}.values():
             if not waiting.future.done():
                 waiting.future.set_result(message)

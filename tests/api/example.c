@@ -1,4 +1,5 @@
-/* Compresses an array through the library: cc example.c $(pkg-config --cflags --libs gcbench) -lm */
+/* Compresses an array through the library: cc example.c $(pkg-config --cflags --libs gcbench)
+ * -lm */
 #include <gcbench.h>
 #include <math.h>
 #include <stdio.h>

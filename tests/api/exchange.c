@@ -1,6 +1,8 @@
-/* Four workers exchange gradients for ten steps: cc exchange.c $(pkg-config --cflags --libs gcbench)
+/* Four workers exchange gradients for ten steps: cc exchange.c $(pkg-config --cflags --libs
+ * gcbench)
  *     exchange METHOD N <gradients >updates
- * Reads 10 x 4 x N floats (step, worker, element) and writes 10 x N: the average that each worker applies to its weights. */
+ * Reads 10 x 4 x N floats (step, worker, element) and writes 10 x N: the average that each worker
+ * applies to its weights. */
 #include <gcbench.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-/* Four workers exchange gradients for ten steps, by any collective: cc exchange_rounds.c $(pkg-config --cflags --libs gcbench)
+/* Four workers exchange gradients for ten steps, by any collective: cc exchange_rounds.c
+ * $(pkg-config --cflags --libs gcbench)
  *     exchange_rounds METHOD N <gradients >updates
- * Reads 10 x 4 x N floats (step, worker, element) and writes 10 x N: the average that each worker applies to its weights.
- * All workers are in this process. Where each is a process of its own, move_bytes becomes calls of MPI (docs/exchange.md). */
+ * Reads 10 x 4 x N floats (step, worker, element) and writes 10 x N: the average that each worker
+ * applies to its weights. All workers are in this process. Where each is a process of its own,
+ * move_bytes becomes calls of MPI (docs/exchange.md). */
 #include <gcbench.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@ static int fail(const char *why)
     return 1;
 }
 
-/* Gives each worker what the others send in a round. `copy` is there because a worker's own bytes end when it receives. */
+/* Gives each worker what the others send in a round. `copy` is there because a worker's own bytes
+ * end when it receives. */
 static int move_bytes(struct gcb_exchange **e, const struct gcb_round *sent, struct gcb_diag *why)
 {
     const int reduce = sent->kind == GCB_ROUND_REDUCE, scatter = sent->kind == GCB_ROUND_SCATTER;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A message that names a command or a tool: the command is run with the names of the files, and then the problem is gone.
+# A message that names a command or a tool: the command is run with the names of the files, and then
+# the problem is gone.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 here=$(realpath "$(dirname "$0")/../..")
@@ -17,8 +18,8 @@ lacks() { # TOOL PACKAGE: is the tool absent? Says so.
 fill() { # ADVICE FILE: the command, with names of files
     printf '%s\n' "$1" | sed "s|datasets/convert.py|$here/datasets/convert.py|; s|NEW.h5|new.h5|; s|NEW_FILE|new.file|; s|FILE|$2|"
 }
-# inspect FILE fails and says WORDS; the command after the colon then makes a file, or changes FILE, and inspect reads it.
-# What it reads begins with EXTENT if that is given.
+# inspect FILE fails and says WORDS; the command after the colon then makes a file, or changes FILE,
+# and inspect reads it. What it reads begins with EXTENT if that is given.
 follow() { # FILE WORDS [EXTENT]
     rm -rf "$tmp/work"
     mkdir "$tmp/work"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench: every method and both baselines, rows that add up and can be read again, every reason to stop, devices
-# that are not there, an interrupted run that keeps what it did.
+# bench: every method and both baselines, rows that add up and can be read again, every reason to
+# stop, devices that are not there, an interrupted run that keeps what it did.
 . "$(dirname "$0")/lib.sh"
 sample=$(dirname "$0")/../../datasets/sample.h5
 json=$tmp/r.json

@@ -1,5 +1,5 @@
-/* Linked into a copy of the command for the test of `verify`: the error of each message is larger than any method may
- * make. The linker sends every call of gcb_promise_distance here (--wrap). */
+/* Linked into a copy of the command for the test of `verify`: the error of each message is larger
+ * than any method may make. The linker sends every call of gcb_promise_distance here (--wrap). */
 #include <stdint.h>
 
 double __wrap_gcb_promise_distance(const float *x, const float *y, uint64_t n);

@@ -1,5 +1,5 @@
-/* Linked into a copy of the command for the test of sums: every message is added with twice its weight. The linker sends
- * the calls of both functions here (--wrap). */
+/* Linked into a copy of the command for the test of sums: every message is added with twice its
+ * weight. The linker sends the calls of both functions here (--wrap). */
 #include "src/lib/sum/sum.h"
 
 int __real_gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float weight,

@@ -118,7 +118,8 @@ def check_additions():
         assert got["fp16"]["add_seconds"] == 0 and got["fp16"]["algorithm"] in ("halving", "ring"), got["fp16"]
         assert got["topk"]["add_seconds"] > 0, got["topk"]
         near(got["fp32"]["wire_seconds"], 4 * seconds(25 * MIB), 0.03 if texts != [scatter] else 0.05, "all-reduce")
-    # top-k travels by the measured all-gather; its additions, and those of an all-reduce over measured transfers, are extra
+    # top-k travels by the measured all-gather; its additions, and those of an all-reduce over
+    # measured transfers, are extra
     near(payoff(100 * MIB, reduce + gather)["topk"]["wire_seconds"], payoff(100 * MIB, gather)["topk"]["wire_seconds"], 0.03, "all-gather")
     assert payoff(100 * MIB, gather)["fp16"]["add_seconds"] > 0
     assert payoff(100 * MIB, reduce + scatter)["fp32"]["wire_seconds"] == payoff(100 * MIB, reduce)["fp32"]["wire_seconds"]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# gcbench starts gnuplot, or another gcbench, which hangs. A signal ends both and leaves nothing behind.
+# gcbench starts gnuplot, or another gcbench, which hangs. A signal ends both and leaves nothing
+# behind.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/bin" "$tmp/dir"
@@ -15,8 +16,8 @@ exits 0
 run compress --histogram --method topk --method fft --results "$tmp/r.json" "$tmp/g.h5"
 exits 0
 
-# Sends a signal to gcbench once its child runs, and prints how gcbench ended. Python, because background jobs of a shell ignore
-# SIGINT.
+# Sends a signal to gcbench once its child runs, and prints how gcbench ended. Python, because
+# background jobs of a shell ignore SIGINT.
 ended() { # SIGNAL ARGS...
     last="gcbench $* (with a child that hangs)"
     rm -f "$tmp/child"

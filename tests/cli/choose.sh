@@ -1,5 +1,6 @@
 #!/bin/sh
-# `gcbench help choose` fits one screen and names every command, and each command that it shows in full works.
+# `gcbench help choose` fits one screen and names every command, and each command that it shows in
+# full works.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 
@@ -19,7 +20,8 @@ run generate --elements 20000 --steps 3 --workers 2 -o grads.h5
 exits 0
 run bench grads.h5 --method topk --repeat 1 --results old.json
 cp old.json new.json
-# The commands in full: joins the lines that end with \, and leaves out placeholders and the sample's own demo.
+# The commands in full: joins the lines that end with \, and leaves out placeholders and the
+# sample's own demo.
 sed -n '/\\$/{N;s/ *\\\n.\{39\}/ /};s/^.\{39\}\(gcbench .*\)/\1/p' choose | grep -vE 'GCBENCH|[.]{3}|gcbench demo' >commands
 check "shows commands" test "$(wc -l <commands)" -ge 12
 while read -r line; do

@@ -111,7 +111,8 @@ run compress --method topk --format json --per none "$sample"
 check "only totals and the answer" test "$(wc -l <"$out")" -eq 4
 rm "$tmp/dir/saved.json"
 
-# --- the last row answers: what is recommended, of which kind; what lasts is not recommended without its memory
+# --- the last row answers: what is recommended, of which kind; what lasts is not recommended
+# without its memory
 answers() { # BEST NOISE TRAIN, each a method or -
     check "recommended: $*" python3 -c "
 import json, sys

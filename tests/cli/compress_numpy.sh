@@ -1,6 +1,6 @@
 #!/bin/sh
-# NumPy finds in the files what compress reports: the bytes of the messages, and the error of the tensors that
-# decompress restores.
+# NumPy finds in the files what compress reports: the bytes of the messages, and the error of the
+# tensors that decompress restores.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Relative errors against values computed elsewhere, in double precision with NumPy: top-k, and top-k of the FFT, of all
-# tensors of a step flattened into one vector in the order of their names.
+# Relative errors against values computed elsewhere, in double precision with NumPy: top-k, and
+# top-k of the FFT, of all tensors of a step flattened into one vector in the order of their names.
 . "$(dirname "$0")/lib.sh"
 
 data=$(dirname "$0")/../../../shared/data

@@ -1,6 +1,6 @@
 #!/bin/sh
-# json: each line is a strict object, and nothing else is printed. csv and tsv: one header, and rows of the same length.
-# --results together with a table.
+# json: each line is a strict object, and nothing else is printed. csv and tsv: one header, and rows
+# of the same length. --results together with a table.
 . "$(dirname "$0")/lib.sh"
 
 run generate --dist sparse:zeros=0.5 --elements 3000 --steps 2 --workers 2 -o "$tmp/in.h5"

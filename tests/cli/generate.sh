@@ -1,5 +1,6 @@
 #!/bin/sh
-# generate: the file holds what the options ask for, the same each time, and other values with another seed.
+# generate: the file holds what the options ask for, the same each time, and other values with
+# another seed.
 . "$(dirname "$0")/lib.sh"
 
 field() { # NAME: a field of the first json row after the environment

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Files that crash the HDF5 library, or once did: each ends in words or is read, and gcbench itself never crashes.
+# Files that crash the HDF5 library, or once did: each ends in words or is read, and gcbench itself
+# never crashes.
 . "$(dirname "$0")/lib.sh"
 data=$(realpath "$(dirname "$0")/../data/hdf5")
 here=$(realpath "$(dirname "$0")/../..")

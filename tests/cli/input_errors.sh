@@ -31,7 +31,8 @@ for command in bench compress; do
     fails 1 "looks like a result file, not HDF5; plot, report" $command --method topk "$tmp/results.h5"
 done
 
-# files of other kinds that hold tensors: the message has the command that converts them (tests/cli/advice.sh runs them)
+# files of other kinds that hold tensors: the message has the command that converts them
+# (tests/cli/advice.sh runs them)
 printf '\223NUMPY\001\000' >"$tmp/a.npy"
 printf 'PK\003\004%22s\007\000\000\000a/b.npy' '' >"$tmp/a.npz"
 printf 'PK\003\004%22s\020\000\000\000archive/data.pkl' '' >"$tmp/a.pt"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# inspect against NumPy: moments, zeros, infinities and NaNs, histogram and spectrum, over steps and workers.
+# inspect against NumPy: moments, zeros, infinities and NaNs, histogram and spectrum, over steps and
+# workers.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$tmp/make.py" <<'PY'

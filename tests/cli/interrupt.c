@@ -1,6 +1,7 @@
 /* Linked into a copy of the command that gets SIGINT, as from Ctrl-C, when it has read the clock
- * GCBENCH_INTERRUPT_AT_READING times, or when it begins run GCBENCH_INTERRUPT_AT_RUN. How often a command reads the clock
- * can depend on speed; how many runs it makes cannot. The linker sends the calls here (--wrap). */
+ * GCBENCH_INTERRUPT_AT_READING times, or when it begins run GCBENCH_INTERRUPT_AT_RUN. How often a
+ * command reads the clock can depend on speed; how many runs it makes cannot. The linker sends the
+ * calls here (--wrap). */
 #include <signal.h>
 #include <stdlib.h>
 

@@ -15,8 +15,8 @@
 #   widest_counted         prints the widest instruction set of this processor that valgrind knows: avx2 or c
 #   finish                 prints the count of checks, and exits
 #
-# $tmp is a folder for the test's files. $hang is the number of seconds after which a command is ended as hanging; ./dev sets
-# the factor from the machine's load and processors.
+# $tmp is a folder for the test's files. $hang is the number of seconds after which a command is
+# ended as hanging; ./dev sets the factor from the machine's load and processors.
 
 GCBENCH=$(realpath "$1") # absolute, because tests change the folder
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gcbench-test.XXXXXX") || exit 99

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A locale with a decimal comma changes nothing: options, tables, rows, plots and their data keep the point.
+# A locale with a decimal comma changes nothing: options, tables, rows, plots and their data keep
+# the point.
 . "$(dirname "$0")/lib.sh"
 
 h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")

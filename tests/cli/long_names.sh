@@ -1,5 +1,6 @@
 #!/bin/sh
-# long_names: tables stay within 80 columns if a method has a long name, and the name is there in full.
+# long_names: tables stay within 80 columns if a method has a long name, and the name is there in
+# full.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 sample=$here/../../datasets/sample.h5

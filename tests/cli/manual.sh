@@ -1,6 +1,6 @@
 #!/bin/sh
-# The manual has a page for each command, with each option of its help and each method. manual_lint.sh checks that the
-# pages are well-formed.
+# The manual has a page for each command, with each option of its help and each method.
+# manual_lint.sh checks that the pages are well-formed.
 . "$(dirname "$0")/lib.sh"
 
 pages=${GCBENCH%/*}/docs

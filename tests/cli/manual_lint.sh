@@ -1,6 +1,6 @@
 #!/bin/sh
-# mandoc and groff accept the manual without a complaint. Pages have no date on purpose, so that the same source gives
-# the same pages.
+# mandoc and groff accept the manual without a complaint. Pages have no date on purpose, so that the
+# same source gives the same pages.
 . "$(dirname "$0")/lib.sh"
 
 pages=${GCBENCH%/*}/docs

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Memory runs out at any point while FFTW plans transforms: gcbench prints a message, and FFTW never ends the process.
+# Memory runs out at any point while FFTW plans transforms: gcbench prints a message, and FFTW never
+# ends the process.
 . "$(dirname "$0")/lib.sh"
 
 ! has_sanitizers || skip "sanitizers need more memory than can be limited"

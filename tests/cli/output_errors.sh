@@ -1,5 +1,6 @@
 #!/bin/sh
-# Outputs that may not be written are refused before any work; the old file is unchanged, and no other file is left.
+# Outputs that may not be written are refused before any work; the old file is unchanged, and no
+# other file is left.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/dir"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# payoff: rows that are computed again, options, results and exchanges as input, and damaged files. No words are checked.
+# payoff: rows that are computed again, options, results and exchanges as input, and damaged files.
+# No words are checked.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")

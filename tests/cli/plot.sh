@@ -1,6 +1,6 @@
 #!/bin/sh
-# plot: what it refuses, what it keeps without gnuplot, pages, many rows, names that look like commands. plot_types.sh tests
-# the plots themselves.
+# plot: what it refuses, what it keeps without gnuplot, pages, many rows, names that look like
+# commands. plot_types.sh tests the plots themselves.
 . "$(dirname "$0")/lib.sh"
 sample=$(dirname "$0")/../../datasets/sample.h5
 
@@ -81,7 +81,8 @@ rc=$?
 exits 0
 quiet
 check "the same picture" cmp "$tmp/expected" "$tmp/dir/rate-distortion.png"
-# A note says that other rows would make more plots. A plot of --only that lacks its rows is an error, before any work.
+# A note says that other rows would make more plots. A plot of --only that lacks its rows is an
+# error, before any work.
 run plot -o "$tmp/some" "$tmp/c.json"
 exits 0
 says "more plots need other rows (\`gcbench plot --list\` says which)"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# plot: draws each listed plot from real rows as PNG, SVG, PDF and in the terminal. The scripts that it leaves run again
-# without a message.
+# plot: draws each listed plot from real rows as PNG, SVG, PDF and in the terminal. The scripts that
+# it leaves run again without a message.
 . "$(dirname "$0")/lib.sh"
 command -v gnuplot >/dev/null || skip "needs gnuplot (Debian: gnuplot-nox)"
 sample=$(dirname "$0")/../../datasets/sample.h5
@@ -29,7 +29,8 @@ run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 -
 exits 0
 cat "$tmp/d.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" >>"$tmp/all.json"
 
-# Two seeds of two methods in training, with an even and an odd number of them, with and without a link.
+# Two seeds of two methods in training, with an even and an odd number of them, with and without a
+# link.
 for run in 'identity 1 50 60' 'identity 2 55 70' 'qsgd 1 40 55' 'qsgd 2 30 65' 'qsgd 3 35 65'; do
     set -- $run
     for step in 10 20; do
@@ -41,7 +42,8 @@ for run in 'identity 1 50 60' 'identity 2 55 70' 'qsgd 1 40 55' 'qsgd 2 30 65' '
     done
 done >>"$tmp/all.json"
 
-# Rows with known figures: an exact method and a very wrong one, methods that others beat, and equal ones.
+# Rows with known figures: an exact method and a very wrong one, methods that others beat, and equal
+# ones.
 while read -r spec bits error speed; do
     printf '{"record":"summary","schema":1,"file":"known.h5","scope":"tensor","status":"ok","method":"%s","spec":"%s","bits_per_element":%s,"ratio":%s,"rel_l2":%s,"cosine":0.5,"encode_gbps":%s,"decode_gbps":2}\n' \
         "${spec%%:*}" "$spec" "$bits" "$(awk "BEGIN { print 32 / $bits }")" "$error" "$speed"
@@ -59,7 +61,8 @@ signsgd 1.1 281 5
 fp16 16 0.0002 20
 END
 
-# Three runs: the ratio of one method changes, one method comes later, and one spec has a default that later ones lack.
+# Three runs: the ratio of one method changes, one method comes later, and one spec has a default
+# that later ones lack.
 while read -r date method ratio speed spec; do
     [ "$method" = topk ] && printf '{"record":"environment","schema":1,"date":"2026-%sT12:00:00Z","git_revision":"%s0123456"}\n' "$date" "$speed"
     printf '{"record":"summary","schema":1,"file":"%s/old.h5","scope":"model","status":"ok","method":"%s","spec":"%s","ratio":%s,"encode_gbps":%s}\n' \

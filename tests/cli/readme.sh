@@ -1,6 +1,7 @@
 #!/bin/sh
-# Each gcbench command in README.md works as written, with a part of the shipped gradients as grads.h5, and prints the output shown
-# there, except figures that depend on the machine. Not run: commands that need another build, and the library's example.
+# Each gcbench command in README.md works as written, with a part of the shipped gradients as
+# grads.h5, and prints the output shown there, except figures that depend on the machine. Not run:
+# commands that need another build, and the library's example.
 #   readme.sh GCBENCH
 . "$(dirname "$0")/lib.sh"
 # Other tests run the same commands on smaller input under sanitizers.

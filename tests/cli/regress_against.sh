@@ -1,5 +1,6 @@
 #!/bin/sh
-# regress --against: this build and others alternate; --counts with a valgrind whose figures are known.
+# regress --against: this build and others alternate; --counts with a valgrind whose figures are
+# known.
 . "$(dirname "$0")/lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# report: one page with the rows of the files as JSON, which loads nothing, whatever names they have. report_browser.sh opens it.
+# report: one page with the rows of the files as JSON, which loads nothing, whatever names they
+# have. report_browser.sh opens it.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 sample=$here/../../datasets/sample.h5

@@ -1,6 +1,6 @@
 #!/bin/sh
-# report_browser: the page in a headless Chromium: clicks, keys, hovering, widths, schemes, printing and hostile names.
-# GCBENCH_SHOTS=FOLDER keeps screenshots there, to be looked at.
+# report_browser: the page in a headless Chromium: clicks, keys, hovering, widths, schemes, printing
+# and hostile names. GCBENCH_SHOTS=FOLDER keeps screenshots there, to be looked at.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 sample=$here/../../datasets/sample.h5

@@ -1,6 +1,6 @@
 #!/bin/sh
-# compress -o, then decompress, restores the tree, shapes, types and, for lossless methods, every bit. A damaged file of
-# messages is refused.
+# compress -o, then decompress, restores the tree, shapes, types and, for lossless methods, every
+# bit. A damaged file of messages is refused.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/dir"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# --shard of compress and bench, and merge: the joined results are those of one run, and shards that do not fit are refused.
+# --shard of compress and bench, and merge: the joined results are those of one run, and shards that
+# do not fit are refused.
 . "$(dirname "$0")/lib.sh"
 here=$(realpath "$(dirname "$0")")
 cd "$tmp" || exit 99
@@ -116,7 +117,8 @@ exits 0
 prints "failed: no luck"
 check "the summary of the messages in front of it" python3 fail.py all.json check
 
-# --- memory: 25 tensors of 40 MB, which were never written, so that the file takes no room on the disk
+# --- memory: 25 tensors of 40 MB, which were never written, so that the file takes no room on the
+# disk
 cat >sparse.py <<'PY'
 import h5py, sys
 

@@ -6,7 +6,8 @@ mkdir "$tmp/dir"
 cd "$tmp/dir" || exit 99
 ulimit -c 0
 
-# Starts gcbench and sends it a signal once its temporary file exists. Python, because background jobs of a shell ignore SIGINT.
+# Starts gcbench and sends it a signal once its temporary file exists. Python, because background
+# jobs of a shell ignore SIGINT.
 killed() { # SIGNAL ARGS...
     last="gcbench $* (killed)"
     timeout "$hang" "$PYTHON" - "$GCBENCH" "$@" >"$out" 2>"$err" <<'END'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a file holds besides plain float datasets under step_N/worker_N: read if it can be, and otherwise said by each command.
+# What a file holds besides plain float datasets under step_N/worker_N: read if it can be, and
+# otherwise said by each command.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Results cannot be written: a full disk is a failure with one line, a reader that went away is a failure without
-# words.
+# Results cannot be written: a full disk is a failure with one line, a reader that went away is a
+# failure without words.
 . "$(dirname "$0")/lib.sh"
 
 run generate --elements 200000 --layout flat --steps 40 --workers 8 -o "$tmp/in.h5" --elements=2000

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sums of messages: bench times them, compress and verify check them, and a copy of the command with wrong sums fails.
+# Sums of messages: bench times them, compress and verify check them, and a copy of the command with
+# wrong sums fails.
 . "$(dirname "$0")/lib.sh"
 sample=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
 json=$tmp/r.json

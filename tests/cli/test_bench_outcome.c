@@ -1,4 +1,5 @@
-/* What a bench returns when some of its methods did not do what they should: the gravest, and its words. */
+/* What a bench returns when some of its methods did not do what they should: the gravest, and its
+ * words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static void add(struct bench_outcome *o, const int *statuses)
     bench_outcome_add(o, &result);
 }
 
-/* Judges `statuses`, each half of them a case of its own; what is said, and where, must be `words`. */
+/* Judges `statuses`, each half of them a case of its own; what is said, and where, must be
+ * `words`. */
 static void ends(const int *first, const int *second, int want, const char *words)
 {
     struct bench_outcome o = {0};

@@ -18,7 +18,8 @@ double __wrap_gcb_clock(void)
     return now;
 }
 
-/* Checks what the bar says after 10 seconds, when a tenth is done. `budget`: seconds left of a time budget; 0: none. */
+/* Checks what the bar says after 10 seconds, when a tenth is done. `budget`: seconds left of a time
+ * budget; 0: none. */
 static void check_left(double budget, const char *words)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* Every table that shows measured numbers stays within 80 columns, whatever was measured, and says whether the machine was
- * busy. */
+/* Every table that shows measured numbers stays within 80 columns, whatever was measured, and says
+ * whether the machine was busy. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,8 @@ static bool has(const struct printed *p, const char *text)
     return strstr(p->text, text);
 }
 
-/* A cell of a speed fits into 11 columns. An interval as wide as the median is not shown in percent. */
+/* A cell of a speed fits into 11 columns. An interval as wide as the median is not shown in
+ * percent. */
 static void test_speed(void **state)
 {
     static const struct gcb_table_column columns[] = {{.title = "enc GB/s"}};
@@ -196,7 +197,8 @@ static void test_numbers(void **state)
     assert_string_equal(gcb_percent(text, 1e300), "1.0e+302 %");
 }
 
-/* Text is cut first. A column of numbers that has no room is left out, with a note. Titles are never cut. */
+/* Text is cut first. A column of numbers that has no room is left out, with a note. Titles are
+ * never cut. */
 static void test_table(void **state)
 {
     static const struct gcb_table_column columns[] = {

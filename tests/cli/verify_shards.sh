@@ -1,6 +1,6 @@
 #!/bin/sh
-# --shard of verify, and merge of its shards: the joined rows and the exit status are those of one run, and shards that do not
-# fit are refused.
+# --shard of verify, and merge of its shards: the joined rows and the exit status are those of one
+# run, and shards that do not fit are refused.
 . "$(dirname "$0")/lib.sh"
 broken=$(realpath "$2")
 whole=$GCBENCH
@@ -30,8 +30,8 @@ checks_of() {
     awk '/^(BROKEN|method)/ { on = 1 } on { print } /promises kept/ { exit }' "$1"
 }
 
-# Runs the arguments once, and in N shards; joins the shards, named in any order, and compares. Each of the runs ends with the
-# status, except that a shard may keep all promises.
+# Runs the arguments once, and in N shards; joins the shards, named in any order, and compares. Each
+# of the runs ends with the status, except that a shard may keep all promises.
 same() { # STATUS N ARGS...
     status=$1
     n=$2

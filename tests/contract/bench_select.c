@@ -1,14 +1,14 @@
 /*
- * Times the selectors of src/lib/sparse against a full radix select, on one thread. Not a test: run by hand, and by
- * ./dev papers, which reads the table.
+ * Times the selectors of src/lib/sparse against a full radix select, on one thread. Not a test: run
+ * by hand, and by ./dev papers, which reads the table.
  *
  *   bench_select [uniform|normal [density [most]]]    up to `most` bytes of float32, 2^29 unless told
  *
- * A line for each size from 4 KiB, each twice the one before up to 1 MiB and eight times from there. Times are of
- * the thread (other work on the machine hardly changes them), medians of rounds that run every selector once; "x"
- * is how many times as fast as the radix select of the same size, the median of the rounds' ratios. All give
- * positions in ascending order. `reused` is RedSync's threshold that serves five steps: a search and four reuses,
- * over five.
+ * A line for each size from 4 KiB, each twice the one before up to 1 MiB and eight times from
+ * there. Times are of the thread (other work on the machine hardly changes them), medians of rounds
+ * that run every selector once; "x" is how many times as fast as the radix select of the same size,
+ * the median of the rounds' ratios. All give positions in ascending order. `reused` is RedSync's
+ * threshold that serves five steps: a search and four reuses, over five.
  */
 #include <math.h>
 #include <stdio.h>

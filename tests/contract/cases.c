@@ -25,8 +25,8 @@ static void add_case(const struct gcb_method *m, bool brief)
     contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
 }
 
-/* With zeros after the elements there are other positions, but their values are coded as without. So that is combined with
- * selections and index coders, and not with everything. */
+/* With zeros after the elements there are other positions, but their values are coded as without.
+ * So that is combined with selections and index coders, and not with everything. */
 static bool repeats(const struct gcb_method *m)
 {
     double pad, values, input;

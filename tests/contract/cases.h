@@ -8,8 +8,8 @@
 
 #define CONTRACT_MAX 8192
 
-/* Cases: every method at its defaults; with each number changed; and every combination of a codec's choices. The last
- * two kinds are many, so they are brief: tested on fewer tensors. */
+/* Cases: every method at its defaults; with each number changed; and every combination of a codec's
+ * choices. The last two kinds are many, so they are brief: tested on fewer tensors. */
 struct contract_case {
     struct gcb_method method;
     bool brief;
@@ -18,7 +18,8 @@ struct contract_case {
 extern struct contract_case contract_cases[];
 extern size_t contract_count;
 
-/* All cases, or those whose full spec contains `filter`; with on_device, without the codecs that are CPU-only. */
+/* All cases, or those whose full spec contains `filter`; with on_device, without the codecs that
+ * are CPU-only. */
 void contract_generate(const char *filter, bool on_device);
 
 #endif

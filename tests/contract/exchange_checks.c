@@ -67,8 +67,8 @@ static void add(double *sum, const float *x, uint64_t n, double weight)
 }
 
 /*
- * The distance that rounding explains after `steps` steps: relative to the norms of what is added, plus the spacing of the
- * smallest numbers. Values of 16 bits are rounded after each addition.
+ * The distance that rounding explains after `steps` steps: relative to the norms of what is added,
+ * plus the spacing of the smallest numbers. Values of 16 bits are rounded after each addition.
  */
 static double rounding(const struct team *t, unsigned steps)
 {
@@ -88,7 +88,7 @@ static double rounding(const struct team *t, unsigned steps)
     return steps * (relative * norm + spacing * c->workers * sqrt((double)c->n));
 }
 
-/* Is x within `distance` of the exact sum? */
+/* True if x is within `distance` of the exact sum. */
 static bool is_near(const float *x, const double *sum, uint64_t n, double distance)
 {
     double squares = 0.0;
@@ -355,9 +355,10 @@ static bool weights_count(const struct team_case *c)
 }
 
 /*
- * The workers change their numbers. Methods whose draws depend on the worker may give another update. So may collectives
- * that make messages of sums, if the sums are rounded; with equal weights the tensors have sums that are not rounded.
- * SparDL drops elements of partial sums, so the order always matters.
+ * The workers change their numbers. Methods whose draws depend on the worker may give another
+ * update. So may collectives that make messages of sums, if the sums are rounded; with equal
+ * weights the tensors have sums that are not rounded. SparDL drops elements of partial sums, so the
+ * order always matters.
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
@@ -413,7 +414,8 @@ static const float *residual(const struct team *t, unsigned w)
     return gcb_memory_residual(gcb_exchange_memory(t->e[w]));
 }
 
-/* Sum of updates + weighted residuals = weighted sum of inputs. Step s takes the tensors of worker w + s as worker w's. */
+/* Sum of updates + weighted residuals = weighted sum of inputs. Step s takes the tensors of worker
+ * w + s as worker w's. */
 static bool memory_keeps_the_rest(const struct team_case *c)
 {
     double *sum = calloc(c->n + 1, sizeof(*sum));
@@ -484,7 +486,8 @@ static bool a_nan_reaches_all_but_no_memory(const struct team_case *c)
     return holds;
 }
 
-/* Does the team's next step give these updates? Methods that keep something from the steps before may give others. */
+/* True if the team's next step gives these updates. Methods that keep something from the steps
+ * before may give others. */
 static bool goes_on(struct team *t, const struct team_case *c, const float *update)
 {
     const bool stateful = gcb_method_caps(c->method) & GCB_CAP_STATEFUL ||

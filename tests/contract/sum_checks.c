@@ -114,8 +114,8 @@ static bool same(const struct sum_case *c, const float *a, const float *b)
     return sums_first_difference(a, b, c->n) == c->n;
 }
 
-/* Is x within 1e-5 of the exact sum, relative to the norm of all that was added? Sums that may overflow are not compared.
- * The slack covers rounding near the smallest float. */
+/* True if x is within 1e-5 of the exact sum, relative to the norm of all that was added. Sums
+ * that may overflow are not compared. The slack covers rounding near the smallest float. */
 static bool near_exact(const struct sum_case *c, const float *weight, const float *x)
 {
     double error = 0.0, norm = 0.0;
@@ -136,7 +136,8 @@ static bool near_exact(const struct sum_case *c, const float *weight, const floa
 
 /* ---- checks ---- */
 
-/* docs/method.md: the rebuilt canvas plus the elements. The canvas itself is compared with the exact sum. */
+/* docs/method.md: the rebuilt canvas plus the elements. The canvas itself is compared with the
+ * exact sum. */
 static bool is_defined(const struct sum_case *c, const float *weight)
 {
     float *got = calloc(c->n + 1, sizeof(float)), *want = calloc(c->n + 1, sizeof(float));
@@ -220,8 +221,9 @@ static bool uses_the_callers_tensor(const struct sum_case *c)
     return holds;
 }
 
-/* The sum of message 0, a damaged message, and message 3, all with weight 1. It must be the sum without the damaged
- * message, or with what that decodes to. `x`, `without`, `decoded` have room for n floats. */
+/* The sum of message 0, a damaged message, and message 3, all with weight 1. It must be the sum
+ * without the damaged message, or with what that decodes to. `x`, `without`, `decoded` have room
+ * for n floats. */
 static bool survives(const struct sum_case *c, struct gcb_sum *s, const uint8_t *bytes,
                      size_t length, float *x, const float *without)
 {

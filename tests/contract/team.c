@@ -92,7 +92,7 @@ static bool fits(const struct team *t, const struct gcb_round *r, const struct g
     return r->kind == GCB_ROUND_GATHER || parts == r->bytes;
 }
 
-/* Asks all workers what they send. *more: is there a round? */
+/* Asks all workers what they send. *more: true if there is a round. */
 static bool ask(struct team *t, bool *more)
 {
     struct gcb_round *first = &t->round[t->rounds];

@@ -3,7 +3,8 @@
 
 #include "src/lib/exchange/exchange.h"
 
-/* All workers of an exchange in one process, for checks that ask what happens: nothing here fails a test. */
+/* All workers of an exchange in one process, for checks that ask what happens: nothing here fails a
+ * test. */
 
 #define TEAM_MOST 9 /* workers */
 #define TEAM_ROUNDS 64

@@ -1,6 +1,7 @@
 /*
- * The contract that every method keeps. Cases come from the registry, the preset table and the parameter tables, so a
- * new codec, preset or choice is tested as soon as its row exists. docs/adding-a-codec.md says what the contract asks.
+ * The contract that every method keeps. Cases come from the registry, the preset table and the
+ * parameter tables, so a new codec, preset or choice is tested as soon as its row exists.
+ * docs/adding-a-codec.md says what the contract asks.
  *
  *   test_contract [NAME]    only the methods whose full spec contains NAME
  */
@@ -110,7 +111,8 @@ static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
     };
 }
 
-/* Messages of codecs without length_varies all have the same length. Tensors that are sent raw may have another. */
+/* Messages of codecs without length_varies all have the same length. Tensors that are sent raw may
+ * have another. */
 static void check_length(const struct trip *t)
 {
     const size_t length = gcb_coder_length(t->encoder);
@@ -220,7 +222,8 @@ static void error_rule_holds(const struct gcb_method *m, const struct trip *t, c
         assert_true(rule->visit(&in, element_is_near, &compared));
 }
 
-/* Every promise of `gcbench verify` that binds the method is kept. Only finite sums can be checked. */
+/* Every promise of `gcbench verify` that binds the method is kept. Only finite sums can be
+ * checked. */
 static void promises_hold(const struct gcb_method *m, const float *x, size_t n)
 {
     const struct setting one = {.threads = 1, .flags = gcb_cpu_detect()};
@@ -293,8 +296,8 @@ static void segments(const struct gcb_method *m, const float *x, size_t n)
     release(&b);
 }
 
-/* With nothing dropped, a transform and its inverse give the tensor back, up to the half precision of the values. (With
- * wider values the tensor would be stored raw.) */
+/* With nothing dropped, a transform and its inverse give the tensor back, up to the half precision
+ * of the values. (With wider values the tensor would be stored raw.) */
 static void keeping_all_loses_nothing(const struct gcb_method *m, const float *x, size_t n)
 {
     struct gcb_method all = *m;
@@ -340,8 +343,8 @@ static void try_decode(const uint8_t *message, size_t length, size_t n)
     free(copy);
 }
 
-/* A message that is cut or has a changed byte, in `ways` ways, is refused or decodes to something; nothing outside is read or
- * written. */
+/* A message that is cut or has a changed byte, in `ways` ways, is refused or decodes to something;
+ * nothing outside is read or written. */
 static void survives_damage(const struct gcb_method *m, const float *x, size_t n, int ways)
 {
     struct trip t = {0};
@@ -364,7 +367,8 @@ static void survives_damage(const struct gcb_method *m, const float *x, size_t n
     release(&t);
 }
 
-/* Encodes x as this worker with the coder of t, which has encoded before. The message replaces that of t. */
+/* Encodes x as this worker with the coder of t, which has encoded before. The message replaces that
+ * of t. */
 static void encode_again(struct trip *t, const float *x, uint32_t worker)
 {
     const struct gcb_step at = {.step = 3, .worker = worker};
@@ -376,7 +380,8 @@ static void encode_again(struct trip *t, const float *x, uint32_t worker)
     t->length = w.len;
 }
 
-/* A later message and its counts depend on nothing of an earlier tensor. Only draws depend on the worker. */
+/* A later message and its counts depend on nothing of an earlier tensor. Only draws depend on the
+ * worker. */
 static void coder_keeps_no_trace(const struct gcb_method *m, const float *x, size_t n)
 {
     float *other = malloc(n * sizeof(float));
@@ -404,7 +409,8 @@ static void coder_keeps_no_trace(const struct gcb_method *m, const float *x, siz
 
 /* ---- infinities and NaNs ---- */
 
-/* Encodes with another policy than the contract's default, at byte 5 of a message with room for a raw tensor. */
+/* Encodes with another policy than the contract's default, at byte 5 of a message with room for a
+ * raw tensor. */
 static int encode_by(enum gcb_nonfinite policy, const struct gcb_method *m, const float *x,
                      size_t n, struct gcb_wbuf *w)
 {
@@ -445,8 +451,8 @@ static void policies_hold(const struct gcb_method *m, const float *x, size_t n)
     free(w.data);
 }
 
-/* An infinity or NaN is found wherever it is, and leaves no trace in the coder. `stride` 5 leaves out most pairs of a place
- * and a value, but no place. */
+/* An infinity or NaN is found wherever it is, and leaves no trace in the coder. `stride` 5 leaves
+ * out most pairs of a place and a value, but no place. */
 static void nonfinite_are_found(const struct gcb_method *m, float *x, size_t n, size_t stride)
 {
     static const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7f800001u, 0xffffffffu};

@@ -1,6 +1,6 @@
 /*
- * The contract of exchanges, for every method with every collective that it can use, several numbers of workers, and
- * tensors of many lengths.
+ * The contract of exchanges, for every method with every collective that it can use, several
+ * numbers of workers, and tensors of many lengths.
  *
  *   test_contract_exchange [NAME]    only the methods whose full spec contains NAME
  */

@@ -1,6 +1,6 @@
 /*
- * The contract of sums, for every method, combination of stages and hostile tensor, with and without a raw message among
- * the others.
+ * The contract of sums, for every method, combination of stages and hostile tensor, with and
+ * without a raw message among the others.
  *
  *   test_contract_sum [NAME]    only the methods whose full spec contains NAME
  */
@@ -59,7 +59,8 @@ static void check_tensor(const struct gcb_method *m, size_t n, enum input in, bo
     sum_case_close(&c);
 }
 
-/* A brief case: hostile tensors of 37 elements, and a hostile tensor of each other size, with a raw message. */
+/* A brief case: hostile tensors of 37 elements, and a hostile tensor of each other size, with a raw
+ * message. */
 static void sums_keep_contract(void **state)
 {
     static const size_t sizes[] = {0, 1, 37, LONGEST};

@@ -1,6 +1,6 @@
 /*
- * No random number is used twice: the draws of one worker in one step do not overlap. Two draws with the same purpose
- * (gcb_draw_stream) would.
+ * No random number is used twice: the draws of one worker in one step do not overlap. Two draws
+ * with the same purpose (gcb_draw_stream) would.
  */
 #include <setjmp.h>
 #include <stdarg.h>

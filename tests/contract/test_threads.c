@@ -1,6 +1,7 @@
 /*
- * Two callers at once, each with several threads, get what one gets alone: every method, and every collective. With
- * ThreadSanitizer (./dev races) this also shows that no thread reads what another writes.
+ * Two callers at once, each with several threads, get what one gets alone: every method, and every
+ * collective. With ThreadSanitizer (./dev races) this also shows that no thread reads what another
+ * writes.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command with different CUDA modules: none, damaged ones, one of another version, and the stand-in.
+# The command with different CUDA modules: none, damaged ones, one of another version, and the
+# stand-in.
 #   device.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bench on a device, with the stand-in as the module: rows, bytes and statuses. Its times mean nothing.
+# bench on a device, with the stand-in as the module: rows, bytes and statuses. Its times mean
+# nothing.
 #   device_bench.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -67,7 +68,8 @@ assert any(r["spec"] == "memcpy" and r["status"] == "unsupported" for r in cuda.
 PY
 check "the device's rows are the CPU's, except for times" python3 "$tmp/look.py" "$tmp/r.json"
 
-# Consecutive small messages share a set of launches, if the method encodes groups. Bytes and errors are the CPU's.
+# Consecutive small messages share a set of launches, if the method encodes groups. Bytes and errors
+# are the CPU's.
 run bench --device cpu,cuda --method fp16 --method qsgd --method qsgd:coding=elias --method topk --repeat 6 \
     --samples --step all --dataset 'layers.[36].b*' --dataset 'fc.*' --results "$tmp/groups.json" "$sample"
 exits 0
@@ -138,7 +140,8 @@ PY
 check "small messages are encoded in groups" python3 "$tmp/groups.py" "$tmp/groups.json" "{10: [10]}"
 check "large messages are encoded alone" python3 "$tmp/groups.py" "$tmp/large.json" "{8: [1, 2, 3]}"
 
-# Kernel times have their own intervals. A falling clock is reported: the lowest rate for each message, and of all.
+# Kernel times have their own intervals. A falling clock is reported: the lowest rate for each
+# message, and of all.
 GCB_HOST_CLOCK=falling
 export GCB_HOST_CLOCK
 run bench --device cuda --method fp16 --dataset fc.weight --step all --repeat 9 --cache cold \
@@ -209,7 +212,8 @@ last="info"
 GCB_HOST_FFT=missing "$GCBENCH" info >"$out" 2>"$err"
 prints "no cuFFT"
 
-# A device that fails in the middle: earlier rows are kept, and all later rows of the device are failed.
+# A device that fails in the middle: earlier rows are kept, and all later rows of the device are
+# failed.
 GCB_HOST_BREAK=60
 export GCB_HOST_BREAK
 run bench --device cuda,cpu --method qsgd --method fp16 --dataset stem.weight --repeat 3 --cache both \

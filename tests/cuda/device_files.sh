@@ -1,6 +1,6 @@
 #!/bin/sh
-# compress, decompress and sweep with the stand-in as the module give the CPU's files and rows. Their times mean
-# nothing.
+# compress, decompress and sweep with the stand-in as the module give the CPU's files and rows.
+# Their times mean nothing.
 #   device_files.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,8 @@ pair() { # ARGS...: device and CPU write the same messages and restore the same 
     check "device and CPU restore the same file" cmp by-cpu.h5 by-cuda.h5
 }
 
-# The messages of every method are compared by tests/cuda/test_device.c; here those of each kind of coder are stored.
+# The messages of every method are compared by tests/cuda/test_device.c; here those of each kind of
+# coder are stored.
 for method in fp16 topk terngrad qsgd:coding=elias sparse:transform=hadamard,select=chunk,values=range sbc:index=adaptive; do
     pair --method "$method" $few "$sample"
 done

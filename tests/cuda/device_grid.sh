@@ -1,6 +1,6 @@
 #!/bin/bash
-# In test_device_grid, blocks of every launch with gcb::grid_over take more than one piece: compares its output with
-# the source.
+# In test_device_grid, blocks of every launch with gcb::grid_over take more than one piece: compares
+# its output with the source.
 #   device_grid.sh TEST_DEVICE_GRID
 set -uo pipefail
 root=$(dirname "$(readlink -f "$0")")/../..

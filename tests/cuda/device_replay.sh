@@ -1,5 +1,6 @@
 #!/bin/sh
-# replay with the stand-in as the module gives the rows of the CPU; and what happens if the device is wrong.
+# replay with the stand-in as the module gives the rows of the CPU; and what happens if the device
+# is wrong.
 #   device_replay.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -39,8 +40,8 @@ pair() { # ARGS...: device and CPU give the same rows
     check "the device's rows are the CPU's" python3 same.py cpu.json cuda.json
 }
 
-# Every method whose messages are the same on all devices, with its own memory and with feedback, all in one process. New
-# methods are included automatically.
+# Every method whose messages are the same on all devices, with its own memory and with feedback,
+# all in one process. New methods are included automatically.
 exact=$(device_methods library-math)
 check "methods are listed" test -n "$exact"
 pair $(printf -- '--method %s:collective=allgather ' $exact) $few "$sample"
@@ -62,7 +63,8 @@ run replay -q --device cuda --method redsync:dense-below=0,trimmed-below=0 --the
 exits 0
 quiet
 
-# All-reduces: sums on their way, with memories, with messages that cover several steps, and with a change of parameters.
+# All-reduces: sums on their way, with memories, with messages that cover several steps, and with a
+# change of parameters.
 reducing=$("$GCBENCH" methods --format json | python3 -c '
 import json, sys
 for m in map(json.loads, sys.stdin):

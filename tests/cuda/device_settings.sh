@@ -1,6 +1,6 @@
 #!/bin/sh
-# sweep and verify with the stand-in as the module: results that are wrong, failures, missing libraries, and exit
-# statuses.
+# sweep and verify with the stand-in as the module: results that are wrong, failures, missing
+# libraries, and exit statuses.
 #   device_settings.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +15,8 @@ with() { # MODE ARGS...: runs it with the stand-in for cuFFT in this mode (tests
     unset GCB_HOST_FFT
 }
 
-# ---- verify: the promise that is checked on devices only. tests/cuda/test_device.c has every method. ----
+# ---- verify: the promise that is checked on devices only. tests/cuda/test_device.c has every
+# method. ----
 with near verify --method topk --method fft --method qsgd --method demo --method fp16
 exits 0
 quiet

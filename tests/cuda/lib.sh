@@ -1,5 +1,6 @@
-# For tests of the command with a CUDA module. Source it after tests/cli/lib.sh; "$2" is the stand-in.
-# $module is the path at which the command looks for a module; there is none yet. $sample is the file of gradients.
+# For tests of the command with a CUDA module. Source it after tests/cli/lib.sh; "$2" is the
+# stand-in. $module is the path at which the command looks for a module; there is none yet. $sample
+# is the file of gradients.
 standin=$(realpath "$2")
 sample=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
 

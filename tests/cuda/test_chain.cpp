@@ -1,5 +1,5 @@
-/* gcb::chain_sums adds in order, whatever the order of threads. The test uses sums in which another order changes every
- * rounding. */
+/* gcb::chain_sums adds in order, whatever the order of threads. The test uses sums in which another
+ * order changes every rounding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

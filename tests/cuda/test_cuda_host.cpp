@@ -1,6 +1,6 @@
 /*
- * Tests that the stand-in for a device (tests/support/cuda_host) finds mistakes. Each mistake is made once, in a small
- * kernel; the same kernel without the mistake must pass.
+ * Tests that the stand-in for a device (tests/support/cuda_host) finds mistakes. Each mistake is
+ * made once, in a small kernel; the same kernel without the mistake must pass.
  */
 #include <setjmp.h>
 #include <signal.h>

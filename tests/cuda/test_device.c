@@ -135,7 +135,8 @@ static void large_tensors(void **state)
     free(x);
 }
 
-/* Error feedback is fused on the device and around the coder on the CPU: messages and residuals are the same. */
+/* Error feedback is fused on the device and around the coder on the CPU: messages and residuals are
+ * the same. */
 static void error_feedback_is_fused(void **state)
 {
     static const char *const specs[] = {
@@ -168,7 +169,8 @@ static void error_feedback_is_fused(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* The error of the decoded tensor is summed in the same order on both sides, so it is the same, bit for bit. */
+/* The error of the decoded tensor is summed in the same order on both sides, so it is the same, bit
+ * for bit. */
 static void fidelity_is_the_cpus(void **state)
 {
     enum { N = 3 * 4096 * 8 + 77 };

@@ -1,4 +1,5 @@
-/* One decoder on the device decodes messages of all kinds, one after the other, to the CPU's tensors. */
+/* One decoder on the device decodes messages of all kinds, one after the other, to the CPU's
+ * tensors. */
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/device/place.h"
@@ -42,7 +43,8 @@ static int run_cpu(const struct trip *t, float *out)
     return err;
 }
 
-/* Larger and smaller messages, other methods, the same method again, raw messages and empty tensors. */
+/* Larger and smaller messages, other methods, the same method again, raw messages and empty
+ * tensors. */
 static void any_order(void **state)
 {
     static const struct {

@@ -1,8 +1,10 @@
-/* Error feedback fused into encoders with a transform gives what a memory around a coder gives, on the stand-in. */
+/* Error feedback fused into encoders with a transform gives what a memory around a coder gives, on
+ * the stand-in. */
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_coder.h"
 
-/* Plain and hostile steps, with source types in turn, compared with both unfused paths or only the device's. */
+/* Plain and hostile steps, with source types in turn, compared with both unfused paths or only the
+ * device's. */
 static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
 {
     for (unsigned way = cpu ? 0 : 2; way < 4; way++) {

@@ -50,7 +50,8 @@ static void from_device(void *to, void *dev, uint64_t bytes)
 
 static float *spectrum; /* of the current call */
 
-/* Whole chunks have the device's spectrum; a shorter one has that of the stand-in for cuFFT, which is the CPU's. */
+/* Whole chunks have the device's spectrum; a shorter one has that of the stand-in for cuFFT, which
+ * is the CPU's. */
 static void transform(float *bins, const float *x, uint64_t n, uint64_t chunk)
 {
     const uint64_t rest = n % chunk, whole = 2 * gcb_fft_bins(n - rest, chunk);
@@ -201,8 +202,8 @@ static void same_message_of_the_same_spectrum(void **state)
     free(x);
 }
 
-/* If a chunk is so much smaller than another that its squares underflow at that chunk's scale, its positions are
- * selected a second time. The shorter last chunk may be the large one. */
+/* If a chunk is so much smaller than another that its squares underflow at that chunk's scale, its
+ * positions are selected a second time. The shorter last chunk may be the large one. */
 static void chunks_of_other_scales(void **state)
 {
     static const int down[] = {1, 20, 30, 36, 38, 45, 52, 54, 57, 60, 63, 65, 75, 100, 120, 140};

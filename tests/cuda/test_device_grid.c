@@ -1,6 +1,7 @@
 /*
- * Runs the wide cases of check_device on the stand-in, with grids of two blocks and smaller tensors, so that blocks
- * take several pieces of work here too (gcb::grid_over). Prints the launches that had more pieces than blocks.
+ * Runs the wide cases of check_device on the stand-in, with grids of two blocks and smaller
+ * tensors, so that blocks take several pieces of work here too (gcb::grid_over). Prints the
+ * launches that had more pieces than blocks.
  */
 #include <string.h>
 
@@ -20,8 +21,8 @@ static void schedule(size_t i)
     gcb_host_schedule((enum gcb_host_order)(i % 3), i);
 }
 
-/* Elements for which two blocks get about as many pieces each as 1056 blocks get at the case's size. RedSync would send
- * a small tensor raw. */
+/* Elements for which two blocks get about as many pieces each as 1056 blocks get at the case's
+ * size. RedSync would send a small tensor raw. */
 static uint64_t scaled(const struct check_case *c)
 {
     const uint64_t least = strstr(c->spec, "redsync") ? 70001 : SMALL;

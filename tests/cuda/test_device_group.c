@@ -2,7 +2,8 @@
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_sets.h"
 
-/* 0 and 1 element, the sizes of normalisation layers, sizes around a tile, and more messages than a warp has lanes. */
+/* 0 and 1 element, the sizes of normalisation layers, sizes around a tile, and more messages than a
+ * warp has lanes. */
 static const uint64_t sizes[] = {
     64, 0,  1,  1000, 4096, 4097, 33, 12289, 64, 64, 100, 512, 4080, 4081, 40000, 64, 65, 66,
     67, 68, 69, 70,   71,   72,   73, 74,    75, 76, 77,  78,  8192, 2048, 3,     0,  5,  37000};
@@ -26,7 +27,8 @@ static void quantisers_as_alone(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Consecutive messages of a method form a group; messages of methods without groups are encoded alone. */
+/* Consecutive messages of a method form a group; messages of methods without groups are encoded
+ * alone. */
 static void methods_in_turn(void **state)
 {
     static const char *const specs[] = {"fp16",
@@ -103,7 +105,8 @@ static void refusals(void **state)
     device_set_close(&s);
 }
 
-/* Encodes hostile tensors, damages the start of payload `damaged` if there is one, and decodes as a group and alone. */
+/* Encodes hostile tensors, damages the start of payload `damaged` if there is one, and decodes as a
+ * group and alone. */
 static unsigned decoded_as_alone(const struct device_plan *plan, size_t damaged)
 {
     int status[2][DEVICE_SET_MOST];
@@ -151,9 +154,8 @@ static void decoded_together(void **state)
                                    .nonfinite = GCB_NONFINITE_RAW};
 
         gcb_host_schedule((enum gcb_host_order)(i % 3), i);
-        decoded_as_alone(
-            &plan,
-            DEVICE_SET_MOST); /* some are stored: those that are not finite, and very small tensors */
+        /* some are stored: those that are not finite, and very small tensors */
+        decoded_as_alone(&plan, DEVICE_SET_MOST);
         plan.sizes = coded;
         plan.count = COUNT(coded); /* the fifth kind of tensor is not finite */
         assert_int_equal(decoded_as_alone(&plan, scaled ? 1 : DEVICE_SET_MOST), 1);

@@ -178,7 +178,8 @@ static void without_tables(void **state)
     looks = 0;
     assert_int_equal(gcb_device_group_encode_async(all.coder, &at, all.m, MANY, NULL), 0);
     assert_in_range(looks, MANY, 4 * MANY);
-    /* the remaining tables still make a group: at least of the hundred messages that had not been queued */
+    /* the remaining tables still make a group: at least of the hundred messages that had not been
+     * queued */
     assert_in_range(device.module->stream.launches(stream) - launched, 1, 1 + MANY - 100);
     assert_int_equal(gcb_device_batch_finish(all.batch, NULL), 0);
     close_many(&all);

@@ -39,7 +39,8 @@ static size_t length_of(const char *spec, const float *x, uint64_t n)
     return w.len;
 }
 
-/* Large elements in clusters, as in real gradients, over several blocks of the stream: adaptive makes its own codes. */
+/* Large elements in clusters, as in real gradients, over several blocks of the stream: adaptive
+ * makes its own codes. */
 static void clusters(void **state)
 {
     static const char *const specs[] = {

@@ -1,5 +1,5 @@
-/* Counts the launches of methods on the stand-in, and compares with the tables of docs/gpu.md and the promises for
- * small tensors. */
+/* Counts the launches of methods on the stand-in, and compares with the tables of docs/gpu.md and
+ * the promises for small tensors. */
 #include <stdio.h>
 
 #include "src/tool/read/layout.h"
@@ -122,8 +122,8 @@ static struct counted launches_of(const char *spec, uint64_t n)
 
 /* ---- the tables of docs/gpu.md ---- */
 
-/* The `which`-th number in column `column` of a row of the page is the number of launches of `spec` for a tensor of n
- * elements, minus those of `base` if the row counts launches added to it. */
+/* The `which`-th number in column `column` of a row of the page is the number of launches of `spec`
+ * for a tensor of n elements, minus those of `base` if the row counts launches added to it. */
 struct promise {
     const char *row;
     unsigned column, which;
@@ -515,7 +515,8 @@ static unsigned queued_of(const char *spec, uint64_t n)
     return launches;
 }
 
-/* Each bucket of ResNet-50's 161 tensors, as --scope bucket makes them, takes as many launches as one tensor. */
+/* Each bucket of ResNet-50's 161 tensors, as --scope bucket makes them, takes as many launches as
+ * one tensor. */
 static void a_bucket_takes_one_set(void **state)
 {
     static const struct gcb_source_synthetic network = {.name = "normal", .layout = "resnet50"};

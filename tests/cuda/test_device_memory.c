@@ -1,5 +1,5 @@
-/* Steps of workers whose tensors stay on the stand-in: every kind of memory gives what it gives on the CPU, bit for
- * bit. */
+/* Steps of workers whose tensors stay on the stand-in: every kind of memory gives what it gives on
+ * the CPU, bit for bit. */
 
 #include "src/lib/memory/device_memory.h"
 #include "tests/cuda/device_test.h"

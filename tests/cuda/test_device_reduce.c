@@ -1,4 +1,5 @@
-/* All-reduces on the device equal the CPU's: every method that has one, weights, infinities, hostile values. */
+/* All-reduces on the device equal the CPU's: every method that has one, weights, infinities,
+ * hostile values. */
 #include <math.h>
 
 #include "tests/cuda/device_test.h"
@@ -58,7 +59,8 @@ static void each_setting(void **state)
     same("terngrad:collective=allreduce", 4500, &(struct reduce_options){.workers = 3, .of = 130});
 }
 
-/* Infinities, NaNs, and values that only overflow when they are weighted or added, or when they are rounded to 16 bits. */
+/* Infinities, NaNs, and values that only overflow when they are weighted or added, or when they are
+ * rounded to 16 bits. */
 static void not_finite(void **state)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f, -3.4e38f, 70000.0f, 1e-40f};

@@ -105,7 +105,8 @@ static void thresholds_from_a_sample(void **state)
         "sparse:select=sampled,theta=0.7,sample=1,index=bitmap,values=means",
         "sparse:select=trimmed,theta=0.9,values=fp16",
     };
-    /* the sampled threshold is right; lowered a few times; never low enough; too many pass; all pass */
+    /* the sampled threshold is right; lowered a few times; never low enough; too many pass; all
+     * pass */
     static const float times[] = {1.0f, 1.5f, 3.0f, 1e9f, 0.5f, 0.0f};
     float *x = malloc(SAMPLED_N * sizeof(float));
 
@@ -120,7 +121,8 @@ static void thresholds_from_a_sample(void **state)
     free(x);
 }
 
-/* Selection of one sign: positives are scaled so that either sign wins, and some tensors lack a sign. */
+/* Selection of one sign: positives are scaled so that either sign wins, and some tensors lack a
+ * sign. */
 static void one_sign(void **state)
 {
     static const char *const specs[] = {
@@ -173,7 +175,8 @@ static void feedback_is_fused(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Thresholds between mean and maximum. Later steps reuse a threshold, because device_same_feedback keeps its coder. */
+/* Thresholds between mean and maximum. Later steps reuse a threshold, because device_same_feedback
+ * keeps its coder. */
 static void searched_thresholds(void **state)
 {
     static const char *const specs[] = {

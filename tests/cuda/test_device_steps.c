@@ -111,7 +111,8 @@ static void play(const char *spec, enum gcb_nonfinite nonfinite, const struct sc
     free(x);
 }
 
-/* A threshold is used in three steps. A tensor that is not finite neither changes nor leaves one. */
+/* A threshold is used in three steps. A tensor that is not finite neither changes nor leaves
+ * one. */
 static void thresholds_outlive_what_is_not_finite(void **state)
 {
     static const char *const specs[] = {

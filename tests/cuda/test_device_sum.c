@@ -191,7 +191,8 @@ static void refusals(void **state)
     gcb_device_sum_destroy(NULL);
 }
 
-/* Queues the decoding of a message or, with `adds`, its addition. Returns the launches; the work is dropped. */
+/* Queues the decoding of a message or, with `adds`, its addition. Returns the launches; the work is
+ * dropped. */
 static unsigned launches_of(const struct trip *t, bool adds)
 {
     const struct gcb_coder_config config = {.max_elements = t->n};

@@ -19,8 +19,8 @@ static void largest_of_each_chunk(void **state)
     device_same_all(&device, "sparse:select=chunk,chunk=1,density=0.5", few);
 }
 
-/* A tensor for which the threads' maxima are a poor bound: 192 of 256 threads hold all large values, some of them
- * equal. */
+/* A tensor for which the threads' maxima are a poor bound: 192 of 256 threads hold all large
+ * values, some of them equal. */
 static void clusters_within_chunks(void **state)
 {
     enum { N = 3 * 4096 + 100 };
@@ -73,7 +73,8 @@ static void hadamard(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* One, two and three passes after that over tiles; the last pass has all of its stages or only some. */
+/* One, two and three passes after that over tiles; the last pass has all of its stages or only
+ * some. */
 static void long_hadamard(void **state)
 {
     static const struct {
@@ -96,7 +97,8 @@ static void long_hadamard(void **state)
     free(x);
 }
 
-/* Spectra are the CPU's here, so messages must be too: order of bins, their scale, pairs of floats. */
+/* Spectra are the CPU's here, so messages must be too: order of bins, their scale, pairs of
+ * floats. */
 static void fft_of_the_cpus_spectra(void **state)
 {
     static const struct {
@@ -130,8 +132,8 @@ static void fft_of_the_cpus_spectra(void **state)
     free(x);
 }
 
-/* Spectra differ from the CPU's as those of another library do: errors and decoded floats stay within their
- * tolerances. */
+/* Spectra differ from the CPU's as those of another library do: errors and decoded floats stay
+ * within their tolerances. */
 static void fft_of_other_spectra(void **state)
 {
     static const char *const specs[] = {

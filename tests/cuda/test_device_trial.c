@@ -136,8 +136,8 @@ static int take(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag)
     return 0;
 }
 
-/* Consecutive messages of a method and step form a group. Its times are shared out by bytes; its launches count once.
- * */
+/* Consecutive messages of a method and step form a group. Its times are shared out by bytes; its
+ * launches count once. */
 static void groups(void **state)
 {
     static const uint64_t sizes[] = {100, 0, 4097, 1, MOST};

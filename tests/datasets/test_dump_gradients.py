@@ -375,7 +375,8 @@ class Refused(Case):
         self.assertNotIn("\n", str(caught.exception))
 
     def test_sharded_wrappers(self):
-        # An FSDPModule of a torch that cannot replace its reduce-scatter; tests/python/test_fsdp.py records those that can.
+        # An FSDPModule of a torch that cannot replace its reduce-scatter; tests/python/test_fsdp.py
+        # records those that can.
         for name in ("FullyShardedDataParallel", "FSDPModule", "ShardedDataParallel", "DeepSpeedEngine"):
             wrapper = type(name, (nn.Sequential,), {})
             instead = "use torch" if name == "FSDPModule" else r"record a run .* with fully_shard \(FSDP2\), or .*DistributedDataParallel"

@@ -1,6 +1,7 @@
 /*
- * Tensors and specs, for the encoder. An input is a byte of options, a spec that ends with a NUL byte, and floats. What is
- * encoded must decode to the same tensor twice, within the encoder's bound.
+ * Tensors and specs, for the encoder. An input is a byte of options, a spec that ends with a NUL
+ * byte, and floats. What is encoded must decode to the same tensor twice, within the encoder's
+ * bound.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static int encode(uint8_t **message, size_t *length, struct gcb_encoder *coder, 
     return err;
 }
 
-/* An encoder that continues from a saved state gives the same bytes as the encoder that was saved. */
+/* An encoder that continues from a saved state gives the same bytes as the encoder that was
+ * saved. */
 static void check_state(const char *spec, const struct gcb_options *options, struct gcb_encoder *e,
                         const float *x, uint64_t n)
 {

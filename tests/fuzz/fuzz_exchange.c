@@ -1,7 +1,8 @@
 /*
- * An exchange whose worker 0 gets other bytes than the others send. An input is a byte of options, the number of a method, a
- * collective, a length (2 bytes), and for each array that worker 0 gets what happens to it: a byte, and what it takes. Worker
- * 0 ends its step or fails. If nothing was changed, all workers get the same update.
+ * An exchange whose worker 0 gets other bytes than the others send. An input is a byte of options,
+ * the number of a method, a collective, a length (2 bytes), and for each array that worker 0 gets
+ * what happens to it: a byte, and what it takes. Worker 0 ends its step or fails. If nothing was
+ * changed, all workers get the same update.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * A stream of messages, for sums. An input is a byte of options, the number of a method, and records: a weight (1 byte), a
- * length (2 bytes), a message. A sum accepts a message if it decodes. Refused messages leave no trace. Without a transform
- * the sum is, bit for bit, what decoding and adding gives.
+ * A stream of messages, for sums. An input is a byte of options, the number of a method, and
+ * records: a weight (1 byte), a length (2 bytes), a message. A sum accepts a message if it decodes.
+ * Refused messages leave no trace. Without a transform the sum is, bit for bit, what decoding and
+ * adding gives.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static void add(struct gcb_sum *sum, const struct stream *s, struct record *r, f
     r->accepted = !err;
 }
 
-/* Is there a canvas? That depends on the method of the sum: the spec's, or the first message's that is not raw. */
+/* True if there is a canvas. That depends on the method of the sum: the spec's, or the first
+ * message's that is not raw. */
 static bool has_canvas(const struct stream *s)
 {
     double transform = 0.0;
@@ -157,7 +159,8 @@ static void must_equal(const struct stream *s, const float *a, const float *b, c
     fuzz_require(sums_first_difference(a, b, s->n) == s->n, promise, NULL);
 }
 
-/* Only the accepted messages, in a new sum: with its own accumulator if the first sum had not, and with more threads. */
+/* Only the accepted messages, in a new sum: with its own accumulator if the first sum had not, and
+ * with more threads. */
 static void sum_accepted(float *x, const struct stream *s)
 {
     float *into = s->options & INTO ? NULL : new_tensor(s);

@@ -1,7 +1,9 @@
 /*
- * make_seeds TARGET DIR: writes the seeds of a fuzz target. `decode`: a small message for each method, each value of its
- * parameters and each length; `encode`: the specs and tensors of these messages; `sum`: streams of these messages and
- * others; `exchange`: exchanges of each method by each collective; `options`: each option of each command; `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
+ * make_seeds TARGET DIR: writes the seeds of a fuzz target. `decode`: a small message for each
+ * method, each value of its parameters and each length; `encode`: the specs and tensors of these
+ * messages; `sum`: streams of these messages and others; `exchange`: exchanges of each method by
+ * each collective; `options`: each option of each command; `suite`: the shipped suites. All come
+ * from the tables of the program, so a new method or option gets seeds at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,8 +107,8 @@ static unsigned char *encode(const char *spec, uint64_t n, int checksum, uint32_
     return message;
 }
 
-/* An input of fuzz_sum.c: options, the number of a method, and messages in changing order: three of the method, of
- * which one has a changed byte, one raw, and two of another method. */
+/* An input of fuzz_sum.c: options, the number of a method, and messages in changing order: three of
+ * the method, of which one has a changed byte, one raw, and two of another method. */
 static void write_stream(const char *name, const char *spec, uint64_t n, int checksum,
                          const float *x)
 {
@@ -206,7 +208,8 @@ static void write_methods(void)
         write_method(&method);
 }
 
-/* Inputs of fuzz_exchange.c: what happens to the arrays that worker 0 gets is nothing, or a change far in each array. */
+/* Inputs of fuzz_exchange.c: what happens to the arrays that worker 0 gets is nothing, or a change
+ * far in each array. */
 static void write_exchanges(void)
 {
     struct gcb_method m;

@@ -1,12 +1,13 @@
 /*
- * Hostile HDF5 files: mutates small files of all layouts and reads them as a command would, in this process, which has a
- * child for each open file.
+ * Hostile HDF5 files: mutates small files of all layouts and reads them as a command would, in this
+ * process, which has a child for each open file.
  *
  *   mutate_hdf5 [--count N | --seconds N] [--seed N] [--keep DIR] [--files FILE...]
  *
- * 2,000 files unless told. A file that is kept is one that crashed HDF5 in the child. --files reads these files instead,
- * unchanged. Fails if this process crashes or takes too long, if a descriptor, a process or memory is not given back, or
- * if a message is not one line. Memory is filled with a pattern on allocation and release.
+ * 2,000 files unless told. A file that is kept is one that crashed HDF5 in the child. --files reads
+ * these files instead, unchanged. Fails if this process crashes or takes too long, if a descriptor,
+ * a process or memory is not given back, or if a message is not one line. Memory is filled with a
+ * pattern on allocation and release.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -207,7 +208,8 @@ static uint64_t below(uint64_t n)
     return (z ^ z >> 31) % n;
 }
 
-/* Changes one place. Half of the changes are single bits, as on a bad disk; the others are numbers that break parsers. */
+/* Changes one place. Half of the changes are single bits, as on a bad disk; the others are numbers
+ * that break parsers. */
 static void mutate(struct seed *s)
 {
     static const uint64_t numbers[] = {0,     1,       2,          255,       256,
@@ -348,7 +350,8 @@ static void campaign(unsigned count, time_t until, const char *keep, struct tall
     }
 }
 
-/* Starts the program again with a malloc that fills memory with a pattern and keeps no cache that looks like a leak. */
+/* Starts the program again with a malloc that fills memory with a pattern and keeps no cache that
+ * looks like a leak. */
 static void perturb(char **argv)
 {
     static const char wanted[] = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0";

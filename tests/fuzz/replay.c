@@ -1,8 +1,9 @@
 /*
- * replay [--mutate | --seconds N] FILE...: runs the fuzz target on stored inputs. With --mutate it also cuts each input at
- * each place and changes each byte in four ways; in long inputs, the first 128 bytes and evenly spread ones after them. With
- * --seconds it also runs random changes of random inputs for that time, which are the same each time. The input that runs is
- * kept in ./crash, which is removed at the end unless the target ended the process.
+ * replay [--mutate | --seconds N] FILE...: runs the fuzz target on stored inputs. With --mutate it
+ * also cuts each input at each place and changes each byte in four ways; in long inputs, the first
+ * 128 bytes and evenly spread ones after them. With --seconds it also runs random changes of random
+ * inputs for that time, which are the same each time. The input that runs is kept in ./crash, which
+ * is removed at the end unless the target ended the process.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,7 +66,8 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)((uint64_t)(state ^ state >> 15) * below >> 32);
 }
 
-/* Changes one place of the input: a bit, a byte, a number, a piece that is cut, doubled, or taken from `other`. */
+/* Changes one place of the input: a bit, a byte, a number, a piece that is cut, doubled, or taken
+ * from `other`. */
 static size_t change(uint8_t *data, size_t size, const uint8_t *other, size_t other_size)
 {
     static const uint64_t numbers[] = {0,

@@ -3,10 +3,9 @@
 #
 #   bundle.sh DIR GCBENCH MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
 #
-# MODULE is the CUDA module, and each LIBRARY is one that it opens at run time. All libraries that these files load are
-# copied too, except the driver and the C library: a program and its loader must match, so the target needs a glibc as
-# new
-# as this machine's.
+# MODULE is the CUDA module, and each LIBRARY is one that it opens at run time. All libraries that
+# these files load are copied too, except the driver and the C library: a program and its loader
+# must match, so the target needs a glibc as new as this machine's.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)

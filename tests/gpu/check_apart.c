@@ -27,7 +27,8 @@ static void run(const struct checking *what, struct outcome *o, size_t at)
     what->run(what->ctx, o, at);
 }
 
-/* The child: runs checks from number `at` on until one fails, and sends each outcome to the parent. */
+/* The child: runs checks from number `at` on until one fails, and sends each outcome to the
+ * parent. */
 static int be_child(const struct checking *what, size_t at, int to)
 {
     struct outcome o = {.at = at};
@@ -44,8 +45,8 @@ static int be_child(const struct checking *what, size_t at, int to)
     return 0;
 }
 
-/* Stores the outcomes that a child sends; *at is the number after the last one. False: the child sent nothing for
- * `patience` seconds. */
+/* Stores the outcomes that a child sends; *at is the number after the last one. False: the child
+ * sent nothing for `patience` seconds. */
 static bool hear(const struct checking *what, int from, struct outcome *out, size_t *at)
 {
     struct pollfd fd = {.fd = from, .events = POLLIN};

@@ -2,8 +2,9 @@
 #define TESTS_GPU_CHECK_APART_H
 
 /*
- * Runs checks in child processes, because a device that failed once does not work any more in the same process, and a
- * kernel may never end. A child runs checks until one fails; a new child continues with the next check.
+ * Runs checks in child processes, because a device that failed once does not work any more in the
+ * same process, and a kernel may never end. A child runs checks until one fails; a new child
+ * continues with the next check.
  */
 #include <stdbool.h>
 #include <stddef.h>

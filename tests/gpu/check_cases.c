@@ -13,7 +13,8 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* Cases that do not follow from the parameter tables: branches of launchers, lengths of chunks, densities. */
+/* Cases that do not follow from the parameter tables: branches of launchers, lengths of chunks,
+ * densities. */
 static const char *const more[] = {
     "range:bits=5,mantissa=2",
     "range:bits=16,mantissa=11",
@@ -59,12 +60,13 @@ static const char *const more[] = {
     "sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap",
 };
 
-/* Elements for which the kept positions, four of five, fill more than 1056 tiles of 4096. WIDER: 8 times as many tiles,
- * for kernels in which each warp takes a tile. */
+/* Elements for which the kept positions, four of five, fill more than 1056 tiles of 4096. WIDER: 8
+ * times as many tiles, for kernels in which each warp takes a tile. */
 #define WIDE UINT64_C(5500001)
 #define WIDER UINT64_C(71000003)
 
-/* Launches whose blocks take a second piece only with other settings than the defaults, or only at larger sizes. */
+/* Launches whose blocks take a second piece only with other settings than the defaults, or only at
+ * larger sizes. */
 static const struct check_case wide[] = {
     {"range:mantissa=4", CHECK_WIDE, WIDE},
     {"qsgd:bucket=100,norm=l2", CHECK_WIDE, WIDE},
@@ -100,7 +102,8 @@ static const struct check_case wide[] = {
     {"sparse:theta=0.2,transform=dct,chunk=64,index=bitmap", CHECK_SUM, WIDE},
 };
 
-/* Number of choices that are not the codec's default. A number that is not the default counts as 100. */
+/* Number of choices that are not the codec's default. A number that is not the default counts as
+ * 100. */
 static size_t choices_made(const struct gcb_method *m)
 {
     const struct gcb_param *p;
@@ -140,8 +143,8 @@ static bool belongs(const struct contract_case *c, bool brief, size_t i, size_t 
     return brief ? !whole && i % stride == 0 : whole;
 }
 
-/* Keeps four of five positions in a message that is shorter than the tensor (with a bitmap, or of signs only), because
- * a longer one would be sent raw. */
+/* Keeps four of five positions in a message that is shorter than the tensor (with a bitmap, or of
+ * signs only), because a longer one would be sent raw. */
 static void keep_most(struct gcb_method *m)
 {
     double index;

@@ -25,11 +25,11 @@ struct check_case {
 
 /*
  * Lists the cases, in this order:
- *   from the registries and the parameter tables: every method at its defaults, and every choice of every codec; with
- *   few sizes, every `stride`-th of all combinations of choices and of numbers that are not the default;
- *   the hand-written cases that reach branches of launchers;
- *   groups, memories, sums and all-reduces;
- *   if asked for, the wide cases: every method at its defaults, and every choice with four of five positions kept.
+ *   from the registries and the parameter tables: every method at its defaults, and every choice of
+ *   every codec; with few sizes, every `stride`-th of all combinations of choices and of numbers
+ *   that are not the default; the hand-written cases that reach branches of launchers; groups,
+ *   memories, sums and all-reduces; if asked for, the wide cases: every method at its defaults, and
+ *   every choice with four of five positions kept.
  * *count is their number. The caller frees the list. NULL: no memory.
  */
 struct check_case *check_cases(size_t *count, size_t stride, bool wide);

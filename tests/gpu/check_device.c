@@ -1,16 +1,18 @@
 /*
- * Tests every method on a real GPU. Its messages must be the CPU's, byte for byte; both sides must decode them alike
- * and refuse the same damaged ones; fused error feedback must give what the CPU's memory around a coder gives. Methods
- * with a transform library have tolerances. The tests are in tests/support/device_trip.c, which the stand-in uses too;
- * here the module is opened as the command opens it.
+ * Tests every method on a real GPU. Its messages must be the CPU's, byte for byte; both sides must
+ * decode them alike and refuse the same damaged ones; fused error feedback must give what the CPU's
+ * memory around a coder gives. Methods with a transform library have tolerances. The tests are in
+ * tests/support/device_trip.c, which the stand-in uses too; here the module is opened as the
+ * command opens it.
  *
  *   check_device [--small | --quick] [--alone] [--device N] [--results FILE] [--patience SECONDS]
  *   check_device --probe [--device N]     only checks that the device can be used
  *   check_device --list                   only lists the cases
  *
- * Cases run in a child process, because a device that failed once does not work any more in the same process, and a
- * kernel may never end. After a case that fails, crashes or takes longer than SECONDS (600), a new child continues.
- * --alone: all cases run in this process until the first failure, as compute-sanitizer needs.
+ * Cases run in a child process, because a device that failed once does not work any more in the
+ * same process, and a kernel may never end. After a case that fails, crashes or takes longer than
+ * SECONDS (600), a new child continues. --alone: all cases run in this process until the first
+ * failure, as compute-sanitizer needs.
  *
  * Exit status 0: nothing differs from the CPU; 1: something differs; 3: no device.
  */

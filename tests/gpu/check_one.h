@@ -5,8 +5,8 @@
 #include "tests/gpu/check_apart.h"
 #include "tests/gpu/check_cases.h"
 
-/* How much is tested. There is a depth for a GPU, one for compute-sanitizer, and one for the stand-in, which is slow.
- * */
+/* How much is tested. There is a depth for a GPU, one for compute-sanitizer, and one for the
+ * stand-in, which is slow. */
 struct check_depth {
     const char *name;
     uint64_t sizes[16], fed[8]; /* elements; `fed`: in steps with error feedback */

@@ -1,7 +1,6 @@
 #!/bin/bash
-# `./dev gpu --bundle` with the stand-in as its module: the folder, its run script and its report; and `./dev gpu`
-# without a
-# GPU.
+# `./dev gpu --bundle` with the stand-in as its module: the folder, its run script and its report;
+# and `./dev gpu` without a GPU.
 #   gpu.sh GCBENCH STANDIN CHECK_DEVICE TIME_DEVICE GPU_REPORT
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../cli/lib.sh"

@@ -1,6 +1,7 @@
 /*
- * The report of `./dev gpu`, a page of Markdown, from the rows of check_device, of the sanitizer, of `gcbench bench`
- * and of the comparison with PyTorch. A figure without a row is shown as "not measured".
+ * The report of `./dev gpu`, a page of Markdown, from the rows of check_device, of the sanitizer,
+ * of `gcbench bench` and of the comparison with PyTorch. A figure without a row is shown as "not
+ * measured".
  *
  *   gpu_report FILE...     exit status 1: something failed, or a file cannot be read
  */
@@ -10,7 +11,8 @@
 
 #include "tests/gpu/gpu_report.h"
 
-/* A wanted share of the copy bandwidth: the time that these bytes need at it, divided by the kernel time. */
+/* A wanted share of the copy bandwidth: the time that these bytes need at it, divided by the kernel
+ * time. */
 struct wanted {
     const char *label;
     const char *method, *key; /* of the row: its method, and text that its spec contains */
@@ -56,7 +58,8 @@ static void print_head(const struct report *r)
         printf("| copy bandwidth | not measured |\n");
 }
 
-/* There are very many checks: a number and a line of names for those that passed, a table of the others. */
+/* There are very many checks: a number and a line of names for those that passed, a table of the
+ * others. */
 static void print_checks(const struct report *r)
 {
     size_t ok = 0, fed = 0;
@@ -111,7 +114,8 @@ static const struct plain *row_of(const struct plain *list, size_t count, const 
     return NULL;
 }
 
-/* Fills *out from time_device's row for `label`. False: there is none, because bench times it or it was not timed. */
+/* Fills *out from time_device's row for `label`. False: there is none, because bench times it or it
+ * was not timed. */
 static bool find_timing(const struct report *r, const char *label, struct measured *out)
 {
     const struct plain *t = row_of(r->timings, r->timing_count, label);
@@ -234,7 +238,8 @@ static void print_launches(const struct report *r)
     }
 }
 
-/* The row called `prefix` + `spec`. The rows of groups and of single messages differ in the prefix. */
+/* The row called `prefix` + `spec`. The rows of groups and of single messages differ in the
+ * prefix. */
 static const struct plain *timing_of(const struct report *r, const char *prefix, const char *spec)
 {
     char name[TEXT];

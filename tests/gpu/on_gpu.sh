@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests the module on this machine's GPU at small sizes (`./dev gpu` tests all). Skipped without a GPU.
+# Tests the module on this machine's GPU at small sizes (`./dev gpu` tests all). Skipped without a
+# GPU.
 #
 #   on_gpu.sh CHECK_DEVICE
 check=$1

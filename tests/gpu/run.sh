@@ -3,9 +3,9 @@
 #
 #   ./run [--elements N] [--small] [--out DIR]
 #
-# Writes the report DIR/report.md, the rows from which it is made, and the output of every step. DIR is report/ next to
-# this
-# script, unless --out is given. Exit status 0: all is well; 1: something failed, and the report says what; 3: no GPU.
+# Writes the report DIR/report.md, the rows from which it is made, and the output of every step. DIR
+# is report/ next to this script, unless --out is given. Exit status 0: all is well; 1: something
+# failed, and the report says what; 3: no GPU.
 set -uo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)

@@ -24,8 +24,8 @@ import subprocess
 import sys
 import tempfile
 
-# Most bytes of local memory of kernels that use it. 80: a thread's 16 gaps or codes, in loops that are too long to be
-# unrolled.
+# Most bytes of local memory of kernels that use it. 80: a thread's 16 gaps or codes, in loops that
+# are too long to be unrolled.
 ON_STACK = {
     "make_adaptive_codes": 1216,  # adaptive's code lengths: one block per message
     "measure_blocks": 80,

@@ -1,13 +1,13 @@
 /*
- * Times on a GPU what `gcbench bench` has no row for: redsync in steps that reuse a threshold, cuFFT's own transform
- * (to compare with the method fft), the launches of a small tensor, and a network's tensors as a group and one by one.
- * As in bench, a kernel time is by the device's events, the median of several calls, and the L2 cache is overwritten
- * before each.
+ * Times on a GPU what `gcbench bench` has no row for: redsync in steps that reuse a threshold,
+ * cuFFT's own transform (to compare with the method fft), the launches of a small tensor, and a
+ * network's tensors as a group and one by one. As in bench, a kernel time is by the device's
+ * events, the median of several calls, and the L2 cache is overwritten before each.
  *
  *   time_device [--elements N] [--device N]     rows, JSON Lines, on standard output
  *
- * Exit status 0: each measurement has a row, with the time or the reason why there is none; 1: a row could not be
- * written; 3: no device.
+ * Exit status 0: each measurement has a row, with the time or the reason why there is none; 1: a
+ * row could not be written; 3: no device.
  */
 #include <stdbool.h>
 #include <stdio.h>

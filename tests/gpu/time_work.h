@@ -25,14 +25,15 @@ struct work {
 /* Makes a coder of the spec for each of the sizes; sets `count`. */
 int work_make_coders(struct work *w, const char *spec, struct gcb_diag *diag);
 
-/* Copies the n elements of x to the device, and allocates memory for the payloads, or `bytes` bytes. */
+/* Copies the n elements of x to the device, and allocates memory for the payloads, or `bytes`
+ * bytes. */
 int work_take(struct work *w, const float *x, uint64_t bytes, uint64_t scratch,
               struct gcb_diag *diag);
 
 /*
- * Times the work by two events, with the device's L2 cache overwritten before each call, and writes a row with the median
- * to standard output. If `err` is not 0, an earlier step failed, and the row says so. Frees everything. Not 0: the row could
- * not be written.
+ * Times the work by two events, with the device's L2 cache overwritten before each call, and writes
+ * a row with the median to standard output. If `err` is not 0, an earlier step failed, and the row
+ * says so. Frees everything. Not 0: the row could not be written.
  */
 int work_measure(struct work *w, const char *label, int err,
                  int (*run)(struct work *, struct gcb_diag *), struct gcb_diag *diag);

@@ -1,6 +1,6 @@
 /*
- * Compares every variant of the cases of `gcbench bench --kernels` with C: other sizes, inputs and parameters than the
- * bench has, arrays that are not aligned, and guards around them.
+ * Compares every variant of the cases of `gcbench bench --kernels` with C: other sizes, inputs and
+ * parameters than the bench has, arrays that are not aligned, and guards around them.
  */
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,8 @@
 
 #define GUARD 64
 
-/* Replaces the library's allocator: a block ends where it should, so that a sanitizer detects a read past it. */
+/* Replaces the library's allocator: a block ends where it should, so that a sanitizer detects a
+ * read past it. */
 void *gcb_alloc(size_t bytes)
 {
     void *p = NULL;
@@ -49,7 +50,8 @@ static bool computes(const struct gcb_kernel_case *c)
     return found;
 }
 
-/* Block numbers that carry into the high word, in the first vector or later, and the last block numbers. */
+/* Block numbers that carry into the high word, in the first vector or later, and the last block
+ * numbers. */
 static uint64_t first_draw(uint64_t random)
 {
     static const uint64_t blocks[] = {0, 1, UINT64_C(0xfffffffe), UINT64_C(0xffffffff),

@@ -160,7 +160,7 @@ static void check_round_trip(size_t n, size_t chunk, int threads)
     free(bins);
 }
 
-/* Is n even, with the prime factors 2, 3, 5 and 7? */
+/* True if n is even, with the prime factors 2, 3, 5 and 7. */
 static bool is_smooth(uint64_t n)
 {
     static const uint64_t primes[] = {2, 3, 5, 7};
@@ -202,7 +202,8 @@ static void check_smooth(void)
     check_that(gcb_fft_zeros(4096 + 1094, 4096) == 26, "a short last chunk");
 }
 
-/* Zeros that the transform adds are worth as much as zeros in x, bit for bit, and are dropped by the inverse. */
+/* Zeros that the transform adds are worth as much as zeros in x, bit for bit, and are dropped by
+ * the inverse. */
 static void check_zeros(enum gcb_fft_kind kind, size_t n, size_t chunk, int threads)
 {
     const uint64_t length = n + gcb_fft_zeros(n, chunk), zeros = length - n;
@@ -256,7 +257,8 @@ static void nothing(void *ctx, uint64_t i)
 {
 }
 
-/* Starting a thread asks for memory (src/lib/base/queue.c), so threads are started before a transform is watched. */
+/* Starting a thread asks for memory (src/lib/base/queue.c), so threads are started before a
+ * transform is watched. */
 static void start_threads(void)
 {
     const struct gcb_queue queue = {.threads = 8};

@@ -619,7 +619,8 @@ def decode_sparse(params, n, source):
     return inverse_fft(bins, lengths)[:n]
 
 
-# wire id: codec, parameters (name, bytes, least, most), decoder. ADDED: parameters that may be absent, at the end
+# wire id: codec, parameters (name, bytes, least, most), decoder. ADDED: parameters that may be
+# absent, at the end
 CODECS = {
     1: ("identity", [], decode_identity),
     2: ("fp16", [], decode_fp16),

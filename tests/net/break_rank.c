@@ -1,5 +1,5 @@
-/* Linked with --wrap=gcb_exchange_finish and a failing allocator: rank 1 gets a wrong bit in every update, and no memory in
- * allocation number FAIL_AT of the environment. */
+/* Linked with --wrap=gcb_exchange_finish and a failing allocator: rank 1 gets a wrong bit in every
+ * update, and no memory in allocation number FAIL_AT of the environment. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -325,7 +325,8 @@ def compare_model(row, want):
     # payoff takes the fastest algorithm
     check(1 <= ratio and (ratio < 1.1 or row["algorithm"] != want["algorithm"]),
           f"{name}: the network takes {ratio} times as long as in payoff's model")
-    # the simulated clock has steps of a nanosecond; payoff adds the time of decoding a sum to that of encoding
+    # the simulated clock has steps of a nanosecond; payoff adds the time of decoding a sum to that
+    # of encoding
     coding = want["coding_seconds"] + want["adding_seconds"]
     check(abs(row["encode_seconds"] + row["sum_seconds"] - coding) < 4e-9, f"{name}: coding takes {coding} in payoff's model")
 
@@ -341,7 +342,8 @@ def platforms():
         check(status == 0 and not said and len(rows) == 9, f"{name}: status {status}, {len(rows)} rows, {said}")
         check(all(row["wrong"] == 0 and row["verified"] for row in rows), f"{name}: wrong updates")
         seconds[name] = [row["seconds"] for row in rows if row["method"] == "identity" and row["algorithm"] == "doubling"]
-    # four workers of a node share its link, so whole vectors between nodes take longer than between hosts of a star
+    # four workers of a node share its link, so whole vectors between nodes take longer than between
+    # hosts of a star
     check(seconds["star"] < seconds["nodes"] < seconds["slow"] and seconds["star"] < seconds["fattree"], str(seconds))
     status, out, _ = simulate("topk", "--repeat", "1", "--help")
     check(status == 0 and "--platform NAME" in out and len(out) < 2000, f"--help: status {status}, {out[:200]}")

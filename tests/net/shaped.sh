@@ -3,13 +3,14 @@
 #
 #     shaped.sh [--rate RATE] [--delay TIME] [--seconds N] RANKS PROGRAM [ARGUMENTS]
 #
-# RATE is a rate of `tc` (100mbit; none: not limited), TIME a delay that each link adds (1ms). A bridge joins the links. A
-# token bucket limits both directions of each link; it holds 12 kB, because a larger one lets small messages through for
-# free. The run ends after N seconds (120).
+# RATE is a rate of `tc` (100mbit; none: not limited), TIME a delay that each link adds (1ms). A
+# bridge joins the links. A token bucket limits both directions of each link; it holds 12 kB,
+# because a larger one lets small messages through for free. The run ends after N seconds (120).
 #
-# Everything happens in private user, mount, network and process namespaces. So no other network is touched, and the kernel
-# removes everything when the first process of these namespaces ends, even if it is killed. Exit status: the program's; 77
-# if namespaces are not permitted here, or a tool is missing. Needs OpenMPI.
+# Everything happens in private user, mount, network and process namespaces. So no other network is
+# touched, and the kernel removes everything when the first process of these namespaces ends, even
+# if it is killed. Exit status: the program's; 77 if namespaces are not permitted here, or a tool is
+# missing. Needs OpenMPI.
 set -eu
 
 rate=none delay= seconds=120

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Runs gcbench-mpi on a simulated cluster; `./dev simulate` builds what it needs and calls it.
 #
-#     simulate.sh PROGRAM.so [--hosts N] [--bandwidth RATE] [--latency TIME] [--platform star|fattree|dragonfly]
+#     simulate.sh PROGRAM.so [--hosts N] [--bandwidth RATE] [--latency TIME] [--platform
+#     star|fattree|dragonfly]
 #                 [--nodes AxB --intra RATE] [METHOD...] [options of gcbench-mpi]
 #
-# docs/exchange.md describes the platforms. The network is a fluid model: streams share links fairly, a message takes the
-# latency of its route plus its bytes at that rate. Messages in the other direction cost 5 % (acknowledgements). SimGrid's
-# own default instead scales both for one cluster with 1 Gb/s that was measured once.
+# docs/exchange.md describes the platforms. The network is a fluid model: streams share links
+# fairly, a message takes the latency of its route plus its bytes at that rate. Messages in the
+# other direction cost 5 % (acknowledgements). SimGrid's own default instead scales both for one
+# cluster with 1 Gb/s that was measured once.
 set -euo pipefail
 
 die() {

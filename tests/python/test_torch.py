@@ -32,8 +32,9 @@ from torch_ranks import SPECS  # noqa: E402
 COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 
 
-# Replay owes these their momentum too; with momentum=0 they are in the list besides. fp16's all-reduce sums what is divided by
-# the number of workers, which here makes numbers too small for fp16's full precision; replay divides at the end.
+# Replay owes these their momentum too; with momentum=0 they are in the list besides. fp16's
+# all-reduce sums what is divided by the number of workers, which here makes numbers too small for
+# fp16's full precision; replay divides at the end.
 OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memory=gmc,momentum=0.9", "fp16"}
 
 
@@ -182,7 +183,8 @@ def test_schedules():
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="is a Linear: give the DistributedDataParallel module"):
         gcbench.torch.Compression("topk", model=torch.nn.Linear(2, 2))
-    # FSDP2 makes a class of the module's and of FSDPModule. Fakes, because torch 1.13 has no FSDP2, and its FSDP needs ranks.
+    # FSDP2 makes a class of the module's and of FSDPModule. Fakes, because torch 1.13 has no FSDP2,
+    # and its FSDP needs ranks.
     base = torch.nn.Linear
     for name, bases, why in (("FSDPLinear", (type("FSDPModule", (), {}), base), "use gcbench.fsdp.Compression"),
                              ("FullyShardedDataParallel", (base,), "with fully_shard and gcbench.fsdp"),

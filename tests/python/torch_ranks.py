@@ -18,7 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 import gcbench
 import gcbench.torch
 
-# Besides all methods with their defaults. A collective with its own rounds, each memory, and fixed and varying lengths.
+# Besides all methods with their defaults. A collective with its own rounds, each memory, and fixed
+# and varying lengths.
 MORE = ["topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=golomb", "topk:theta=0.9,collective=oktopk,memory=ef",
         "topk:theta=0.95,collective=spardl,memory=ef", "sbc:delay=3,momentum=0.5", "qsgd:collective=twoshot",
         "qsgd:collective=allreduce", "signsgd:scale=mean,memory=ef", "topk:theta=0.95,memory=gmc,momentum=0.9",

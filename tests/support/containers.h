@@ -24,7 +24,8 @@ extern const struct gcb_tensor containers_rows[CONTAINERS_ROWS];
 void containers_dump(const char *file, unsigned steps);
 /* Opens the first `files` dumps as one source. The caller closes it. */
 struct gcb_source *containers_source(size_t files);
-/* Writes a message of `count` elements, at most 64 bytes, whose payload depends on `tag`. Returns its length. */
+/* Writes a message of `count` elements, at most 64 bytes, whose payload depends on `tag`. Returns
+ * its length. */
 size_t containers_message(uint8_t *out, uint64_t count, unsigned tag);
 /* Writes the messages of a layout of the given scope. Returns their number. */
 size_t containers_write(struct gcb_source *source, enum gcb_scope scope);

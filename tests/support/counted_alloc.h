@@ -3,7 +3,8 @@
 
 #include "src/lib/base/alloc.h"
 
-/* The library's allocator, which counts and can fail. A test program that has this file uses it instead of the library's. */
+/* The library's allocator, which counts and can fail. A test program that has this file uses it
+ * instead of the library's. */
 struct counted {
     size_t calls;   /* of gcb_alloc */
     size_t live;    /* blocks that were not freed */

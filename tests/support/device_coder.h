@@ -1,7 +1,8 @@
 #ifndef TESTS_SUPPORT_DEVICE_CODER_H
 #define TESTS_SUPPORT_DEVICE_CODER_H
 
-/* Makes coders of which a test calls only the functions of src/lib/coder/device_coder.h, with a batch of its own. */
+/* Makes coders of which a test calls only the functions of src/lib/coder/device_coder.h, with a
+ * batch of its own. */
 #include "src/lib/coder/device_coder.h"
 
 static inline struct gcb_coder_config device_coder_config(const struct gcb_device *on,

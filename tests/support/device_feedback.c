@@ -1,4 +1,5 @@
-/* Compares steps with error feedback that is fused into a device's encoder with steps in which it is not. */
+/* Compares steps with error feedback that is fused into a device's encoder with steps in which it
+ * is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,8 @@ static struct made step_device(struct fused *f, const struct gcb_step *at, const
     return made;
 }
 
-/* The unfused path: a memory around the device's coder if there is one, otherwise around the CPU's. */
+/* The unfused path: a memory around the device's coder if there is one, otherwise around the
+ * CPU's. */
 struct unfused {
     struct gcb_memory *memory;
     struct gcb_coder *cpu;

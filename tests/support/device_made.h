@@ -25,7 +25,8 @@ void device_same_decoded(const struct gcb_device *device, const char *spec, cons
 struct made device_encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
                                uint64_t n);
 
-/* Both decoders return the status of the first failure, which may be that of creating the decoder. */
+/* Both decoders return the status of the first failure, which may be that of creating the
+ * decoder. */
 int device_decode_cpu(const struct made *made, float *out, uint64_t n);
 int device_decode_device(const struct gcb_device *device, const struct made *made, float *out,
                          uint64_t n);
@@ -44,8 +45,8 @@ void device_close_place(struct place *p);
 /* True if the method of this spec uses a library's transform. */
 bool device_tolerant(const char *spec);
 
-/* Number of the first element that differs, or n. NaNs are equal to each other, because the bits of a NaN are not
- * promised. */
+/* Number of the first element that differs, or n. NaNs are equal to each other, because the bits of
+ * a NaN are not promised. */
 uint64_t device_first_unequal(const char *spec, const float *a, const float *b, uint64_t n);
 
 /* ||a - b|| / ||a||; 0 if ||a|| is 0 or a value is not finite. */

@@ -180,7 +180,8 @@ static int run_rounds(struct pair *p, uint64_t seed)
     }
 }
 
-/* Fills the tensor of a worker, and begins the step on both sides. Returns the error of the CPU's side. */
+/* Fills the tensor of a worker, and begins the step on both sides. Returns the error of the CPU's
+ * side. */
 static int begin_twin(struct pair *p, unsigned w, uint64_t step)
 {
     const struct gcb_step at = {.step = step, .worker = w};

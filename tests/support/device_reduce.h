@@ -22,9 +22,10 @@ struct reduce_options {
 };
 
 /*
- * Runs two steps of a method in which each worker is there twice, on the CPU (struct gcb_exchange) and on the device. In
- * each round both contribute the same bytes. Then both get the same combined values. The updates, what arrived, and the
- * clamped elements are the same, bit for bit. Returns 0, or the error at which both stop.
+ * Runs two steps of a method in which each worker is there twice, on the CPU (struct gcb_exchange)
+ * and on the device. In each round both contribute the same bytes. Then both get the same combined
+ * values. The updates, what arrived, and the clamped elements are the same, bit for bit. Returns 0,
+ * or the error at which both stop.
  */
 int device_same_reduce(const struct gcb_device *device, const char *spec, uint64_t n,
                        const struct reduce_options *o);

@@ -45,9 +45,8 @@ static void open_batch(struct device_set *s, const struct device_plan *plan)
     assert_int_equal(gcb_device_batch_create(&s->batch, s->device, &config, NULL), 0);
     for (size_t i = 0; i < s->count; i++) {
         s->m[i].batch = s->batch;
-        s->m[i].i =
-            (unsigned)(s->count - 1 -
-                       i); /* results are not in the order of tensors, so that a wrong index is found */
+        /* results are not in the order of tensors, so that a wrong index is found */
+        s->m[i].i = (unsigned)(s->count - 1 - i);
     }
 }
 
@@ -111,7 +110,8 @@ void device_set_tensor(float *x, uint64_t n, size_t i)
     check_fill(x, n, (enum check_fill)(i % FILL_COUNT), i);
 }
 
-/* Fills in hostile tensors of each kind in turn, and residuals; sets of the same sizes get the same. */
+/* Fills in hostile tensors of each kind in turn, and residuals; sets of the same sizes get the
+ * same. */
 static void fill(struct device_set *s, float *to_dev, bool hostile)
 {
     float *x = calloc(s->all + 1, sizeof(float));

@@ -1,8 +1,8 @@
 #ifndef TESTS_SUPPORT_DEVICE_SETS_H
 #define TESTS_SUPPORT_DEVICE_SETS_H
 
-/* Encodes and decodes many tensors on a device, in groups (src/lib/coder/device_coder.h) or one by one. A failure
- * fails the running cmocka test. */
+/* Encodes and decodes many tensors on a device, in groups (src/lib/coder/device_coder.h) or one by
+ * one. A failure fails the running cmocka test. */
 #include "src/lib/coder/device_coder.h"
 
 #define DEVICE_SET_MOST 161 /* most tensors: the number that ResNet-50 has */
@@ -49,26 +49,28 @@ void device_set_upload(struct device_set *s);
 
 extern const struct gcb_step device_set_step; /* the step of all messages */
 
-/* Queues the encoding of the set, and checks that this neither waits nor allocates. Returns the launches. */
+/* Queues the encoding of the set, and checks that this neither waits nor allocates. Returns the
+ * launches. */
 unsigned device_set_queue(struct device_set *s, const struct device_plan *plan);
 /* The same, then waits and makes the frames. */
 unsigned device_set_encode(struct device_set *s, const struct device_plan *plan);
 
-/* Checks that frames, payloads, tensors and residuals of a group are those of single calls. Returns the group's
- * launches. */
+/* Checks that frames, payloads, tensors and residuals of a group are those of single calls. Returns
+ * the group's launches. */
 unsigned device_set_as_alone(const struct device_plan *plan);
 
 /* Decoders for a set's messages, whose payloads are still on the device, and a batch for them. */
 void device_set_open_decoders(struct device_set *s);
-/* Decodes the set over its tensors, which are filled with NaNs first. Returns the launches; status[i] is that of
- * message i. */
+/* Decodes the set over its tensors, which are filled with NaNs first. Returns the launches;
+ * status[i] is that of message i. */
 unsigned device_set_decode(struct device_set *s, bool alone, int *status);
 
 /* Checks that p on the device of a and q on the device of b hold the same bytes. */
 void device_set_same_bytes(struct device_set *a, struct device_set *b, const void *p, const void *q,
                            uint64_t bytes);
 
-/* Specs of quantisers that encode groups, for every branch of their launchers, with the launches of a message. */
+/* Specs of quantisers that encode groups, for every branch of their launchers, with the launches of
+ * a message. */
 struct device_quantiser {
     const char *spec;
     unsigned launches;
@@ -79,8 +81,9 @@ extern const struct device_quantiser device_quantisers[]; /* spec NULL at the en
 void device_set_resnet50(uint64_t *n, uint64_t most);
 
 /*
- * Encodes ResNet-50's tensors as a group and compares the messages with the CPU's, byte for byte; decodes them as a group
- * and compares with the CPU's decoder. With error feedback, compares the group with single calls on the device.
+ * Encodes ResNet-50's tensors as a group and compares the messages with the CPU's, byte for byte;
+ * decodes them as a group and compares with the CPU's decoder. With error feedback, compares the
+ * group with single calls on the device.
  */
 void device_same_group(const struct gcb_device *device, const char *spec, uint64_t most);
 

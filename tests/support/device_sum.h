@@ -22,11 +22,12 @@ void device_sum_open(struct device_sum *s, const struct gcb_device *device, cons
 void device_sum_close(struct device_sum *s);
 /* Adds the message on both sides, with the same outcome, which is returned. */
 int device_sum_add(struct device_sum *s, const struct trip *t, float weight);
-/* Finishes both sums. They must be equal, bit for bit. `near`: each message may add 1e-6 of its norm to the difference. */
+/* Finishes both sums. They must be equal, bit for bit. `near`: each message may add 1e-6 of its
+ * norm to the difference. */
 void device_sum_compare(struct device_sum *s, const char *what, bool near);
 
-/* Adds a message of each spec to a sum of the first spec, twice, because the second sum begins at zero. With transforms,
- * the sums are compared within the tolerance. */
+/* Adds a message of each spec to a sum of the first spec, twice, because the second sum begins at
+ * zero. With transforms, the sums are compared within the tolerance. */
 void device_same_sum(const struct gcb_device *device, const char *const *specs, size_t count,
                      uint64_t n);
 /* The same with four messages of one spec. */

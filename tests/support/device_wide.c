@@ -9,8 +9,9 @@
 #include "tests/kernels/check.h"
 #include "tests/support/device_trip.h"
 
-/* Fills a tensor whose last eighth has nearly all of its energy; there, positive elements come first and negative ones
- * are larger. A kernel that forgets the last pieces selects other positions. */
+/* Fills a tensor whose last eighth has nearly all of its energy; there, positive elements come
+ * first and negative ones are larger. A kernel that forgets the last pieces selects other
+ * positions. */
 static void fill_late(float *x, uint64_t n, uint64_t seed)
 {
     check_fill(x, n, FILL_NOISE, seed);

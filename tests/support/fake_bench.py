@@ -20,7 +20,8 @@
     clock     a file with seconds: what a call takes is added to it instead of being waited for
 """
 
-# Tests run this hundreds of times: the modules `random` and `subprocess` would take a third of its time.
+# Tests run this hundreds of times: the modules `random` and `subprocess` would take a third of its
+# time.
 import _random
 import json
 import math

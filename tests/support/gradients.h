@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The gradients of one worker at one step: all tensors in the order of their names, one after the other. */
+/* The gradients of one worker at one step: all tensors in the order of their names, one after the
+ * other. */
 struct gradient {
     uint64_t step;
     uint32_t worker;
@@ -14,7 +15,8 @@ struct gradient {
     const uint64_t *offset; /* of each tensor, and of the end */
 };
 
-/* Calls `use` for each (step, worker) of the file. Returns 0, or the reader's error after printing its message to stderr. */
+/* Calls `use` for each (step, worker) of the file. Returns 0, or the reader's error after printing
+ * its message to stderr. */
 int gradients_each(const char *file, void (*use)(void *ctx, const struct gradient *g), void *ctx);
 
 #endif

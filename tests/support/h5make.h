@@ -16,8 +16,8 @@ struct h5make {
 void h5make_open(struct h5make *m, const char *name);
 void h5make_close(struct h5make *m);
 
-/* Writes a dataset of `type` at `path`, and the groups above it, with n values start, start + 1, ... It is contiguous if
- * chunk is 0, else chunked and deflated. */
+/* Writes a dataset of `type` at `path`, and the groups above it, with n values start, start + 1,
+ * ... It is contiguous if chunk is 0, else chunked and deflated. */
 void h5make_put(struct h5make *m, const char *path, hid_t type, uint64_t n, float start,
                 uint64_t chunk);
 

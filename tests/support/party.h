@@ -1,7 +1,8 @@
 #ifndef TESTS_SUPPORT_PARTY_H
 #define TESTS_SUPPORT_PARTY_H
 
-/* Exchanges of several workers in one process. Everything that can fail fails the running cmocka test. */
+/* Exchanges of several workers in one process. Everything that can fail fails the running cmocka
+ * test. */
 #include "src/lib/exchange/local.h"
 
 #define PARTY_MOST 9
@@ -41,8 +42,8 @@ void party_fill(struct party *p, uint64_t seed, float common);
 void party_step(struct party *p, uint64_t step);
 void party_close(struct party *p);
 
-/* The weighted sum of n elements of each worker's array, in double, rounded; the caller frees it. Weights NULL: each is
- * 1 / workers. */
+/* The weighted sum of n elements of each worker's array, in double, rounded; the caller frees it.
+ * Weights NULL: each is 1 / workers. */
 float *party_sum(float *const *x, unsigned workers, uint64_t n, const float *weights);
 
 /* ||a - b|| / ||b||; 0 if both are 0. */

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* How many times as long as usual a test waits: ./dev sets it from the machine's load and processors. */
+/* How many times as long as usual a test waits: ./dev sets it from the machine's load and
+ * processors. */
 static inline unsigned patience(void)
 {
     const char *text = getenv("GCBENCH_TEST_PATIENCE");

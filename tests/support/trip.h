@@ -2,8 +2,8 @@
 #define TESTS_SUPPORT_TRIP_H
 
 /*
- * What codec tests share: a tensor through an encoder and a decoder, tensors with a known distribution,
- * and norms in double. Everything that can fail fails the running cmocka test.
+ * What codec tests share: a tensor through an encoder and a decoder, tensors with a known
+ * distribution, and norms in double. Everything that can fail fails the running cmocka test.
  */
 #include "src/lib/coder/coder.h"
 

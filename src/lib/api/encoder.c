@@ -58,7 +58,8 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
     return err ? err : init_memory(e, method, s, diag);
 }
 
-/* An encoder's messages are added up by the receivers, as an all-gather does. The encoder does not learn the sum. */
+/* An encoder's messages are added up by the receivers, as an all-gather does. The encoder does not
+ * learn the sum. */
 static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
 {
     struct gcb_memory_params memory;
@@ -156,7 +157,8 @@ int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *di
     return 0;
 }
 
-/* Does the next tensor have a given norm, and does the method, which may have changed since, use it? */
+/* True if the next tensor has a given norm, and the method, which may have changed since, uses
+ * it. */
 static bool uses_norm(const struct gcb_encoder *e)
 {
     struct gcb_memory_params p;

@@ -6,7 +6,8 @@
 
 #define WORKERS_MOST 0x100000u /* each takes some bytes, also of this worker */
 
-/* Opens exchanges from public options; src/lib/exchange/exchange.c has most other functions of struct gcb_exchange. */
+/* Opens exchanges from public options; src/lib/exchange/exchange.c has most other functions of
+ * struct gcb_exchange. */
 
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
 {

@@ -6,22 +6,23 @@
 #include <stdint.h>
 
 /*
- * All memory of the library comes from gcb_alloc. A test can define gcb_alloc and gcb_free itself to make an allocation
- * fail; for this reason, alloc.c contains only these two functions.
+ * All memory of the library comes from gcb_alloc. A test can define gcb_alloc and gcb_free itself
+ * to make an allocation fail; for this reason, alloc.c contains only these two functions.
  */
 #define GCB_ALIGN 64
 
-/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. For 0 bytes it returns a unique pointer. NULL: out of
- * memory. Pages of a large block that are never written take no memory. */
+/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. For 0 bytes it returns a unique
+ * pointer. NULL: out of memory. Pages of a large block that are never written take no memory. */
 void *gcb_alloc(size_t bytes);
 void gcb_free(void *p); /* NULL is fine */
 
-/* Allocate count * size bytes; gcb_alloc_zero sets them to zero. NULL: out of memory, or the product overflows. */
+/* Allocate count * size bytes; gcb_alloc_zero sets them to zero. NULL: out of memory, or the
+ * product overflows. */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
 
-/* Could count * size bytes be allocated now? For calls of libraries that crash, wait for ever or end the process when they
- * get no memory. */
+/* True if count * size bytes could be allocated now. For calls of libraries that crash, wait for
+ * ever or end the process when they get no memory. */
 bool gcb_has_room(uint64_t count, size_t size);
 
 /* Copy a string, or its first n bytes. NULL: out of memory. */
@@ -29,8 +30,9 @@ char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 
 /*
- * Makes room for one more element in a growing array. `items` is the address of the pointer to the array, `size` the
- * bytes of an element; `count` of *cap elements are used. Returns 0, or GCB_E_NOMEM with nothing changed.
+ * Makes room for one more element in a growing array. `items` is the address of the pointer to the
+ * array, `size` the bytes of an element; `count` of *cap elements are used. Returns 0, or
+ * GCB_E_NOMEM with nothing changed.
  */
 int gcb_grow(void *items, size_t *cap, size_t count, size_t size);
 

@@ -1,5 +1,5 @@
-/* Functions that allocate by calling gcb_alloc and gcb_free. They are not in alloc.c, so that a test can replace
- * alloc.c. */
+/* Functions that allocate by calling gcb_alloc and gcb_free. They are not in alloc.c, so that a
+ * test can replace alloc.c. */
 #include <string.h>
 
 #include "src/lib/base/alloc.h"

@@ -37,7 +37,8 @@ static unsigned look(void)
     return flags;
 }
 
-/* In a virtual machine CPUID is slow, because the host answers it. So the processor is asked only once. */
+/* In a virtual machine CPUID is slow, because the host answers it. So the processor is asked only
+ * once. */
 unsigned gcb_cpu_detect(void)
 {
     static _Atomic unsigned found;
@@ -67,7 +68,8 @@ unsigned gcb_cpu_detect(void)
 }
 #endif
 
-/* Ordered from the widest instruction set to the narrowest. The first row whose flags are all set gives the name. */
+/* Ordered from the widest instruction set to the narrowest. The first row whose flags are all set
+ * gives the name. */
 static const struct {
     const char *name;
     unsigned flags;

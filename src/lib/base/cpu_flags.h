@@ -2,13 +2,15 @@
 #define SRC_LIB_BASE_CPU_FLAGS_H
 
 /*
- * CPU features. The init() function of each kernel family (a folder of kernels/) chooses its variant by these flags. A
- * flag stands for all instruction sets that a variant's file is compiled with, so variants need no tests of their own:
+ * CPU features. The init() function of each kernel family (a folder of kernels/) chooses its
+ * variant by these flags. A flag stands for all instruction sets that a variant's file is compiled
+ * with, so variants need no tests of their own:
  *   AVX2    avx2, bmi, bmi2, f16c, popcnt, lzcnt   (no FMA: products are never contracted)
  *   AVX512  all of AVX2, and avx512 f, bw, dq, vl
  *   NEON    the AArch64 baseline
  *   FLUSH   clflushopt; not used for computing, so --isa has no name for it
- * Flags are always an argument, never a global: a test can hold tables for different flags side by side.
+ * Flags are always an argument, never a global: a test can hold tables for different flags side by
+ * side.
  */
 enum gcb_cpu_flags {
     GCB_CPU_AVX2 = 1u << 0,
@@ -24,8 +26,9 @@ void gcb_cpu_relax(void);
 unsigned gcb_cpu_detect(void);
 
 /*
- * Sets *flags for a name that --isa takes: "auto" and "c" always work; "avx2", "avx512" and "neon" need the processor's
- * support. Returns 0; GCB_E_INVALID for an unknown name; GCB_E_BACKEND if this processor lacks the instruction set.
+ * Sets *flags for a name that --isa takes: "auto" and "c" always work; "avx2", "avx512" and "neon"
+ * need the processor's support. Returns 0; GCB_E_INVALID for an unknown name; GCB_E_BACKEND if this
+ * processor lacks the instruction set.
  */
 int gcb_cpu_isa(unsigned *flags, const char *name);
 /* Name of the widest instruction set in the flags: "c", "avx2", "avx512" or "neon". */

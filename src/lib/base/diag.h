@@ -4,18 +4,19 @@
 #include "src/lib/base/status.h"
 
 /*
- * Stores `status` and a message of one line (printf style), and returns `status`. So a failing function can write
- * `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path, why);`. diag may be NULL. Names that come from files must go
- * through gcb_escape first (src/lib/base/text.h).
+ * Stores `status` and a message of one line (printf style), and returns `status`. So a failing
+ * function can write `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path, why);`. diag may be NULL.
+ * Names that come from files must go through gcb_escape first (src/lib/base/text.h).
  */
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". bytes 0: unknown, so the message leaves them out. */
+/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". bytes 0: unknown, so the
+ * message leaves them out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
-/* Returns 0, or GCB_E_INVALID with the message "WHAT is NULL": a caller of a public function gave NULL where the header
- * does not allow it. */
+/* Returns 0, or GCB_E_INVALID with the message "WHAT is NULL": a caller of a public function gave
+ * NULL where the header does not allow it. */
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag);
 int gcb_need_both(const void *first, const char *what, const void *second, const char *what_else,
                   struct gcb_diag *diag);

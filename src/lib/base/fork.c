@@ -10,7 +10,8 @@ static struct {
     unsigned waiting; /* forks that wait until there are none */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Handlers that this thread's fork has called; more than one if they were registered several times. */
+/* Handlers that this thread's fork has called; more than one if they were registered several
+ * times. */
 static _Thread_local unsigned depth;
 
 void gcb_fork_hold(void)

@@ -24,7 +24,8 @@ struct job {
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The threads of the process. Every access needs `lock`, except that `offers` may be read without it. */
+/* The threads of the process. Every access needs `lock`, except that `offers` may be read without
+ * it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
@@ -61,7 +62,8 @@ static void withdraw(struct job *job)
     job->wanted = 0;
 }
 
-/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the lock. */
+/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the
+ * lock. */
 static struct job *join_job(void)
 {
     struct job *job;
@@ -114,8 +116,8 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* The child process has none of the pool's threads, only the thread that called fork. That thread is not running a
- * job. */
+/* The child process has none of the pool's threads, only the thread that called fork. That thread
+ * is not running a job. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_init(&pool.lock, NULL);
@@ -129,10 +131,12 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    gcb_fork_watch(); /* after it, so that a fork waits for the sections first: they may need threads */
+    /* after it, so that a fork waits for the sections first: they may need threads */
+    gcb_fork_watch();
 }
 
-/* Runs at exit and when the library is unloaded, because no thread may run the library's code after that. */
+/* Runs at exit and when the library is unloaded, because no thread may run the library's code after
+ * that. */
 __attribute__((destructor)) static void end_threads(void)
 {
     unsigned count;
@@ -149,8 +153,9 @@ __attribute__((destructor)) static void end_threads(void)
 
 /* ---- running a job ---- */
 
-/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no more. If threads took all
- * of a limited address space, the work itself would fail. The caller holds the lock. */
+/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no
+ * more. If threads took all of a limited address space, the work itself would fail. The caller
+ * holds the lock. */
 static void start_threads(void)
 {
     sigset_t all, before;
@@ -200,7 +205,8 @@ static void wait_until_done(struct job *job)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* Not inlined, so that gcb_parallel uses stack space for a job only if it needs more than one thread. */
+/* Not inlined, so that gcb_parallel uses stack space for a job only if it needs more than one
+ * thread. */
 __attribute__((noinline)) static void run_job(unsigned threads, uint64_t tasks,
                                               void (*task)(void *ctx, uint64_t i), void *ctx)
 {

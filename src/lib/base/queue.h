@@ -16,13 +16,13 @@ struct gcb_queue {
 };
 
 /*
- * Calls task(ctx, i) once for each i in [0, tasks), on up to queue->threads threads, and returns when all calls have
- * returned. No task may read or write what another task writes; then the result is the same for any number of threads. A
- * task may call gcb_parallel itself, but not fork.
+ * Calls task(ctx, i) once for each i in [0, tasks), on up to queue->threads threads, and returns
+ * when all calls have returned. No task may read or write what another task writes; then the result
+ * is the same for any number of threads. A task may call gcb_parallel itself, but not fork.
  *
- * The calling thread works too. The other threads are started when they are first needed, are shared by all callers in
- * the process, and wait for the next call. If a thread cannot be started, the others do its work: nothing fails. The
- * threads block all signals.
+ * The calling thread works too. The other threads are started when they are first needed, are
+ * shared by all callers in the process, and wait for the next call. If a thread cannot be started,
+ * the others do its work: nothing fails. The threads block all signals.
  */
 void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
                   void (*task)(void *ctx, uint64_t i), void *ctx);

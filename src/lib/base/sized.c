@@ -16,8 +16,8 @@ struct field {
         "gcb_" #type, offsetof(struct gcb_##type, name), \
             offsetof(struct gcb_##type, name) + sizeof(((struct gcb_##type *)0)->name) \
     }
-/* After the last field of a struct. A new field must change the size of its struct, so that a library knows which fields a
- * caller has. */
+/* After the last field of a struct. A new field must change the size of its struct, so that a
+ * library knows which fields a caller has. */
 #define WHOLE(type) \
     { \
         "gcb_" #type, sizeof(struct gcb_##type), sizeof(struct gcb_##type) \
@@ -83,8 +83,8 @@ static const struct field fields[] = {
     WHOLE(round),
 };
 
-/* Does the struct end after a field (and the padding after it), or after all that this library
- * knows? */
+/* True if the struct ends after a field (and the padding after it), or after all that this
+ * library knows. */
 static bool ends_at_a_field(size_t size, const char *type)
 {
     size_t whole = 0;

@@ -4,8 +4,9 @@
 #include "src/gcbench.h" /* enum gcb_status */
 
 /*
- * An encoder returns this to its coder if the method cannot represent the tensor, for example because its arithmetic
- * overflows. The coder then sends the tensor raw. No function of gcbench.h returns it.
+ * An encoder returns this to its coder if the method cannot represent the tensor, for example
+ * because its arithmetic overflows. The coder then sends the tensor raw. No function of gcbench.h
+ * returns it.
  */
 enum { GCB_E_SEND_RAW = -100 };
 

@@ -28,8 +28,8 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* Is the n-byte sequence a C1 control character, an invisible character, or a character that reorders text? (U+061C,
- * U+200B..F, U+2028..E, U+2066..9, U+FEFF) */
+/* True if the n-byte sequence is a C1 control character, an invisible character, or a character
+ * that reorders text. (U+061C, U+200B..F, U+2028..E, U+2066..9, U+FEFF) */
 static bool utf8_harmful(const unsigned char *s, size_t n)
 {
     if (n == 2)
@@ -115,8 +115,8 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-/* Reads a unit, "K", "KiB" (1024) or "KB" (1000) and so on, at the end of the text. Returns its value and sets *length; 1
- * and 0 if there is none. */
+/* Reads a unit, "K", "KiB" (1024) or "KB" (1000) and so on, at the end of the text. Returns its
+ * value and sets *length; 1 and 0 if there is none. */
 static uint64_t size_unit(const char *s, size_t *length)
 {
     static const char letters[] = "KMGT";
@@ -211,7 +211,8 @@ const char *gcb_suggest(const char *word, const char *const *names, size_t count
     return best;
 }
 
-/* Does the [class] at p match c? Sets *next to the end of the class. An unclosed class is a literal '['. */
+/* True if the [class] at p matches c. Sets *next to the end of the class. An unclosed class is a
+ * literal '['. */
 static bool class_matches(const char *p, char c, const char **next)
 {
     const char *q = p + 1;
@@ -236,7 +237,8 @@ static bool class_matches(const char *p, char c, const char **next)
     return hit != negate;
 }
 
-/* Does the pattern element at p, which stands for a single character, match c? Sets *next to the end of the element. */
+/* True if the pattern element at p, which stands for a single character, matches c. Sets *next
+ * to the end of the element. */
 static bool one_matches(const char *p, char c, const char **next)
 {
     if (*p == '[')
@@ -296,8 +298,8 @@ char *gcb_real_text(char *out, double value)
     int digits =
         fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* 15: no exponent in whole numbers */
 
-    /* The text has at most 24 characters. It is not written to `out` directly, because gcc with UBSan would warn that
-     * `out` may be NULL. */
+    /* The text has at most 24 characters. It is not written to `out` directly, because gcc with
+     * UBSan would warn that `out` may be NULL. */
     while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&
            strtod(text, NULL) != value && digits < 17)
         digits++;

@@ -8,9 +8,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters, backslashes and invalid
- * UTF-8 become \xNN, so that a name from a file cannot send commands to a terminal. A text that is too long is cut and
- * ends with "...".
+ * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters,
+ * backslashes and invalid UTF-8 become \xNN, so that a name from a file cannot send commands to a
+ * terminal. A text that is too long is cut and ends with "...".
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
@@ -20,34 +20,36 @@ char *gcb_escape(char *out, size_t size, const char *s);
 int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const char *unit,
                     uint64_t number);
 
-/* Appends formatted text to the text in `out` (size bytes in all); what does not fit is cut. Returns out. */
+/* Appends formatted text to the text in `out` (size bytes in all); what does not fit is cut.
+ * Returns out. */
 char *gcb_append(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s after it. Returns the
- * length of the piece. */
+/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s
+ * after it. Returns the length of the piece. */
 size_t gcb_escape_one(char piece[8], const char **s);
 
-/* Parse a text that consists only of a number, in any locale. Return false for any other text and on overflow. */
+/* Parse a text that consists only of a number, in any locale. Return false for any other text and
+ * on overflow. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
-/* Parses a count or size, optionally followed by a unit: K, M, G or T, or KiB and so on, are powers of 1024; KB and so on
- * are powers of 1000: "25M", "1.4GB". Fractions of a byte are rounded. */
+/* Parses a count or size, optionally followed by a unit: K, M, G or T, or KiB and so on, are powers
+ * of 1024; KB and so on are powers of 1000: "25M", "1.4GB". Fractions of a byte are rounded. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
-/* The closest name to `word`, by edit distance, among `count` names (entries may be NULL). NULL if none is close enough
- * to suggest. */
+/* The closest name to `word`, by edit distance, among `count` names (entries may be NULL). NULL if
+ * none is close enough to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
-/* Is `name` one of the names in "a, b"? */
+/* True if `name` is one of the names in "a, b". */
 bool gcb_lists(const char *names, const char *name);
 
-/* Does `name` match the glob pattern? * matches any bytes, also '/'; ? matches one byte; [..] is a class; \ makes the
- * next character literal. */
+/* True if `name` matches the glob pattern. * matches any bytes, also '/'; ? matches one byte;
+ * [..] is a class; \ makes the next character literal. */
 bool gcb_glob(const char *pattern, const char *name);
 
-/* Writes the shortest decimal text that reads back as the same double ("0.8", "1e-05"), in any locale. `out` has at least
- * 32 bytes. Returns out. */
+/* Writes the shortest decimal text that reads back as the same double ("0.8", "1e-05"), in any
+ * locale. `out` has at least 32 bytes. Returns out. */
 char *gcb_real_text(char *out, double value);
 
 #endif

@@ -14,8 +14,8 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * The interface of a codec. Each codec has one const descriptor, at the end of its file, and one row in
- * src/lib/codec/registry.c. docs/adding-a-codec.md shows how to write one.
+ * The interface of a codec. Each codec has one const descriptor, at the end of its file, and one
+ * row in src/lib/codec/registry.c. docs/adding-a-codec.md shows how to write one.
  */
 
 enum gcb_caps {
@@ -32,9 +32,11 @@ enum gcb_caps {
 
 /* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
 enum gcb_collective {
-    GCB_COLLECTIVE_ALLGATHER, /* every worker gets all messages and adds them up; for every method */
+    /* every worker gets all messages and adds them up; for every method */
+    GCB_COLLECTIVE_ALLGATHER,
     GCB_COLLECTIVE_ALLREDUCE, /* values are combined element by element: struct gcb_reduce_ops */
-    GCB_COLLECTIVE_TWOSHOT, /* each worker adds up a share of the tensor and sends the sum, encoded again */
+    /* each worker adds up a share of the tensor and sends the sum, encoded again */
+    GCB_COLLECTIVE_TWOSHOT,
     GCB_COLLECTIVE_OKTOPK, /* the same for sparse messages, with shares of about equal work */
     GCB_COLLECTIVE_SPARDL, /* sparse messages, made sparse again after every addition */
     GCB_COLLECTIVES
@@ -70,24 +72,27 @@ struct gcb_reduce_round {
 };
 
 /*
- * What every state begins with, on the host and on a device. The coder sets it before init (gcb_codec_base_init); init
- * changes what its codec needs; encode sets the last three fields. max_payload alone has no default.
+ * What every state begins with, on the host and on a device. The coder sets it before init
+ * (gcb_codec_base_init); init changes what its codec needs; encode sets the last three fields.
+ * max_payload alone has no default.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
     uint64_t max_payload; /* most bytes of a payload */
     bool length_varies;   /* a payload may be shorter than max_payload */
     bool may_send_raw;    /* encode may return GCB_E_SEND_RAW */
-    /* encode sees infinities and NaNs anyway, or in the same pass. Otherwise the coder looks before encode, which takes a
-     * pass over the tensor. */
+    /* encode sees infinities and NaNs anyway, or in the same pass. Otherwise the coder looks before
+     * encode, which takes a pass over the tensor. */
     bool sees_nonfinite;
     double nominal_bits; /* bits per element as the paper counts them; NAN: unknown */
     double density;      /* requested density, in (0, 1]; NAN: the parameters do not set one */
-    /* in an all-reduce (env.workers is not 0): depends only on parameters, count, shape and workers */
+    /* in an all-reduce (env.workers is not 0): depends only on parameters, count, shape and
+     * workers */
     unsigned rounds;
     struct gcb_reduce_round round[2];
-    /* The coder sets it if the tensor may have an infinity or NaN, and encode sees them. encode then sets it to whether
-     * the tensor has one; if so, the coder drops the message. If it is not set before, encode need not look. */
+    /* The coder sets it if the tensor may have an infinity or NaN, and encode sees them. encode
+     * then sets it to whether the tensor has one; if so, the coder drops the message. If it is not
+     * set before, encode need not look. */
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
     double largest;   /* largest magnitude; NAN: the encoder did not need it */
@@ -100,15 +105,16 @@ static inline void gcb_codec_base_init(struct gcb_codec_base *base, const struct
     base->nominal_bits = base->density = base->largest = (double)NAN;
 }
 
-/* What a coder, an encoder, a sum or an exchange copies of its caller's environment. Zero before the first use. */
+/* What a coder, an encoder, a sum or an exchange copies of its caller's environment. Zero before
+ * the first use. */
 struct gcb_codec_env_copy {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     char *path;
     uint64_t *shape;
 };
-/* Makes `env` point to copies. Defaults: the fastest kernels for this machine, one thread, the path "". GCB_E_NOMEM; call
- * gcb_codec_env_drop in any case. */
+/* Makes `env` point to copies. Defaults: the fastest kernels for this machine, one thread, the path
+ * "". GCB_E_NOMEM; call gcb_codec_env_drop in any case. */
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag);
 void gcb_codec_env_drop(struct gcb_codec_env_copy *copy);
@@ -132,11 +138,13 @@ struct gcb_addition {
     /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
     float *acc;
     float weight;
-    /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 (gcb_addition_mark); may be acc */
+    /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 (gcb_addition_mark); may be
+     * acc */
     float *mask;
     /* acc[i] becomes 0 too, after the addition; needs a mask */
     bool clears;
-    /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
+    /* acc is a canvas that holds other messages: if this message does not fit them,
+     * GCB_E_MISMATCH */
     bool joins;
 };
 
@@ -152,45 +160,49 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
 
 #define GCB_KEPT 3
 
-/* Saves and restores what a state keeps from step to step, if that is more than GCB_KEPT numbers. */
+/* Saves and restores what a state keeps from step to step, if that is more than GCB_KEPT
+ * numbers. */
 struct gcb_keeper {
     uint64_t (*bytes)(const void *state); /* depends only on what the state was made for */
     void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
-    /* Reads `bytes` bytes, which may be hostile; `in` NULL: becomes like a new state. GCB_E_MISMATCH: no state can have
-     * written them; nothing has changed. */
+    /* Reads `bytes` bytes, which may be hostile; `in` NULL: becomes like a new state.
+     * GCB_E_MISMATCH: no state can have written them; nothing has changed. */
     int (*read)(void *state, struct gcb_rbuf *in);
 };
 
 struct gcb_codec_ops {
-    /* Bytes. The coder zeroes them, sets the base, stores the parameters, then calls init. A state begins with struct
-     * gcb_codec_base. */
+    /* Bytes. The coder zeroes them, sets the base, stores the parameters, then calls init. A state
+     * begins with struct gcb_codec_base. */
     size_t state_size;
     /* `env` is the base's */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
     bool clamps;               /* encode may clamp elements, and counts them */
     bool drops;                /* messages leave positions out: see base.density */
-    /* Requires that in->count == env->count and, unless base.sees_nonfinite, that all elements are finite. Never allocates.
-     * Returns 0, or GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and
-     * sends the tensor raw. */
+    /* Requires that in->count == env->count and, unless base.sees_nonfinite, that all elements are
+     * finite. Never allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent this
+     * tensor; the coder then drops what was written and sends the tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
-    /* Reads all of the payload `in`: decodes it to `out` (env->count floats) or, if `to` is not NULL, adds it; the whole
-     * payload is checked before anything is added. Any bytes are safe. GCB_E_CORRUPT: the payload is invalid.
-     * GCB_E_NOMEM: for scratch, which the first addition allocates. GCB_E_UNSUPPORTED: the payload cannot be added; the
-     * caller must decode it and add the elements. */
+    /* Reads all of the payload `in`: decodes it to `out` (env->count floats) or, if `to` is not
+     * NULL, adds it; the whole payload is checked before anything is added. Any bytes are safe.
+     * GCB_E_CORRUPT: the payload is invalid. GCB_E_NOMEM: for scratch, which the first addition
+     * allocates. GCB_E_UNSUPPORTED: the payload cannot be added; the caller must decode it and add
+     * the elements. */
     int (*read)(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
     bool marks; /* an addition may have a mask; otherwise read gets none with one */
-    /* Called after a state got other parameters: a decoder's those of another message, an encoder's those of the user.
-     * Derives again everything that depends on them. GCB_E_MISMATCH: the state cannot take these parameters, and is
-     * unchanged. NULL: the state must be made anew. */
+    /* Called after a state got other parameters: a decoder's those of another message, an encoder's
+     * those of the user. Derives again everything that depends on them. GCB_E_MISMATCH: the state
+     * cannot take these parameters, and is unchanged. NULL: the state must be made anew. */
     int (*rebind)(void *state);
-    /* The decoder's array of coefficients, to which `read` adds if the codec transforms; NULL if it does not. Sets
-     * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */
+    /* The decoder's array of coefficients, to which `read` adds if the codec transforms; NULL if it
+     * does not. Sets *floats to its length. `inverse` turns it into elements and overwrites it.
+     * GCB_E_NOMEM. */
     float *(*canvas)(void *state, uint64_t *floats);
     int (*inverse)(void *state, float *out);
-    /* What an encoder keeps from step to step, as GCB_KEPT numbers, all 0 in a new encoder. Restoring returns
-     * GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is kept. */
+    /* What an encoder keeps from step to step, as GCB_KEPT numbers, all 0 in a new encoder.
+     * Restoring returns GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is
+     * kept. */
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
     const struct gcb_keeper *keeper; /* NULL: an encoder keeps nothing else */
@@ -207,34 +219,39 @@ struct gcb_reduce_at {
 };
 
 /*
- * How messages are combined without decoding. The state is an encoder's whose env->workers is not 0. In each round all
- * workers contribute the same number of values, and all get the same combined values.
+ * How messages are combined without decoding. The state is an encoder's whose env->workers is not
+ * 0. In each round all workers contribute the same number of values, and all get the same combined
+ * values.
  */
 struct gcb_reduce_ops {
     unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor */
-    /* Writes the values of a round for the tensor x (env->count floats, all finite): those of at->weight times x. The
-     * rounds come in order, each after absorb of the round before. Never allocates. Returns 0, or GCB_E_SEND_RAW if the
-     * method cannot represent x; then all workers get infinities or NaNs, or see `adds_whole`. */
+    /* Writes the values of a round for the tensor x (env->count floats, all finite): those of
+     * at->weight times x. The rounds come in order, each after absorb of the round before. Never
+     * allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x; then all workers
+     * get infinities or NaNs, or see `adds_whole`. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
-    /* Takes the combined values of a round except the last. Safe as `combined` below. NULL: there is only one
-     * round. */
+    /* Takes the combined values of a round except the last. Safe as `combined` below. NULL: there
+     * is only one round. */
     void (*absorb)(void *state, unsigned round, const void *combined);
     /*
-     * After the last round, whose combined values are `combined`; any integers and any finite floats are safe. Writes
-     * the weighted sum of the tensors, as far as the method keeps it, to `update`, and the part of x that the update
-     * contains to `own`, without the weight. If `conserves`, the sum over all workers of weight times own is the update,
-     * up to rounding. Either may be NULL: not wanted.
+     * After the last round, whose combined values are `combined`; any integers and any finite
+     * floats are safe. Writes the weighted sum of the tensors, as far as the method keeps it, to
+     * `update`, and the part of x that the update contains to `own`, without the weight. If
+     * `conserves`, the sum over all workers of weight times own is the update, up to rounding.
+     * Either may be NULL: not wanted.
      */
     void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
                      const void *combined, float *update, float *own);
     bool conserves;
-    /* If a worker's method cannot represent its tensor, all workers add up the tensors in float32, in one more round. All
-     * rounds are GCB_SUM_F32, and no value is larger than GCB_SUMMAND_MOST. */
+    /* If a worker's method cannot represent its tensor, all workers add up the tensors in
+     * float32, in one more round. All rounds are GCB_SUM_F32, and no value is larger than
+     * GCB_SUMMAND_MOST. */
     bool adds_whole;
 };
 
-/* No sum of so large values overflows, whatever the order of the additions: there are at most 2^20 workers. */
+/* No sum of so large values overflows, whatever the order of the additions: there are at most 2^20
+ * workers. */
 #define GCB_SUMMAND_MOST 0x1p100f
 
 /* A published method: a codec with certain parameters. */
@@ -246,7 +263,8 @@ struct gcb_preset {
     const char *memory;   /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
     enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
     const char *guarantee;          /* what the method promises, in words */
-    /* set if the preset's paper counts bits in another way than the codec; NULL: base.nominal_bits */
+    /* set if the preset's paper counts bits in another way than the codec; NULL:
+     * base.nominal_bits */
     double (*nominal_bits)(const void *state);
     bool found; /* not published: a composition that `sweep --match` has found */
 };
@@ -260,25 +278,27 @@ struct gcb_codec {
     bool baseline;         /* others are compared with it, and answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
-    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: always
-     * `caps`. */
+    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i.
+     * NULL: always `caps`. */
     unsigned (*caps_of)(const double *value);
-    /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the original; NULL:
-     * elements are not rounded one by one. `error_rule_of` is used instead if the rule depends on parameters; value[i]
-     * belongs to row i. */
+    /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the
+     * original; NULL: elements are not rounded one by one. `error_rule_of` is used instead if the
+     * rule depends on parameters; value[i] belongs to row i. */
     const char *error_rule;
     const char *(*error_rule_of)(const double *value);
-    /* Do messages of `count` elements leave elements out, so that a memory can tell which elements were sent? Not if the
-     * bins of a transform are sent. NULL: no. value[i] belongs to row i. */
+    /* Do messages of `count` elements leave elements out, so that a memory can tell which elements
+     * were sent? Not if the bins of a transform are sent. NULL: no. value[i] belongs to row i. */
     bool (*selects)(const double *value, uint64_t count);
     const struct gcb_param *params; /* NULL: no parameters */
-    /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
+    /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i;
+     * may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
     const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */
     enum gcb_collective collective;      /* the default */
-    /* The collectives that the method can use besides allgather and, with `reduce`, allreduce; as GCB_COLLECTIVE_BITs.
-     * `collectives_of` gives all besides allgather if they depend on parameters; value[i] belongs to row i. */
+    /* The collectives that the method can use besides allgather and, with `reduce`, allreduce; as
+     * GCB_COLLECTIVE_BITs. `collectives_of` gives all besides allgather if they depend on
+     * parameters; value[i] belongs to row i. */
     unsigned collectives;
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
@@ -303,14 +323,14 @@ const struct gcb_codec *gcb_codec_at(size_t i);
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
- * The number of the Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose), so that workers draw
- * different numbers. `purpose`: enum gcb_draw_purpose (kernels/philox/philox.h).
+ * The number of the Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose), so
+ * that workers draw different numbers. `purpose`: enum gcb_draw_purpose (kernels/philox/philox.h).
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
 
-/* The streams of a stochastic rounding (kernels/dither). `coarse` gives a byte for each element; `fine`
- * gives 24 more bits if the byte does not decide. */
+/* The streams of a stochastic rounding (kernels/dither). `coarse` gives a byte for each element;
+ * `fine` gives 24 more bits if the byte does not decide. */
 struct gcb_rounding_draw {
     uint64_t coarse, fine;
 };
@@ -325,7 +345,8 @@ static inline size_t gcb_tile_length(uint64_t count, uint64_t i)
     return count - i < GCB_TILE ? (size_t)(count - i) : GCB_TILE;
 }
 
-/* Total order-0 entropy of all symbols, in bits. histogram[i] symbols have the value i, for i < count. */
+/* Total order-0 entropy of all symbols, in bits. histogram[i] symbols have the value i, for i <
+ * count. */
 double gcb_entropy0(const uint64_t *histogram, size_t count);
 
 #endif

@@ -61,9 +61,9 @@ void gcb_elias_fini(struct gcb_elias *e)
 }
 
 /*
- * In the dense code, an element takes at most the bits of the largest level and a sign bit. In the sparse code, a gap
- * of g takes at most 2 g bits, so a level takes at most 2 bits more than in the dense code for each element that its
- * gap covers. The last gap of a block takes at most 28 bits.
+ * In the dense code, an element takes at most the bits of the largest level and a sign bit. In the
+ * sparse code, a gap of g takes at most 2 g bits, so a level takes at most 2 bits more than in the
+ * dense code for each element that its gap covers. The last gap of a block takes at most 28 bits.
  */
 uint64_t gcb_elias_bound(uint64_t count, uint32_t levels)
 {

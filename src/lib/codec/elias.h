@@ -5,16 +5,17 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Levels with signs in Elias' recursive code (kernels/dither/elias_elem.h), as in the QSGD paper. A level with its sign is
- * a code: sign * 2^sign_bit + level. Codes are written in blocks of up to GCB_TILE:
+ * Levels with signs in Elias' recursive code (kernels/dither/elias_elem.h), as in the QSGD paper. A
+ * level with its sign is a code: sign * 2^sign_bit + level. Codes are written in blocks of up to
+ * GCB_TILE:
  *
  *   dense   Elias(level + 1) of each code, then a sign bit unless the level is 0
  *   sparse  for each level that is not 0: Elias(gap), sign bit, Elias(level). If the block ends with zeros, a last gap
  *           leads to the position after the block.
  */
 
-/* Decodes short numbers in one step: the next GCB_ELIAS_PEEK bits are the index of the entry. `length` is 0 if the
- * number's code is longer than that. */
+/* Decodes short numbers in one step: the next GCB_ELIAS_PEEK bits are the index of the entry.
+ * `length` is 0 if the number's code is longer than that. */
 #define GCB_ELIAS_PEEK 11
 struct gcb_elias_table {
     struct {
@@ -24,7 +25,8 @@ struct gcb_elias_table {
 };
 void gcb_elias_table_init(struct gcb_elias_table *t);
 
-/* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is above `limit`. */
+/* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is
+ * above `limit`. */
 uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit);
 
 /* Like gcb_elias_decode_long, but looks up short numbers in the table. */
@@ -54,8 +56,8 @@ struct gcb_elias {
     struct gcb_elias_table *table;
 };
 
-/* Makes the tables for the fields that the caller has set. Returns 0 or GCB_E_NOMEM; call gcb_elias_fini in both
- * cases. */
+/* Makes the tables for the fields that the caller has set. Returns 0 or GCB_E_NOMEM; call
+ * gcb_elias_fini in both cases. */
 int gcb_elias_init(struct gcb_elias *e);
 void gcb_elias_fini(struct gcb_elias *e);
 
@@ -65,8 +67,8 @@ uint64_t gcb_elias_bound(uint64_t count, uint32_t levels);
 /* Writes a block of n codes and fills its last byte with zeros. */
 void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n);
 
-/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: the payload was too short). Returns 0 or
- * GCB_E_CORRUPT. */
+/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: the payload was too
+ * short). Returns 0 or GCB_E_CORRUPT. */
 int gcb_elias_get(const struct gcb_elias *e, const uint8_t *p, size_t length, uint16_t *code,
                   size_t n);
 

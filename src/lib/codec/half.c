@@ -1,9 +1,9 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The 16-bit baselines. Mixed-precision training sends these formats anyway, so any other method has to be better.
- * Values are rounded to the nearest, ties to even. Values that are too large become the largest finite value and count
- * as clamped.
+ * The 16-bit baselines. Mixed-precision training sends these formats anyway, so any other method
+ * has to be better. Values are rounded to the nearest, ties to even. Values that are too large
+ * become the largest finite value and count as clamped.
  */
 struct half {
     struct gcb_codec_base base;

@@ -150,8 +150,8 @@ bool gcb_method_at(struct gcb_method *out, size_t i)
     return false;
 }
 
-/* Sets key=value pairs separated by commas. `given`: true if the user wrote the pairs. A pair of 128 bytes or more is
- * refused. */
+/* Sets key=value pairs separated by commas. `given`: true if the user wrote the pairs. A pair of
+ * 128 bytes or more is refused. */
 static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
 {
     char pair[128], shown[128];
@@ -339,7 +339,7 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
     return err;
 }
 
-/* Is `word` one of the alternatives of "a|b|c"? */
+/* True if `word` is one of the alternatives of "a|b|c". */
 static bool among(const char *alternatives, const char *word)
 {
     const size_t length = strlen(word);
@@ -355,7 +355,7 @@ static bool among(const char *alternatives, const char *word)
     }
 }
 
-/* Does one condition, "key=a|b|c", hold? */
+/* True if one condition, "key=a|b|c", holds. */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
     const struct gcb_param *p;
@@ -373,7 +373,7 @@ static bool holds(const struct gcb_method *m, const char *condition, size_t leng
     return false;
 }
 
-/* Do all conditions of "condition&condition" hold? */
+/* True if all conditions of "condition&condition" hold. */
 static bool all_hold(const struct gcb_method *m, const char *conditions, size_t length)
 {
     bool all = true;

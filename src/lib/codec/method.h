@@ -24,7 +24,8 @@ struct gcb_memory_params {
     uint64_t delay;  /* delay: steps that one message sums up */
 };
 
-/* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its codec's own. */
+/* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its
+ * codec's own. */
 extern const struct gcb_param gcb_memory_table[];
 
 /* Where the second encoding of collective=twoshot leaves what it loses. */
@@ -43,11 +44,12 @@ struct gcb_exchange_params {
 extern const struct gcb_param gcb_exchange_table[];
 
 /*
- * A method as a user names it: a codec, or a preset of a codec, with values of its parameters, of the parameters of the
- * memory, and of those of the exchange. Plain data that owns nothing: names point into static tables.
+ * A method as a user names it: a codec, or a preset of a codec, with values of its parameters, of
+ * the parameters of the memory, and of those of the exchange. Plain data that owns nothing: names
+ * point into static tables.
  *
- * A row is the number of a parameter: first come those of the codec's table, then those of gcb_memory_table, then those
- * of gcb_exchange_table.
+ * A row is the number of a parameter: first come those of the codec's table, then those of
+ * gcb_memory_table, then those of gcb_exchange_table.
  */
 #define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 20)
 
@@ -62,16 +64,18 @@ struct gcb_method {
 /* The parameter of a row, or NULL after the last. */
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
-/* The i-th method with its default values: the codecs, each followed by its presets. Returns false after the last. */
+/* The i-th method with its default values: the codecs, each followed by its presets. Returns false
+ * after the last. */
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
- * Parses "name" or "name:key=value,key=value". GCB_E_INVALID: unknown method or key (the message suggests a similar
- * name), a value out of range, a key given twice, or a key that has no meaning with the other values.
+ * Parses "name" or "name:key=value,key=value". GCB_E_INVALID: unknown method or key (the message
+ * suggests a similar name), a value out of range, a key given twice, or a key that has no meaning
+ * with the other values.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more parameters and then
- * calls gcb_method_check. */
+/* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more
+ * parameters and then calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 /* True if both have the same full spec. */
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b);
@@ -83,44 +87,47 @@ const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
-/* Sets the parameters of `count` pairs (key, value, key, value, ...) that the method has. Those that have no meaning with the
- * other values are set back; used[i] becomes true for each other one. Call gcb_method_check afterwards. */
+/* Sets the parameters of `count` pairs (key, value, key, value, ...) that the method has. Those
+ * that have no meaning with the other values are set back; used[i] becomes true for each other one.
+ * Call gcb_method_check afterwards. */
 int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t count, bool *used,
                        struct gcb_diag *diag);
 
-/* Sets one parameter, even if it was set before, and checks the method. After a failure *m is unchanged. */
+/* Sets one parameter, even if it was set before, and checks the method. After a failure *m is
+ * unchanged. */
 int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
                       struct gcb_diag *diag);
 
-/* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement. GCB_E_INVALID: there is no
- * such parameter, or the value is out of its range. */
+/* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement.
+ * GCB_E_INVALID: there is no such parameter, or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
-/* Returns true if the method has a parameter with this name that has a meaning with the other values. *value (may be NULL)
- * becomes its value. */
+/* Returns true if the method has a parameter with this name that has a meaning with the other
+ * values. *value (may be NULL) becomes its value. */
 bool gcb_method_value(const struct gcb_method *m, const char *key, double *value);
 
-/* Does the parameter of this row have a meaning with the other values? */
+/* True if the parameter of this row has a meaning with the other values. */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* Is the parameter shown in a full spec? It is shown if it has a meaning. But memory=none and the collective are shown
- * only if the user set them, and a parameter with GCB_PARAM_ADDED only if it is not the default: specs tell which results
- * belong together, also those of earlier versions. */
+/* True if the parameter is shown in a full spec. It is shown if it has a meaning. But
+ * memory=none and the collective are shown only if the user set them, and a parameter with
+ * GCB_PARAM_ADDED only if it is not the default: specs tell which results belong together, also
+ * those of earlier versions. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
-/* The same for the memory of a tensor of `count` elements: if the method's messages do not leave elements out (see
- * struct gcb_codec), nothing is masked or cleared. */
+/* The same for the memory of a tensor of `count` elements: if the method's messages do not leave
+ * elements out (see struct gcb_codec), nothing is masked or cleared. */
 void gcb_method_memory_for(struct gcb_memory_params *out, const struct gcb_method *m,
                            uint64_t count);
-/* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
- * it. */
+/* Removes the memory, for callers whose messages do not follow each other. Returns true if the user
+ * had set a parameter of it. */
 bool gcb_method_forget(struct gcb_method *m);
 /* Gives `m` the memory of another method. */
 void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from);
 
-/* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of all collectives; the
- * parameters of the exchange; and whether the user set the collective. */
+/* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of
+ * all collectives; the parameters of the exchange; and whether the user set the collective. */
 unsigned gcb_method_collectives(const struct gcb_method *m);
 extern const char *const gcb_collective_names[];
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
@@ -138,12 +145,13 @@ enum gcb_spec_style {
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
                       enum gcb_spec_style style);
 
-/* Writes a spec with all parameters, also those that the method got after the spec was written: without them it does what their
- * defaults do. A spec that gcb_method_parse refuses is copied. Returns out. */
+/* Writes a spec with all parameters, also those that the method got after the spec was written:
+ * without them it does what their defaults do. A spec that gcb_method_parse refuses is copied.
+ * Returns out. */
 char *gcb_method_complete(char *out, size_t size, const char *spec);
 
-/* Writes the short label of a spec: the main parameters, and those that differ from the method's defaults. A spec that
- * gcb_method_parse refuses is copied. Returns out. */
+/* Writes the short label of a spec: the main parameters, and those that differ from the method's
+ * defaults. A spec that gcb_method_parse refuses is copied. Returns out. */
 char *gcb_method_label(char *out, size_t size, const char *spec);
 
 /* The preset's text, or the codec's if there is no preset. */

@@ -2,10 +2,12 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Natural compression (Horvath et al., arXiv 1905.10988): every element is rounded stochastically to one of the two
- * powers of two beside it, so that its mean stays the same. 2^-126 and 0 are the powers beside a subnormal number.
+ * Natural compression (Horvath et al., arXiv 1905.10988): every element is rounded stochastically
+ * to one of the two powers of two beside it, so that its mean stays the same. 2^-126 and 0 are the
+ * powers beside a subnormal number.
  *
- * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field, and the sign above it.
+ * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field,
+ * and the sign above it.
  */
 #define WIDTH 9
 #define LARGEST UINT32_C(0x7f000000) /* 2^127: the next power of two is too large for float32 */
@@ -32,8 +34,9 @@ struct job {
 };
 
 /*
- * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number m / 2^23 * 2^-126
- * becomes 2^-126 with probability m / 2^23, else 0. Adding 1 to the exponent field gives the power above.
+ * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number m
+ * / 2^23 * 2^-126 becomes 2^-126 with probability m / 2^23, else 0. Adding 1 to the exponent field
+ * gives the power above.
  */
 static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
 {
@@ -110,8 +113,8 @@ static void decode_span(void *ctx, uint64_t span)
 }
 
 /*
- * Seven codes are in the lower 63 bits of a word. Where an exponent field is all ones, adding 1 to it sets the bit above
- * it, which is the sign; the signs are cleared first.
+ * Seven codes are in the lower 63 bits of a word. Where an exponent field is all ones, adding 1 to
+ * it sets the bit above it, which is the sign; the signs are cleared first.
  */
 #define SIGNS UINT64_C(0x4020100804020100)
 #define ONES UINT64_C(0x0040201008040201)

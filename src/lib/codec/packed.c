@@ -10,7 +10,8 @@ static int compare_codes(const void *a, const void *b)
     return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
-/* The entropy of at most GCB_TILE codes. Sorts the codes, because a table of all possible codes would take longer. */
+/* The entropy of at most GCB_TILE codes. Sorts the codes, because a table of all possible codes
+ * would take longer. */
 static double entropy_of_few(uint16_t *code, size_t n)
 {
     uint64_t histogram[GCB_TILE];

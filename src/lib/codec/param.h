@@ -8,8 +8,9 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * The table of a codec's parameters. Parsing, range checks, help texts, labels in reports, the parameters in a message's
- * header and the documentation come from it. A row without a name ends a table.
+ * The table of a codec's parameters. Parsing, range checks, help texts, labels in reports, the
+ * parameters in a message's header and the documentation come from it. A row without a name ends a
+ * table.
  */
 enum gcb_param_type {
     GCB_PARAM_REAL,   /* stored as double */
@@ -22,14 +23,15 @@ enum gcb_param_flags {
     GCB_PARAM_WIRE = 1,     /* the decoder needs it, so it is in the message's header */
     GCB_PARAM_LABEL = 2,    /* always shown in a short label */
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
-    /* with WIRE: in the header only if it is not the default, after all others. The messages of encoders that did not have
-     * the parameter stay valid, and decoders that do not know it refuse the others */
+    /* with WIRE: in the header only if it is not the default, after all others. The messages of
+     * encoders that did not have the parameter stay valid, and decoders that do not know it refuse
+     * the others */
     GCB_PARAM_ADDED = 8,
 };
 
-/* How a larger value changes a message. NONE: unknown. UP: the message becomes longer and more accurate. DOWN: it
- * becomes shorter and less accurate. To tune a method is to vary its first parameter that is UP or DOWN and has a
- * meaning with the other values. */
+/* How a larger value changes a message. NONE: unknown. UP: the message becomes longer and more
+ * accurate. DOWN: it becomes shorter and less accurate. To tune a method is to vary its first
+ * parameter that is UP or DOWN and has a meaning with the other values. */
 enum gcb_rate { GCB_RATE_NONE, GCB_RATE_UP, GCB_RATE_DOWN };
 
 struct gcb_param {
@@ -41,8 +43,9 @@ struct gcb_param {
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */
-    /* "values=range|uniform": the parameter has a meaning only with these values. '&' joins conditions that must all hold;
-     * ';' separates such groups, one of which must hold. NULL: always */
+    /* "values=range|uniform": the parameter has a meaning only with these values. '&' joins
+     * conditions that must all hold; ';' separates such groups, one of which must hold. NULL:
+     * always */
     const char *needs;
     enum gcb_rate rate;
 };
@@ -53,8 +56,8 @@ struct gcb_param {
 const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name);
 size_t gcb_param_count(const struct gcb_param *table);
 
-/* Parses a value and checks its range. GCB_E_INVALID: the message names the range or the choices. `name` is what the user
- * wrote: the row's name or a complement. */
+/* Parses a value and checks its range. GCB_E_INVALID: the message names the range or the choices.
+ * `name` is what the user wrote: the row's name or a complement. */
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
                     struct gcb_diag *diag);
 
@@ -65,9 +68,10 @@ char *gcb_param_text(char *out, const struct gcb_param *p, double value);
 void gcb_param_store(const struct gcb_param *table, const double *value, void *state);
 
 /*
- * Write and read the rows with GCB_PARAM_WIRE, in the order of the table, at most one of them GCB_PARAM_ADDED. REAL takes
- * 8 bytes (double), CHOICE 1, INT and SIZE 1, 2, 4 or 8: the least that holds the row's max. Reading sets the other rows
- * to their defaults. GCB_E_CORRUPT: a value is out of its range, or an added one is the default.
+ * Write and read the rows with GCB_PARAM_WIRE, in the order of the table, at most one of them
+ * GCB_PARAM_ADDED. REAL takes 8 bytes (double), CHOICE 1, INT and SIZE 1, 2, 4 or 8: the least that
+ * holds the row's max. Reading sets the other rows to their defaults. GCB_E_CORRUPT: a value is out
+ * of its range, or an added one is the default.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,

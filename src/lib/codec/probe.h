@@ -2,8 +2,8 @@
 #define SRC_LIB_CODEC_PROBE_H
 
 /*
- * Calls its owner after each stage of an encode, so that the owner can time the stages. Codecs do not read a clock. The
- * stages are those of the FFT paper: Tf, Ts, Tm, Tp.
+ * Calls its owner after each stage of an encode, so that the owner can time the stages. Codecs do
+ * not read a clock. The stages are those of the FFT paper: Tf, Ts, Tm, Tp.
  */
 enum gcb_stage {
     GCB_STAGE_TRANSFORM,

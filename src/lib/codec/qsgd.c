@@ -8,15 +8,15 @@
 #include "src/lib/codec/qsgd.h"
 
 /*
- * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded stochastically to the
- * levels 0, 1/s, ..., 1, with a sign.
+ * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded
+ * stochastically to the levels 0, 1/s, ..., 1, with a sign.
  *
  * Payload: a norm (float32) for each bucket, then the codes (sign * 2^m + level, with 2^m > s):
  *   fixed         m + 1 bits each
  *   elias         the paper's dense code (src/lib/codec/elias.h)
  *   elias-sparse  the paper's sparse code
- * The two Elias codings are written in blocks of GCB_TILE codes. A directory in front has the byte length of each block,
- * 16 bits each.
+ * The two Elias codings are written in blocks of GCB_TILE codes. A directory in front has the byte
+ * length of each block, 16 bits each.
  */
 
 struct qsgd {
@@ -27,7 +27,8 @@ struct qsgd {
     struct gcb_elias elias; /* for coding=elias and elias-sparse */
 };
 
-/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last run may be shorter. */
+/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last
+ * run may be shorter. */
 static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
 {
     const uint64_t left = s->env->count - i * length;
@@ -155,8 +156,8 @@ static void put_norms(const struct job *job, uint64_t from, uint64_t to)
                           norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
 }
 
-/* Computes the codes of n elements x, all in one bucket, of which the first has the number `first`. `byte` has the coarse
- * random draws. */
+/* Computes the codes of n elements x, all in one bucket, of which the first has the number `first`.
+ * `byte` has the coarse random draws. */
 static void quantise_run(const struct job *job, float norm, const float *x, uint64_t first,
                          size_t n, const uint8_t *byte, uint16_t *code)
 {
@@ -414,7 +415,8 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     return elias_entropy(s, in, &parts->entropy0_bits);
 }
 
-/* ---- all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h) ---- */
+/* ---- all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h)
+ * ---- */
 
 static void measure_unit(void *ctx, uint64_t i)
 {

@@ -12,7 +12,8 @@ enum gcb_qsgd_coding { GCB_QSGD_FIXED, GCB_QSGD_DENSE, GCB_QSGD_SPARSE };
 /* What a state begins with, on the CPU and on a device. */
 struct gcb_qsgd_layout {
     struct gcb_quantiser q;
-    /* the parameters, as the parameter table stores them; `bucket` becomes at most the tensor's number of elements */
+    /* the parameters, as the parameter table stores them; `bucket` becomes at most the tensor's
+     * number of elements */
     uint64_t bits, levels, bucket;
     int norm, coding, rounding;
     /* what follows from the parameters and the element count */

@@ -103,7 +103,8 @@ void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_ran
 }
 
 /*
- * The codec `range` sends every element as a range float, an N-bit format (SuperNeurons, HPDC'20, section 3.3).
+ * The codec `range` sends every element as a range float, an N-bit format (SuperNeurons, HPDC'20,
+ * section 3.3).
  *
  * Payload: the scale (src/lib/codec/range.h), then the codes, `bits` each.
  */
@@ -128,7 +129,8 @@ struct job {
     const uint8_t *in;
 };
 
-/* Threads may add their counts in any order, because sums of integers do not depend on the order. */
+/* Threads may add their counts in any order, because sums of integers do not depend on the
+ * order. */
 static void measure_span(void *ctx, uint64_t i)
 {
     struct job *job = ctx;

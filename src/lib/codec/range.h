@@ -4,9 +4,10 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Range floats in a payload, for the codec `range` and for the values of the sparse codec. The scale of a payload is the
- * value of the largest code (float32) and the mantissa width (1 byte). Together with `bits`, which the message's header
- * has, it determines the format. The decoder need not know how the encoder rounded.
+ * Range floats in a payload, for the codec `range` and for the values of the sparse codec. The
+ * scale of a payload is the value of the largest code (float32) and the mantissa width (1 byte).
+ * Together with `bits`, which the message's header has, it determines the format. The decoder need
+ * not know how the encoder rounded.
  */
 #define GCB_RANGE_SCALE_BYTES 5
 
@@ -33,7 +34,8 @@ static inline void gcb_range_bind(struct gcb_range_state *s)
     s->base.nominal_bits = (double)s->p.bits;
 }
 
-/* GCB_E_INVALID if there is no format with these bits and this mantissa width. Mantissa 0 (from the data) is valid. */
+/* GCB_E_INVALID if there is no format with these bits and this mantissa width. Mantissa 0 (from the
+ * data) is valid. */
 int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag);
 
 /* What gcb_range_choose needs to know about the values. The caller zeroes it first. */
@@ -45,7 +47,8 @@ struct gcb_range_stats {
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
                        const struct gcb_kernels *kernels, const float *x, uint64_t n);
 
-/* Chooses the format from the parameters; a parameter that is 0 is replaced by a value from the data. */
+/* Chooses the format from the parameters; a parameter that is 0 is replaced by a value from the
+ * data. */
 void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_params *p,
                       const struct gcb_range_stats *stats);
 
@@ -54,7 +57,8 @@ void gcb_range_put_scale(struct gcb_wbuf *out, const struct gcb_range_format *fo
 int gcb_range_get_scale(struct gcb_range_format *format, const struct gcb_range_params *p,
                         struct gcb_rbuf *in);
 
-/* Convert n values to gcb_packed_bytes(n, bits) bytes and back. gcb_range_put returns the number of clamped values. */
+/* Convert n values to gcb_packed_bytes(n, bits) bytes and back. gcb_range_put returns the number of
+ * clamped values. */
 uint64_t gcb_range_put(uint8_t *out, const float *x, uint64_t n,
                        const struct gcb_range_format *format, const struct gcb_kernels *kernels);
 void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_range_format *format,

@@ -4,9 +4,10 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In round 0 the workers agree
- * on the largest scale that one of them needs, for each bucket. In round 1 their signed levels are added as integers.
- * All workers divide by the same scales, so the sum of the levels stands for the sum of the tensors.
+ * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In
+ * round 0 the workers agree on the largest scale that one of them needs, for each bucket. In round
+ * 1 their signed levels are added as integers. All workers divide by the same scales, so the sum of
+ * the levels stands for the sum of the tensors.
  */
 struct gcb_shared_scale {
     uint64_t bucket, buckets;
@@ -22,7 +23,8 @@ struct gcb_quantiser {
     struct gcb_shared_scale shared;
 };
 
-/* Sets the sizes and the rounds. GCB_E_INVALID: sums of the levels of env.workers workers do not fit 16 bits. */
+/* Sets the sizes and the rounds. GCB_E_INVALID: sums of the levels of env.workers workers do not
+ * fit 16 bits. */
 static inline int gcb_shared_scale_bind(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                                         struct gcb_diag *diag)
 {
@@ -60,8 +62,8 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
 
 /* Writes the levels that were put. The codec computes scales and levels. */
 void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
-/* Functions of struct gcb_reduce_ops. absorb takes the scales of round 0. update: scale * (combined level / levels); own:
- * scale * (level / levels) / weight, or 0 if the weight is 0. */
+/* Functions of struct gcb_reduce_ops. absorb takes the scales of round 0. update: scale * (combined
+ * level / levels); own: scale * (level / levels) / weight, or 0 if the weight is 0. */
 void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined);
 void gcb_shared_scale_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                                const void *combined, float *update, float *own);

@@ -2,14 +2,15 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes it to + or - 1; EF-signSGD (Karimireddy et
- * al., ICML 2019) to + or - the mean magnitude of the bucket.
+ * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes it to + or - 1;
+ * EF-signSGD (Karimireddy et al., ICML 2019) to + or - the mean magnitude of the bucket.
  *
- * Encoded again, a sum of such messages is a majority vote (Bernstein et al., ICLR 2019). A tied vote, like every exact
- * 0, has no sign: a coin decides, which all workers share, so that no worker's rank does.
+ * Encoded again, a sum of such messages is a majority vote (Bernstein et al., ICLR 2019). A tied
+ * vote, like every exact 0, has no sign: a coin decides, which all workers share, so that no
+ * worker's rank does.
  *
- * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale of a bucket of zeros
- * is 0, so that a tensor of zeros stays one.
+ * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale
+ * of a bucket of zeros is 0, so that a tensor of zeros stays one.
  */
 enum scale { SCALE_ONE, SCALE_MEAN };
 
@@ -134,7 +135,8 @@ static void toss(uint8_t *sign, const float *x, size_t n, uint64_t first, const 
             sign[j] = coin[j / 8] >> (j % 8) & 1;
 }
 
-/* Packs n bytes of 0 or 1, eight to a byte. The product moves the lowest bit of byte j to bit 56 + j. */
+/* Packs n bytes of 0 or 1, eight to a byte. The product moves the lowest bit of byte j to bit 56 +
+ * j. */
 static void pack(uint8_t *out, const uint8_t *sign, size_t n)
 {
     for (size_t j = 0; j < n; j += 8)

@@ -7,10 +7,12 @@
 #include "src/lib/codec/terngrad.h"
 
 /*
- * TernGrad (Wen et al., NIPS 2017): each element becomes -s, 0 or +s. s is the largest magnitude, after clipping to `clip`
- * standard deviations. An element x keeps its sign with probability |x| / s, and becomes 0 otherwise.
+ * TernGrad (Wen et al., NIPS 2017): each element becomes -s, 0 or +s. s is the largest magnitude,
+ * after clipping to `clip` standard deviations. An element x keeps its sign with probability |x| /
+ * s, and becomes 0 otherwise.
  *
- * Payload: s (float32), then the codes 0, 1, 2 for -s, 0, +s: two bits each, or five in a byte (base 3).
+ * Payload: s (float32), then the codes 0, 1, 2 for -s, 0, +s: two bits each, or five in a byte
+ * (base 3).
  */
 #define TILE GCB_TERNGRAD_TILE
 #define SPAN ((uint64_t)64 * TILE)
@@ -102,7 +104,8 @@ static double clip_threshold(const struct terngrad *s)
     return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env->count);
 }
 
-/* s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has no deviation and is not clipped. */
+/* s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has no deviation
+ * and is not clipped. */
 static float scale_of(const struct terngrad *s, uint32_t max_bits)
 {
     return gcb_clipped_max(s->p.clip != 0.0 && s->env->count ? clip_threshold(s) : 0.0, max_bits);

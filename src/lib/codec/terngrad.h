@@ -14,7 +14,8 @@ struct gcb_terngrad {
     int packing;
 };
 
-/* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (random draws). */
+/* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (random
+ * draws). */
 #define GCB_TERNGRAD_TILE 4080
 
 /* The number of bytes that n codes take. */

@@ -67,8 +67,8 @@ static int bind(struct gcb_coder *c, const struct gcb_coder_config *config, stru
     return gcb_codec_env_keep(&c->env, &c->kept, diag);
 }
 
-/* Makes the codec's state, unless there is no codec. Parameters from a message may be hostile: then what init calls invalid
- * is a damaged message. */
+/* Makes the codec's state, unless there is no codec. Parameters from a message may be hostile: then
+ * what init calls invalid is a damaged message. */
 static int start(struct gcb_coder *c, struct gcb_diag *diag)
 {
     size_t size;
@@ -151,7 +151,8 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     return err;
 }
 
-/* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other parameters. */
+/* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other
+ * parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *table = m->codec->params;
@@ -384,7 +385,8 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
         memcpy(p, in->data, in->count * sizeof(float));
 }
 
-/* Completes the message that starts at `start`: reserves the checksum field and updates the head. */
+/* Completes the message that starts at `start`: reserves the checksum field and updates the
+ * head. */
 static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
                   struct gcb_diag *diag)
 {
@@ -511,8 +513,8 @@ static int explain_codec(const struct gcb_coder *c, const struct gcb_frame *fram
                         c->method.codec->name);
 }
 
-/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. Returns
- * GCB_E_MISMATCH, or GCB_E_CORRUPT if a parameter is out of its range. */
+/* Says why a decoder with a method does not accept a message: which of count, codec and parameters
+ * differs. Returns GCB_E_MISMATCH, or GCB_E_CORRUPT if a parameter is out of its range. */
 static int explain(const struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_param *table;
@@ -645,7 +647,8 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Gives the decoder the message's method, with a new state. After a failure the decoder is unchanged. */
+/* Gives the decoder the message's method, with a new state. After a failure the decoder is
+ * unchanged. */
 static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     struct gcb_coder old = *c;

@@ -4,8 +4,8 @@
 #include "src/lib/codec/device.h"
 #include "src/lib/coder/coder.h"
 
-/* The fields of a coder: a method, the tensor that it is bound to, and the frame of its messages. Only src/lib/coder uses
- * this header. */
+/* The fields of a coder: a method, the tensor that it is bound to, and the frame of its messages.
+ * Only src/lib/coder uses this header. */
 
 /* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
@@ -30,8 +30,8 @@ static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *
     return c->method.codec->ops;
 }
 
-/* For a coder with a place (device_coder.c). The first sets c->there, before init; the others are as the functions of coder.h
- * without "there". */
+/* For a coder with a place (device_coder.c). The first sets c->there, before init; the others are
+ * as the functions of coder.h without "there". */
 int gcb_coder_find_there(struct gcb_coder *c, struct gcb_diag *diag);
 int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
                                 const struct gcb_view *in, struct gcb_wbuf *out,

@@ -42,7 +42,8 @@ uint64_t gcb_device_coder_scratch(const struct gcb_coder *c)
     return c->state && c->there->scratch ? c->there->scratch(c->state) : 0;
 }
 
-/* Describes why work could not be queued. The stream keeps the cause, and the next wait reports it. */
+/* Describes why work could not be queued. The stream keeps the cause, and the next wait reports
+ * it. */
 static int explain_queueing(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
@@ -63,7 +64,7 @@ static struct gcb_device_input make_input(const struct gcb_coder *c,
     };
 }
 
-/* Can this coder encode the message? */
+/* True if this coder can encode the message. */
 static int check_encoder(const struct gcb_coder *c, const struct gcb_device_message *m,
                          struct gcb_diag *diag)
 {
@@ -190,7 +191,8 @@ int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
     return gcb_place_reserve(c->place, &size, diag);
 }
 
-/* Waits for a call that was queued with this outcome. If the device failed, the stream's message says more. */
+/* Waits for a call that was queued with this outcome. If the device failed, the stream's message
+ * says more. */
 static int end_call(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     const int ended =
@@ -317,7 +319,8 @@ bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b
            (!ops->alike || ops->alike(a->state, b->state));
 }
 
-/* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch is aligned. */
+/* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch
+ * is aligned. */
 static uint64_t own_scratch(const struct gcb_coder *c)
 {
     return gcb_cuda_align256(gcb_device_coder_scratch(c));
@@ -336,7 +339,8 @@ uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count
     return most;
 }
 
-/* Can this message be decoded in a group? If not, a single call decodes it or reports the error. */
+/* True if this message can be decoded in a group. If not, a single call decodes it or reports
+ * the error. */
 static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
     return c->state && gcb_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
@@ -344,8 +348,9 @@ static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 }
 
 /*
- * The number of messages, at least 1, that the next launches handle. `received` is NULL to encode. The search ends at
- * the first message that does not fit, so that many small groups cost no more than one large group.
+ * The number of messages, at least 1, that the next launches handle. `received` is NULL to encode.
+ * The search ends at the first message that does not fit, so that many small groups cost no more
+ * than one large group.
  */
 static size_t next_group(struct gcb_coder *const coders[],
                          const struct gcb_device_received received[],

@@ -30,8 +30,8 @@ static bool find_own_path(char *path, size_t size)
     return true;
 }
 
-/* Looks for the module in the folder of the executable or library that contains this code. Returns true and sets `path` if
- * the module is there. */
+/* Looks for the module in the folder of the executable or library that contains this code. Returns
+ * true and sets `path` if the module is there. */
 static bool find_beside(char *path, size_t size)
 {
     char *slash;

@@ -7,15 +7,16 @@
 #include "src/lib/codec/device.h"
 
 /*
- * libgcbench-cuda.so exports one function, gcb_device_module. It takes the table of the core's functions
- * (src/lib/device/core.h) and returns this table, or NULL if the core's table has another version. The core checks the
- * first field of this table before it uses any other, and refuses a module of another version.
+ * libgcbench-cuda.so exports one function, gcb_device_module. It takes the table of the core's
+ * functions (src/lib/device/core.h) and returns this table, or NULL if the core's table has another
+ * version. The core checks the first field of this table before it uses any other, and refuses a
+ * module of another version.
  *
- * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it has a diag.
- * GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed. A function with a stream only
- * queues work on it and does not know how the work ends; `wait` tells that. Device memory is aligned to 256 bytes, and
- * the host cannot read it. Copies between host and device go through pinned memory. A stream is for one host thread at
- * a time.
+ * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it
+ * has a diag. GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed.
+ * A function with a stream only queues work on it and does not know how the work ends; `wait` tells
+ * that. Device memory is aligned to 256 bytes, and the host cannot read it. Copies between host and
+ * device go through pinned memory. A stream is for one host thread at a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 11
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
@@ -40,8 +41,8 @@ struct gcb_device_event; /* opaque: a point in a stream's work */
 struct gcb_device_clock; /* opaque */
 
 struct gcb_device_memory_fns {
-    /* Allocates memory for 0 bytes too. GCB_E_NOMEM: the message says how much is free. On failure the pointer becomes
-     * NULL. */
+    /* Allocates memory for 0 bytes too. GCB_E_NOMEM: the message says how much is free. On failure
+     * the pointer becomes NULL. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* NULL is fine, here and below; waits for the device */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
@@ -78,13 +79,15 @@ struct gcb_device_tensor_fns {
                     struct gcb_device_result *result_dev);
     /* Like max_bits, for each message of a group whose table has been queued for copying. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
-    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. If in->residual is not
-     * NULL, it becomes the part of the tensor that `source` cannot represent (in->compensated is 1). */
+    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. If
+     * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent
+     * (in->compensated is 1). */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
-    /* Adds x to a sum, unless the result says that x is damaged: kernels/accumulate/accumulate_cuda.h. */
+    /* Adds x to a sum, unless the result says that x is damaged:
+     * kernels/accumulate/accumulate_cuda.h. */
     int (*accumulate)(struct gcb_device_stream *s, float *acc_dev, const float *x_dev, uint64_t n,
                       float weight, const struct gcb_device_result *result_dev);
     /* Compares y with x: kernels/compare/compare_cuda.h. */
@@ -93,7 +96,8 @@ struct gcb_device_tensor_fns {
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
 };
 
-/* cuFFT's transform as the method fft calls it, for comparing times: src/lib/device/module/fft.h. */
+/* cuFFT's transform as the method fft calls it, for comparing times:
+ * src/lib/device/module/fft.h. */
 struct gcb_device_fft_fns {
     int (*create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
                   const char *transform, struct gcb_diag *diag);
@@ -127,7 +131,8 @@ struct gcb_device_module {
     uint32_t size;                         /* sizeof(struct gcb_device_module) */
     const struct gcb_device_codec *codecs; /* a row without ops ends them */
 
-    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no such device. */
+    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no
+     * such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
     /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);

@@ -10,8 +10,9 @@ struct gcb_device_buffer {
 };
 
 /*
- * A place where coders work: a device, a queue on it, and memory for one batch of messages at a time, kept from batch to
- * batch: for tensors, payloads and scratch. The caller zeroes the struct first and sets the device, which is borrowed.
+ * A place where coders work: a device, a queue on it, and memory for one batch of messages at a
+ * time, kept from batch to batch: for tensors, payloads and scratch. The caller zeroes the struct
+ * first and sets the device, which is borrowed.
  */
 struct gcb_place {
     const struct gcb_device *device;
@@ -28,9 +29,9 @@ struct gcb_place_size {
 };
 
 /*
- * Makes every part at least as large as `size` says. A part that grows loses its content. A batch for more messages replaces
- * `batch`; otherwise its stream stays. If memory does not suffice, all parts are freed and allocated again at exactly this
- * size. GCB_E_NOMEM, GCB_E_DEVICE.
+ * Makes every part at least as large as `size` says. A part that grows loses its content. A batch
+ * for more messages replaces `batch`; otherwise its stream stays. If memory does not suffice, all
+ * parts are freed and allocated again at exactly this size. GCB_E_NOMEM, GCB_E_DEVICE.
  */
 int gcb_place_reserve(struct gcb_place *p, const struct gcb_place_size *size,
                       struct gcb_diag *diag);

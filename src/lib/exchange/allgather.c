@@ -3,8 +3,9 @@
 #include "src/lib/sum/sum.h"
 
 /*
- * All-gather: every worker sends one message, gets all of them and adds them up (struct gcb_sum), in the order of the
- * workers. Any method can do this. Each worker receives n - 1 messages, so with many workers it gets expensive.
+ * All-gather: every worker sends one message, gets all of them and adds them up (struct gcb_sum),
+ * in the order of the workers. Any method can do this. Each worker receives n - 1 messages, so with
+ * many workers it gets expensive.
  */
 struct allgather {
     struct gcb_collective_env env;

@@ -7,11 +7,13 @@
 #include "src/lib/exchange/collective.h"
 
 /*
- * All-reduce: the workers' values are combined element by element on their way, without decoding (struct
- * gcb_reduce_ops). With n workers a ring moves 2 (n - 1) / n of the values per worker, whatever n is.
+ * All-reduce: the workers' values are combined element by element on their way, without decoding
+ * (struct gcb_reduce_ops). With n workers a ring moves 2 (n - 1) / n of the values per worker,
+ * whatever n is.
  *
- * A worker whose method cannot represent its tensor contributes infinities, where the sum of others' values is finite. So
- * all workers learn it in the same round, and in the next and last round they add up the tensors themselves.
+ * A worker whose method cannot represent its tensor contributes infinities, where the sum of
+ * others' values is finite. So all workers learn it in the same round, and in the next and last
+ * round they add up the tensors themselves.
  */
 struct allreduce {
     struct gcb_collective_env env;
@@ -119,7 +121,8 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Values that spoil every combination with them: NaNs; and an infinity, which is the larger of any two. */
+/* Values that spoil every combination with them: NaNs; and an infinity, which is the larger of any
+ * two. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
     const uint16_t half = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
@@ -139,8 +142,8 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
     }
 }
 
-/* The largest magnitude as bits of a float32: GCB_INF_BITS if there is an infinity, more if there is a NaN. Of 16-bit
- * floats: a NaN for both; else 0. */
+/* The largest magnitude as bits of a float32: GCB_INF_BITS if there is an infinity, more if there
+ * is a NaN. Of 16-bit floats: a NaN for both; else 0. */
 static uint32_t look(enum gcb_reduction reduction, const void *values, uint64_t bytes,
                      const struct gcb_kernels *kernels)
 {
@@ -221,8 +224,8 @@ static void take_piece(void *ctx, uint64_t i)
         memcpy(a->to + at, a->from + at, n);
 }
 
-/* Checks the combined values. Those of the last round stay in s->values, until allreduce_conclude. A caller without
- * other workers may give s->values itself. */
+/* Checks the combined values. Those of the last round stay in s->values, until allreduce_conclude.
+ * A caller without other workers may give s->values itself. */
 static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
 {
     const bool keeps = round == s->last && data != s->values;
@@ -303,7 +306,8 @@ static bool allreduce_spoilt(const void *state)
     return ((const struct allreduce *)state)->spoilt;
 }
 
-/* With weights that add up to 0, a method whose workers share one result cannot say what arrived of whom. */
+/* With weights that add up to 0, a method whose workers share one result cannot say what arrived of
+ * whom. */
 static bool allreduce_conserves(const void *state)
 {
     const struct allreduce *s = state;

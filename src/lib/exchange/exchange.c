@@ -346,8 +346,8 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     return more;
 }
 
-/* What this worker sent itself must come back unchanged: otherwise its sums, or its memory, would differ from what the
- * others have. */
+/* What this worker sent itself must come back unchanged: otherwise its sums, or its memory, would
+ * differ from what the others have. */
 static bool is_own(const struct gcb_exchange *e, const void *data, size_t length)
 {
     const uint8_t *own = e->now.data;
@@ -397,7 +397,8 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 
 /* ---- the end of a step ---- */
 
-/* Where the memory minus what arrived overflows, nothing arrived: after a division by a tiny weight, or hostile bytes. */
+/* Where the memory minus what arrived overflows, nothing arrived: after a division by a tiny
+ * weight, or hostile bytes. */
 static void keep_finite(const struct gcb_exchange *e, float *own)
 {
     const uint64_t n = e->env.coder.env.count;

@@ -5,29 +5,34 @@
 #include "src/lib/exchange/pieces.h"
 
 /*
- * Ok-Topk, a sparse all-reduce (Li and Hoefler, PPoPP 2022). The positions are divided into as many regions as there are
- * workers, with about the same number of selected elements in each. A worker owns a region. Rounds:
+ * Ok-Topk, a sparse all-reduce (Li and Hoefler, PPoPP 2022). The positions are divided into as many
+ * regions as there are workers, with about the same number of selected elements in each. A worker
+ * owns a region. Rounds:
  *
  *   REDUCE   in the first step, and when DIVIDE_EVERY steps are over: the sum of the boundaries that would divide each
  *            worker's own selection evenly. The means are the boundaries until the next time.
- *   SCATTER  a worker sends each owner what it selected in the owner's region. The owner adds up, in the order of the
+ *   SCATTER  a worker sends each owner what it selected in the owner's region. The owner adds up,
+ *   in the order of the
  *            workers.
  *   GATHER   an owner sends all workers the sums whose magnitude reaches a threshold. In the first step, and when
- *            ESTIMATE_EVERY steps are over, it sends all sums, and all workers drop those below the new threshold: the
- *            k-th largest magnitude, where k is the mean number of elements that a worker with a weight selected.
+ *            ESTIMATE_EVERY steps are over, it sends all sums, and all workers drop those below the
+ *            new threshold: the k-th largest magnitude, where k is the mean number of elements that
+ *            a worker with a weight selected.
  *
- * If more than 4/3 k sums reach the threshold in another step, the k-th largest of them becomes the threshold of the next
- * step; all workers know it anyway. The published code multiplies the threshold by 1.008 instead, which is too slow while
- * a memory fills. If fewer than 2/3 k reach it, the threshold is divided by 1.008, as there.
+ * If more than 4/3 k sums reach the threshold in another step, the k-th largest of them becomes the
+ * threshold of the next step; all workers know it anyway. The published code multiplies the
+ * threshold by 1.008 instead, which is too slow while a memory fills. If fewer than 2/3 k reach it,
+ * the threshold is divided by 1.008, as there.
  *
- * The paper evens out what the owners send before the last round. Here it is left out, as in the published code, because
- * the parts of a gather may have any length.
+ * The paper evens out what the owners send before the last round. Here it is left out, as in the
+ * published code, because the parts of a gather may have any length.
  *
- * An element that a worker selected has arrived if its position is in the result. If values are rounded, the owner's
- * rounding errors count as part of the owner's tensor.
+ * An element that a worker selected has arrived if its position is in the result. If values are
+ * rounded, the owner's rounding errors count as part of the owner's tensor.
  *
- * All workers begin with the same steps, so they estimate in the same steps. What was estimated counts after the last
- * message of a step. If a step fails for some worker before, no worker gets that far.
+ * All workers begin with the same steps, so they estimate in the same steps. What was estimated
+ * counts after the last message of a step. If a step fails for some worker before, no worker gets
+ * that far.
  */
 #define DIVIDE_EVERY 64
 #define ESTIMATE_EVERY 32
@@ -268,8 +273,8 @@ static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struc
 /* ---- the end of a step ---- */
 
 /*
- * The k-th largest magnitude of the sums becomes the threshold: if all sums arrived, or if far too many reached the
- * threshold. If far too few did, it becomes a little lower.
+ * The k-th largest magnitude of the sums becomes the threshold: if all sums arrived, or if far too
+ * many reached the threshold. If far too few did, it becomes a little lower.
  */
 static void settle_threshold(struct oktopk *s)
 {

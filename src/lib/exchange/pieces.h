@@ -5,13 +5,13 @@
 #include "src/lib/sparse/list.h"
 
 /*
- * What the collectives for sparse messages share (oktopk.c, spardl.c). A worker selects elements of its tensor. Lists of
- * elements then travel as pieces (src/lib/sparse/list.h), are added up on their way, and arrive at all workers as one
- * list, the result.
+ * What the collectives for sparse messages share (oktopk.c, spardl.c). A worker selects elements of
+ * its tensor. Lists of elements then travel as pieces (src/lib/sparse/list.h), are added up on
+ * their way, and arrive at all workers as one list, the result.
  *
- * A message, that is what one worker sends another in a round, begins with four bytes: flags, the ids of the value coder
- * and of the index coder, and the bits of a value. If a worker knows of an infinity or NaN, its messages consist of
- * these bytes, with a flag set: then all updates are NaNs.
+ * A message, that is what one worker sends another in a round, begins with four bytes: flags, the
+ * ids of the value coder and of the index coder, and the bits of a value. If a worker knows of an
+ * infinity or NaN, its messages consist of these bytes, with a flag set: then all updates are NaNs.
  */
 
 enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 /* oktopk.c */ };
@@ -30,8 +30,9 @@ struct gcb_pieces {
     struct gcb_list selected; /* elements of this worker's tensor */
     struct gcb_list offered;  /* the same, borrowed; none if the worker's weight is 0 */
     struct gcb_list result;   /* the weighted sum; after the last round */
-    /* The part of this worker's tensor that the result contains, in any order; after the last round. Not used if the
-     * worker's weight is 0: then everything that it selected counts as arrived. */
+    /* The part of this worker's tensor that the result contains, in any order; after the last
+     * round. Not used if the worker's weight is 0: then everything that it selected counts as
+     * arrived. */
     struct gcb_list own;
     struct gcb_list arrived, next;  /* scratch */
     bool spoilt;                    /* some worker has an infinity or NaN */
@@ -51,13 +52,13 @@ int gcb_pieces_begin(struct gcb_pieces *p, const struct gcb_contribution *in,
 void gcb_pieces_clear(struct gcb_pieces *p);
 int gcb_pieces_put_head(struct gcb_pieces *p, unsigned flags, struct gcb_diag *diag);
 int gcb_pieces_put_count(struct gcb_pieces *p, uint64_t count, struct gcb_diag *diag);
-/* Appends the elements of `l` at positions from `first` to `end` - 1. If `sent` is not NULL, reads them back and appends them
- * to it, as a receiver will get them. */
+/* Appends the elements of `l` at positions from `first` to `end` - 1. If `sent` is not NULL, reads
+ * them back and appends them to it, as a receiver will get them. */
 int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const struct gcb_list *l,
                    struct gcb_list *sent, struct gcb_diag *diag);
 
-/* Begins to read a message. Returns 1 if pieces follow; 0 if the sender knows of an infinity or NaN, which spoils the
- * step. GCB_E_CORRUPT; GCB_E_MISMATCH: other flags or coders. */
+/* Begins to read a message. Returns 1 if pieces follow; 0 if the sender knows of an infinity or
+ * NaN, which spoils the step. GCB_E_CORRUPT; GCB_E_MISMATCH: other flags or coders. */
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
                     unsigned flags, struct gcb_diag *diag);
 /* Appends a piece to `out`. An infinity or NaN spoils the step. */

@@ -4,21 +4,24 @@
 #include "src/lib/exchange/pieces.h"
 
 /*
- * SparDL's sparse all-reduce (Zhao et al., arXiv 2304.00737) with one team: Spar-Reduce-Scatter, then an all-gather. The
- * positions are cut into as many blocks of equal length as there are workers; worker w ends with the sum of block w. With
- * n workers, and s = ceil(log2 n), there are s rounds of SCATTER and a round of GATHER:
+ * SparDL's sparse all-reduce (Zhao et al., arXiv 2304.00737) with one team: Spar-Reduce-Scatter,
+ * then an all-gather. The positions are cut into as many blocks of equal length as there are
+ * workers; worker w ends with the sum of block w. With n workers, and s = ceil(log2 n), there are s
+ * rounds of SCATTER and a round of GATHER:
  *
- *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends the blocks w + d to w + min(2 d, n) - 1 (modulo n)
+ *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends the blocks w + d to w + min(2
+ *   d, n) - 1 (modulo n)
  *            to worker w + d, which adds them to its own. All other parts are empty.
  *   GATHER   worker w sends block w to all.
  *
- * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n (rounded up) largest
- * sums of the block; among equal ones, the first. A worker sends each block once.
+ * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n
+ * (rounded up) largest sums of the block; among equal ones, the first. A worker sends each block
+ * once.
  *
- * A worker may drop, or change by rounding, sums that contain other workers' elements. All of this counts as not arrived
- * of the worker's own tensor, so its memory keeps it (the paper's global residual collection). What arrived may therefore
- * have elements that the worker did not select. A worker with weight 0 drops nothing, because nothing that it sends later
- * would make up for it.
+ * A worker may drop, or change by rounding, sums that contain other workers' elements. All of this
+ * counts as not arrived of the worker's own tensor, so its memory keeps it (the paper's global
+ * residual collection). What arrived may therefore have elements that the worker did not select. A
+ * worker with weight 0 drops nothing, because nothing that it sends later would make up for it.
  */
 struct spardl {
     struct gcb_pieces p;
@@ -92,7 +95,8 @@ static int spardl_begin(void *state, const struct gcb_contribution *in, struct g
 
 /* ---- sending ---- */
 
-/* Subtracts the sums of a block that are dropped, all except `kept`, from what counts as arrived of this worker's tensor. */
+/* Subtracts the sums of a block that are dropped, all except `kept`, from what counts as arrived of
+ * this worker's tensor. */
 static int find_own(struct spardl *s, const struct gcb_list *sums, const struct gcb_list *kept,
                     struct gcb_diag *diag)
 {

@@ -9,21 +9,23 @@
 #include "src/lib/sum/sum.h"
 
 /*
- * Two-shot all-reduce for dense methods. The tensor is cut into one share per worker. Each worker encodes all shares and
- * sends share w to worker w, which adds them up (struct gcb_sum), encodes the mean and sends that to everybody. A worker
- * sends 2 (n - 1) / n of a message, whatever n is; an all-gather makes it receive n - 1 messages.
+ * Two-shot all-reduce for dense methods. The tensor is cut into one share per worker. Each worker
+ * encodes all shares and sends share w to worker w, which adds them up (struct gcb_sum), encodes
+ * the mean and sends that to everybody. A worker sends 2 (n - 1) / n of a message, whatever n is;
+ * an all-gather makes it receive n - 1 messages.
  *
  *   round 0, scatter   part w: the message of share w of x; nothing for an empty share
  *   round 1, gather    the message of the mean of the worker's own share; nothing if it is empty
  *
- * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not larger than the tensors.
- * Everybody decodes the means and multiplies them by the same number.
+ * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not
+ * larger than the tensors. Everybody decodes the means and multiplies them by the same number.
  *
- * The sum may overflow although the mean does not. So the owner of a share keeps the messages of round 0, and if the
- * sum has an infinity, it adds them again with smaller weights.
+ * The sum may overflow although the mean does not. So the owner of a share keeps the messages of
+ * round 0, and if the sum has an infinity, it adds them again with smaller weights.
  *
- * The second encoding loses something too. With second-error=feedback, it counts as not sent by the owner of the share,
- * whose memory keeps it (LoCo, arXiv 2407.04480, and DoubleSqueeze, arXiv 1905.05957, feed errors back where they occur).
+ * The second encoding loses something too. With second-error=feedback, it counts as not sent by the
+ * owner of the share, whose memory keeps it (LoCo, arXiv 2407.04480, and DoubleSqueeze, arXiv
+ * 1905.05957, feed errors back where they occur).
  */
 #define GCB_TWOSHOT_WORKERS 65535u /* so that the numbers of `drawn_as` have 32 bits */
 #define GCB_TWOSHOT_LENGTHS 3      /* different lengths that shares can have */
@@ -59,7 +61,8 @@ struct twoshot {
 
 /* ---- shares ---- */
 
-/* The first element of a share. `share` may be the number of workers: then the end of the tensor. */
+/* The first element of a share. `share` may be the number of workers: then the end of the
+ * tensor. */
 static uint64_t share_begin(const struct twoshot *s, uint64_t share)
 {
     const uint64_t count = s->env.coder.env.count, units = (count + s->unit - 1) / s->unit;
@@ -74,7 +77,8 @@ static uint64_t share_length(const struct twoshot *s, uint64_t share)
     return share_begin(s, share + 1) - share_begin(s, share);
 }
 
-/* Whole buckets, so that no bucket is cut in two; whole cache lines otherwise; fewer elements in small tensors. */
+/* Whole buckets, so that no bucket is cut in two; whole cache lines otherwise; fewer elements in
+ * small tensors. */
 static uint64_t choose_unit(const struct gcb_collective_env *env)
 {
     const uint64_t average = env->coder.env.count / env->workers;
@@ -203,8 +207,8 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
     return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
 }
 
-/* Weights count as shares of the largest: equal weights are 1 then, so that opposite values cancel exactly and a vote
- * can be tied. 1 if all weights are 0. */
+/* Weights count as shares of the largest: equal weights are 1 then, so that opposite values cancel
+ * exactly and a vote can be tied. 1 if all weights are 0. */
 static float largest_weight(const struct gcb_collective_env *env)
 {
     float largest = 0.0f;
@@ -307,11 +311,13 @@ static bool stays_finite(const struct twoshot *s, const float *x, float factor, 
     return n == 0 || isfinite(gcb_float_of(gcb_max_bits(x, n, env->kernels, env->queue)) * factor);
 }
 
-/* The share of each worker when a sum is made again: less than half of 1 / workers, so that no sum overflows. */
+/* The share of each worker when a sum is made again: less than half of 1 / workers, so that no sum
+ * overflows. */
 #define AGAIN 0x1p-17f
 _Static_assert(GCB_TWOSHOT_WORKERS <= 1 << 16, "AGAIN is for so many workers");
 
-/* Adds the messages of this worker's share again. Elements of the mean that were finite stay as they are. */
+/* Adds the messages of this worker's share again. Elements of the mean that were finite stay as
+ * they are. */
 static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
 {
     const float divisor = s->scale / s->largest * AGAIN;
@@ -336,7 +342,8 @@ static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
     return err;
 }
 
-/* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */
+/* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is
+ * sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
     int err = gcb_sum_finish(s->sum, NULL, diag);
@@ -380,7 +387,8 @@ static int twoshot_send(void *state, unsigned round, struct gcb_round *out, stru
     return 0;
 }
 
-/* Adds a part of this worker's share, and keeps it. A message that is longer than this method makes it may not fit. */
+/* Adds a part of this worker's share, and keeps it. A message that is longer than this method makes
+ * it may not fit. */
 static int take_part(struct twoshot *s, uint32_t from, const void *data, size_t length,
                      struct gcb_diag *diag)
 {
@@ -465,7 +473,8 @@ static int twoshot_conclude(void *state, float *update, float *own, struct gcb_d
     return err;
 }
 
-/* Adds this worker's part of its own share, less what the second encoding lost. What would overflow did not arrive. */
+/* Adds this worker's part of its own share, less what the second encoding lost. What would overflow
+ * did not arrive. */
 static int settle_own(struct twoshot *s, const uint8_t *part, const struct gcb_addition *to,
                       struct gcb_diag *diag)
 {

@@ -12,8 +12,8 @@
 #include "src/lib/base/text.h"
 
 #define LIBRARY "libopenblas.so.0"
-/* Address space that OpenBLAS takes when it is loaded, and for the buffer of each thread that calls it. If it does not get
- * it, it tries for ever. */
+/* Address space that OpenBLAS takes when it is loaded, and for the buffer of each thread that calls
+ * it. If it does not get it, it tries for ever. */
 #define LOADED_BYTES ((size_t)64 << 20)
 #define THREAD_BYTES ((size_t)160 << 20)
 
@@ -76,7 +76,8 @@ const char *gcb_blas_fastest(void)
     return runs_here(AVX512) ? "SkylakeX" : runs_here(AVX2_FMA) ? "Haswell" : NULL;
 }
 
-/* Is this a kernel that the processor can run? If so, *faster becomes one that is faster, or NULL. */
+/* True if this is a kernel that the processor can run. If so, *faster becomes one that is
+ * faster, or NULL. */
 static bool judge_kernel(const char *name, const char **faster)
 {
     *faster = NULL;
@@ -146,7 +147,8 @@ static bool find(const char *name, void *function)
     return symbol;
 }
 
-/* OpenBLAS's threads inherit the signal mask: no signal handler of the program should run in them. */
+/* OpenBLAS's threads inherit the signal mask: no signal handler of the program should run in
+ * them. */
 static void load(void)
 {
     sigset_t all, before;

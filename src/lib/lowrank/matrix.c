@@ -66,8 +66,8 @@ static uint64_t full_rows(const struct gcb_matrix *m)
     return m->rows - (m->tail != 0);
 }
 
-/* Rows [*first, *first + n) of a block: whole rows of m->cols elements, or the last row alone if it is not full. Returns n,
- * and sets *cols to the length of these rows. */
+/* Rows [*first, *first + n) of a block: whole rows of m->cols elements, or the last row alone if it
+ * is not full. Returns n, and sets *cols to the length of these rows. */
 static int rows_of_block(const struct product_job *job, uint64_t i, uint64_t *first, int *cols)
 {
     const struct gcb_matrix *m = &job->f->m;

@@ -7,17 +7,19 @@
 #include "src/lib/lowrank/matrix.h"
 
 /*
- * PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithm 1): one step of power iteration. M is the tensor as a matrix
- * (src/lib/lowrank/matrix.h). P = M Q; P is made orthonormal; Q = M^T P; the tensor becomes P Q^T. In an all-reduce, P and
- * Q are summed over the workers, so that all of them factor the sum of their tensors. With start=warm a step begins with
- * the last step's Q, otherwise with random draws.
+ * PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithm 1): one step of power iteration. M
+ * is the tensor as a matrix (src/lib/lowrank/matrix.h). P = M Q; P is made orthonormal; Q = M^T P;
+ * the tensor becomes P Q^T. In an all-reduce, P and Q are summed over the workers, so that all of
+ * them factor the sum of their tensors. With start=warm a step begins with the last step's Q,
+ * otherwise with random draws.
  *
  * A tensor that is no matrix, or whose factors would not be shorter, is sent whole.
  *
  * Payload: columns of M (uint32), then P and Q (float32).
  */
 #define RANK_MOST 1024
-/* No element of a worker's P or Q is larger; so no sum of them, and no element of P Q^T, overflows. */
+/* No element of a worker's P or Q is larger; so no sum of them, and no element of P Q^T,
+ * overflows. */
 #define LARGEST GCB_SUMMAND_MOST
 #define DRAW_BYTES 4096
 
@@ -237,7 +239,8 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Reads the factors' sizes. The payload must have exactly their length, and be shorter than the tensor. */
+/* Reads the factors' sizes. The payload must have exactly their length, and be shorter than the
+ * tensor. */
 static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
 {
     const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);

@@ -44,7 +44,8 @@ static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s
                : 0;
 }
 
-/* If both keepers have something, the second is a new state, which the caller drops after a failure. */
+/* If both keepers have something, the second is a new state, which the caller drops after a
+ * failure. */
 static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_view *s)
 {
     const struct gcb_keeper *codec = keeper_of(c);

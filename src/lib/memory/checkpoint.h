@@ -12,7 +12,8 @@ struct gcb_checkpoint {
     void *state;                     /* that the keeper keeps */
 };
 
-/* Saves and restores it. src/gcbench.h describes the structs and the errors. After a failure nothing has changed. */
+/* Saves and restores it. src/gcbench.h describes the structs and the errors. After a failure
+ * nothing has changed. */
 uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c);
 int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state *state,
                         struct gcb_diag *diag);

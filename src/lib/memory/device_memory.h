@@ -5,16 +5,17 @@
 #include "src/lib/device/batch.h"
 
 /*
- * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of memory except gmc, with
- * bit-identical results. Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder that
- * is given the residual (src/lib/coder/device_coder.h) needs fewer passes.
+ * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of
+ * memory except gmc, with bit-identical results. Momentum, accumulation and masking are separate
+ * passes over memory. For ef and demo a coder that is given the residual
+ * (src/lib/coder/device_coder.h) needs fewer passes.
  */
 struct gcb_device_memory;
 
 /*
- * Makes the memory of one of `workers` workers for `count` elements, all zero, on the device. Work is queued on the
- * stream of the batch, which must exist as long as the memory. Returns 0, GCB_E_NOMEM, GCB_E_DEVICE, or
- * GCB_E_UNSUPPORTED (gmc).
+ * Makes the memory of one of `workers` workers for `count` elements, all zero, on the device. Work
+ * is queued on the stream of the batch, which must exist as long as the memory. Returns 0,
+ * GCB_E_NOMEM, GCB_E_DEVICE, or GCB_E_UNSUPPORTED (gmc).
  */
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,
@@ -26,8 +27,8 @@ void gcb_device_memory_destroy(struct gcb_device_memory *m);
 int gcb_device_memory_set_norm(struct gcb_device_memory *m, double norm, struct gcb_diag *diag);
 
 /*
- * Like gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work; waiting for the
- * stream reports a failure. The caller must not write to what compensate returns.
+ * Like gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work;
+ * waiting for the stream reports a failure. The caller must not write to what compensate returns.
  */
 float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev);
 void gcb_device_memory_update(struct gcb_device_memory *m, const float *sent_dev);

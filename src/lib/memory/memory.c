@@ -8,7 +8,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
-/* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum, or the last update (gmc). */
+/* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum, or the last
+ * update (gmc). */
 struct gcb_memory {
     struct gcb_memory_params p;
     uint64_t count;
@@ -184,8 +185,8 @@ static void measure_norm(struct gcb_memory *m, const float *g)
     m->norm = sqrt(gcb_reduce_blocks(m->reduce.sum_sq, g, m->count));
 }
 
-/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum has about norm
- * clip. */
+/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum
+ * has about norm clip. */
 static double clip_scale(const struct gcb_memory *m)
 {
     return gcb_memory_clip_norm(m->norm, m->p.clip / sqrt((double)m->workers));
@@ -198,7 +199,8 @@ struct finite_pass {
     uint32_t largest; /* magnitude */
 };
 
-/* The same arithmetic as add_carried, accumulate and add_global. Infinite momentum makes the sum infinite. */
+/* The same arithmetic as add_carried, accumulate and add_global. Infinite momentum makes the sum
+ * infinite. */
 static void find_largest(void *ctx, uint64_t span)
 {
     struct finite_pass *pass = ctx;
@@ -382,7 +384,7 @@ void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentu
     *summed = m->summed;
 }
 
-/* Is the array one that this memory can have? An array that it lacks must be zero. */
+/* True if the array is one that this memory can have. An array that it lacks must be zero. */
 static int check_array(const float *array, bool has, uint64_t count, const char *what,
                        struct gcb_diag *diag)
 {

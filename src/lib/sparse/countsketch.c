@@ -6,12 +6,13 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * Count sketch (Charikar, Chen, Farach-Colton, ICALP 2002), as FetchSGD uses it (Rothchild et al., ICML 2020): a table of
- * a few rows. In each row every element is added, with a random sign, to one of the cells. An element's estimate is the
- * median of its cells, one from each row; the k largest estimates are kept.
+ * Count sketch (Charikar, Chen, Farach-Colton, ICALP 2002), as FetchSGD uses it (Rothchild et al.,
+ * ICML 2020): a table of a few rows. In each row every element is added, with a random sign, to one
+ * of the cells. An element's estimate is the median of its cells, one from each row; the k largest
+ * estimates are kept.
  *
- * The hashes are the same in each step and for all workers. So the sum of tables is the table of the summed tensors, and
- * a large element of the sum is found even if no worker finds it alone.
+ * The hashes are the same in each step and for all workers. So the sum of tables is the table of
+ * the summed tensors, and a large element of the sum is found even if no worker finds it alone.
  *
  * Payload: the key of the hashes (8 bytes), k (8 bytes), then the cells (float32), row by row.
  */
@@ -83,8 +84,8 @@ struct hash {
     uint64_t key, columns;
 };
 
-/* Where elements first to first + n of a row are added, and their signs (the sign bit of a float). The elements are
- * within a multiple of 2^32. */
+/* Where elements first to first + n of a row are added, and their signs (the sign bit of a float).
+ * The elements are within a multiple of 2^32. */
 static void hash_tile(const struct hash *h, uint64_t row, uint64_t first, size_t n,
                       uint32_t *restrict column, uint32_t *restrict sign)
 {

@@ -39,7 +39,8 @@ int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_
     return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }
 
-/* Sets the canvas to zero from position `from` to the last position of the tile, except for the tile's values. */
+/* Sets the canvas to zero from position `from` to the last position of the tile, except for the
+ * tile's values. */
 static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float *x,
                          const uint32_t *pos, size_t n, uint64_t from)
 {
@@ -56,7 +57,8 @@ static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float 
         memcpy(canvas + 2 * (size_t)pos[j], x + 2 * j, 2 * sizeof(float));
 }
 
-/* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values, between two bytes. */
+/* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values,
+ * between two bytes. */
 static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, float *x,
                        uint64_t at, size_t n)
 {
@@ -130,8 +132,8 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 
 /* ---- adding ---- */
 
-/* Lists the positions of all segments, and checks that the payload ends after them. Nothing may be added before this
- * check. */
+/* Lists the positions of all segments, and checks that the payload ends after them. Nothing may be
+ * added before this check. */
 static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
                           struct gcb_rbuf *in)
 {

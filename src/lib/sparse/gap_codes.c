@@ -56,8 +56,8 @@ static void join_with_next(struct gcb_gap_codes *m, unsigned g)
         update_joined_cost(m, g - 1);
 }
 
-/* Returns the group that costs the least when it is joined with the next group. *loss: how much the cost grows,
- * negative if it shrinks. */
+/* Returns the group that costs the least when it is joined with the next group. *loss: how much the
+ * cost grows, negative if it shrinks. */
 static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
 {
     unsigned best = 0;
@@ -75,8 +75,8 @@ static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
     return best;
 }
 
-/* Starts with a group for each sum that occurs. Joins neighbouring groups as long as that saves bits or there are too
- * many groups. */
+/* Starts with a group for each sum that occurs. Joins neighbouring groups as long as that saves
+ * bits or there are too many groups. */
 static void make_groups(struct gcb_gap_codes *m)
 {
     int64_t loss;

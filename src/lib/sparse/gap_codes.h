@@ -5,12 +5,14 @@
 #include "src/lib/sparse/prefix.h"
 
 /*
- * The prefix codes of index_adaptive.c, made from the gaps that they will write. Kept positions of real gradients form
- * clusters: after short gaps, a short gap is likely. So each gap becomes a symbol, and the two symbols before it select
- * one of up to GCB_GAP_CODES codes by the sum of their magnitudes (kernels/index/gap_elem.h).
+ * The prefix codes of index_adaptive.c, made from the gaps that they will write. Kept positions of
+ * real gradients form clusters: after short gaps, a short gap is likely. So each gap becomes a
+ * symbol, and the two symbols before it select one of up to GCB_GAP_CODES codes by the sum of their
+ * magnitudes (kernels/index/gap_elem.h).
  */
 
-/* The gaps whose sum (see above) lies in one interval, and their cost if they have a code of their own. */
+/* The gaps whose sum (see above) lies in one interval, and their cost if they have a code of their
+ * own. */
 struct gcb_gap_group {
     unsigned from; /* lowest sum */
     uint32_t *count;
@@ -32,7 +34,8 @@ struct gcb_gap_codes {
     uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
 };
 
-/* Makes codes for the gaps between kept >= 1 ascending positions. `b`: Golomb's parameter, for comparison. */
+/* Makes codes for the gaps between kept >= 1 ascending positions. `b`: Golomb's parameter, for
+ * comparison. */
 void gcb_gap_codes_make(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b);
 
 #endif

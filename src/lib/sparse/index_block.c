@@ -3,12 +3,14 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Block-local positions, as systems that sparsify language models send them. The tensor is cut into blocks of 4096
- * elements, and a position takes 12 bits within its block; or blocks of 65536 and 16 bits.
+ * Block-local positions, as systems that sparsify language models send them. The tensor is cut into
+ * blocks of 4096 elements, and a position takes 12 bits within its block; or blocks of 65536 and 16
+ * bits.
  *
- * Stream: a byte, 12 or 16, whichever gives the shorter stream (12 if equal); the number of positions in each block, in
- * 16 bits for width 12 and in 32 bits for width 16, because 65536 does not fit 16 bits; all local positions; zero bits
- * up to a whole byte. The counts tell where the positions of a block are, so no directory is needed.
+ * Stream: a byte, 12 or 16, whichever gives the shorter stream (12 if equal); the number of
+ * positions in each block, in 16 bits for width 12 and in 32 bits for width 16, because 65536 does
+ * not fit 16 bits; all local positions; zero bits up to a whole byte. The counts tell where the
+ * positions of a block are, so no directory is needed.
  */
 
 static uint64_t block_bound(uint64_t n, uint64_t kept)

@@ -5,14 +5,15 @@
 /*
  * Elias-Fano: the l low bits of each position as they are, the rest in unary.
  *
- * In a block, positions count from the end of the block before (in the first block, from 0). A block has: a byte with
- * l; the l low bits of each position; for each position, as many ones as its high part (position >> l) exceeds the high
- * part before it, and then a zero; zero bits up to a whole byte. l is chosen for the shortest block. So a stream takes
- * at most 2 + ceil(log2(n / kept)) bits per position and 15 bits per block.
+ * In a block, positions count from the end of the block before (in the first block, from 0). A
+ * block has: a byte with l; the l low bits of each position; for each position, as many ones as its
+ * high part (position >> l) exceeds the high part before it, and then a zero; zero bits up to a
+ * whole byte. l is chosen for the shortest block. So a stream takes at most 2 + ceil(log2(n /
+ * kept)) bits per position and 15 bits per block.
  */
 
-/* With its own l, a block is not longer than with the single l that would be best for all positions. So the single l
- * gives an upper bound. */
+/* With its own l, a block is not longer than with the single l that would be best for all
+ * positions. So the single l gives an upper bound. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
     const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;

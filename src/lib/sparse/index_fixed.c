@@ -89,8 +89,9 @@ static void load_word(struct gcb_index_cursor *c)
 }
 
 /*
- * Writes positions while there is room for those of a whole word, and returns how many. Two flags at a time, without a
- * branch for each: sparse words have few flags, and a branch on their number would often be predicted wrongly.
+ * Writes positions while there is room for those of a whole word, and returns how many. Two flags
+ * at a time, without a branch for each: sparse words have few flags, and a branch on their number
+ * would often be predicted wrongly.
  */
 static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {

@@ -3,11 +3,12 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Golomb's code with a power of two (Rice), as in SBC (Sattler et al., 2019). A gap d >= 1 becomes (d - 1) >> b ones, a
- * zero, and the b low bits of d - 1. The byte before the codes is b.
+ * Golomb's code with a power of two (Rice), as in SBC (Sattler et al., 2019). A gap d >= 1 becomes
+ * (d - 1) >> b ones, a zero, and the b low bits of d - 1. The byte before the codes is b.
  */
 
-/* Each gap takes b + 1 bits, all quotients together at most n >> b bits, and each block up to 7 bits of padding. */
+/* Each gap takes b + 1 bits, all quotients together at most n >> b bits, and each block up to 7
+ * bits of padding. */
 static uint64_t golomb_bound(uint64_t n, uint64_t kept)
 {
     const unsigned b = gcb_golomb_parameter(kept, n);
@@ -16,7 +17,8 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
     return 5 + gcb_directory_bytes(kept) + bits / 8 + 1 + GCB_BITS_SLACK;
 }
 
-/* Writes a gap minus one. The ones of a long quotient are written first, so that the rest fits one call. */
+/* Writes a gap minus one. The ones of a long quotient are written first, so that the rest fits one
+ * call. */
 static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
 {
     uint32_t ones = gap >> b;

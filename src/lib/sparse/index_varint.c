@@ -1,7 +1,7 @@
 #include "src/lib/sparse/index.h"
 
-/* Each position is written as its gap to the position before, minus one: seven bits per byte, low bits first. The top
- * bit of a byte means "more bytes follow". */
+/* Each position is written as its gap to the position before, minus one: seven bits per byte, low
+ * bits first. The top bit of a byte means "more bytes follow". */
 
 /* A gap g takes one more byte for each 7 bits after the first 7: at most g / 128 more bytes. */
 static uint64_t varint_bound(uint64_t n, uint64_t kept)

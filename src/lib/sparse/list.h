@@ -4,8 +4,8 @@
 #include "src/lib/sparse/sparse.h"
 
 /*
- * Lists of elements of a tensor: what workers select, send each other and add up, when sparse messages are combined on
- * their way (src/lib/exchange/pieces.h). Positions ascend strictly.
+ * Lists of elements of a tensor: what workers select, send each other and add up, when sparse
+ * messages are combined on their way (src/lib/exchange/pieces.h). Positions ascend strictly.
  */
 struct gcb_list {
     uint64_t *pos;
@@ -32,8 +32,8 @@ uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos);
 /* The elements at positions from `first` to `end` - 1, borrowed. */
 struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end);
 
-/* out = a + weight * b. Each product and each sum is rounded to float32. `out` is another list than a and b. Returns 0 or
- * GCB_E_NOMEM. */
+/* out = a + weight * b. Each product and each sum is rounded to float32. `out` is another list than
+ * a and b. Returns 0 or GCB_E_NOMEM. */
 int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
                  float weight);
 
@@ -53,15 +53,17 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
                       struct gcb_list *out);
 
 /*
- * A piece: the elements of a range of `length` positions from `first` on, as the payload of a tensor that consists of
- * this range. It has at most gcb_sparse_bound(s, length, n) bytes for n of them.
+ * A piece: the elements of a range of `length` positions from `first` on, as the payload of a
+ * tensor that consists of this range. It has at most gcb_sparse_bound(s, length, n) bytes for n of
+ * them.
  */
 
 /* Appends a piece. All elements of the list are in the range. Adds to the bytes of `parts`. */
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
                           const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts);
 
-/* Reads a piece and appends its elements to `out`. Any bytes are safe. GCB_E_CORRUPT, GCB_E_NOMEM: `out` is as before. */
+/* Reads a piece and appends its elements to `out`. Any bytes are safe. GCB_E_CORRUPT, GCB_E_NOMEM:
+ * `out` is as before. */
 int gcb_sparse_get_piece(struct gcb_sparse *s, uint64_t first, uint64_t length, struct gcb_rbuf *in,
                          struct gcb_list *out);
 

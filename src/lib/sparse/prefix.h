@@ -7,8 +7,8 @@
 /* Prefix codes that are made for a message and sent before it (kernels/index/prefix_elem.h). */
 
 /*
- * Fills the decoding table: for each value of the next GCB_PREFIX_BITS bits, symbol << 4 | length of the code that they
- * begin with. GCB_E_CORRUPT if the lengths are not those of a complete code.
+ * Fills the decoding table: for each value of the next GCB_PREFIX_BITS bits, symbol << 4 | length
+ * of the code that they begin with. GCB_E_CORRUPT if the lengths are not those of a complete code.
  */
 int gcb_prefix_table(uint16_t *table, const uint8_t *length);
 

@@ -3,7 +3,8 @@
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
-/* ---- bits per element as the papers count them, with positions but without headers and scales ---- */
+/* ---- bits per element as the papers count them, with positions but without headers and scales
+ * ---- */
 
 /* SBC: mean bits of a position in Golomb code for density p, b* + 1 / (1 - (1 - p)^(2^b*)). */
 static double golomb_bits(double p)
@@ -28,8 +29,8 @@ static double sbc_nominal(const void *state)
     return p * (golomb_bits(p) + value_bits(s));
 }
 
-/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. Tensors sent whole have no
- * positions. */
+/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. Tensors
+ * sent whole have no positions. */
 static double redsync_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;

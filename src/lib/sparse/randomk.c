@@ -3,11 +3,13 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Random-k: k elements at places that all workers draw alike, so that no positions travel and messages are summed without
- * decoding (Stich, Cordonnier, Jaggi, NeurIPS 2018; Konecny et al., arXiv 1610.05492).
+ * Random-k: k elements at places that all workers draw alike, so that no positions travel and
+ * messages are summed without decoding (Stich, Cordonnier, Jaggi, NeurIPS 2018; Konecny et al.,
+ * arXiv 1610.05492).
  *
- * The tensor, as a ring that begins at a random element, is cut into k strata whose lengths differ by at most 1. One
- * element of each stratum is drawn. So k different elements are kept, each with the probability k / n.
+ * The tensor, as a ring that begins at a random element, is cut into k strata whose lengths differ
+ * by at most 1. One element of each stratum is drawn. So k different elements are kept, each with
+ * the probability k / n.
  *
  * Payload: the key of the draws (8 bytes), then k values (float32) in the order of the strata.
  */

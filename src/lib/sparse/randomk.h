@@ -44,7 +44,7 @@ static inline uint64_t gcb_randomk_key(const struct gcb_codec_env *env, uint64_t
     return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_PLACES) ^ env->seed;
 }
 
-/* May a payload have this length? */
+/* True if a payload may have this length. */
 static inline bool gcb_randomk_fits(uint64_t length, uint64_t count)
 {
     const uint64_t bytes = length - GCB_RANDOMK_KEY_BYTES;

@@ -4,9 +4,9 @@
 #include "src/lib/sparse/stages.h"
 
 /*
- * Functions that several selectors share. They are in select_topk.c unless a comment names another file. A magnitude is
- * a bit pattern without the sign. Sums and counts are integers or follow the order of elements, so no result depends on
- * the number of threads.
+ * Functions that several selectors share. They are in select_topk.c unless a comment names another
+ * file. A magnitude is a bit pattern without the sign. Sums and counts are integers or follow the
+ * order of elements, so no result depends on the number of threads.
  */
 
 /* The number of floats in the `sample` buffer of struct gcb_selection. */
@@ -22,13 +22,16 @@ extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
 uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
                         uint64_t *above);
 
-/* Collects all positions of x whose magnitude reaches the threshold, in order: fills pos, segment_kept, kept. */
+/* Collects all positions of x whose magnitude reaches the threshold, in order: fills pos,
+ * segment_kept, kept. */
 void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold);
 
-/* Copies the values of one side at the collected positions to s->value, in order. Returns their number. */
+/* Copies the values of one side at the collected positions to s->value, in order. Returns their
+ * number. */
 uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side);
 
-/* Drops collected positions. Keeps those of the side above the threshold, and the first `ties` equal to it. */
+/* Drops collected positions. Keeps those of the side above the threshold, and the first `ties`
+ * equal to it. */
 void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
                     uint32_t threshold, uint64_t ties);
 
@@ -39,8 +42,8 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k);
 
 /*
- * Estimates, from an evenly spaced sample, a magnitude that a few more than k elements of the side reach. Returns 0 if
- * the sample is too small.
+ * Estimates, from an evenly spaced sample, a magnitude that a few more than k elements of the side
+ * reach. Returns 0 if the sample is too small.
  */
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
                           uint64_t k);
@@ -53,8 +56,9 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max);
 
 /*
- * select_sampled.c: a sample of m elements, `stride` apart, from `offset` on; the rank-th largest magnitude is the
- * threshold. The offset changes with the step. All fields are 0 if there are no positions.
+ * select_sampled.c: a sample of m elements, `stride` apart, from `offset` on; the rank-th largest
+ * magnitude is the threshold. The offset changes with the step. All fields are 0 if there are no
+ * positions.
  */
 struct gcb_sample_plan {
     uint64_t m, stride, offset, rank;
@@ -79,8 +83,9 @@ static inline enum gcb_redsync_path gcb_redsync_path(const struct gcb_selection_
 }
 
 /*
- * Is the tensor quantised (quant=asq)? Then its selection is `alternate` and its values are sent as one mean, and no
- * threshold is used again. The output layer and tensors that are sent whole are not quantised.
+ * True if the tensor is quantised (quant=asq). Then its selection is `alternate` and its values are
+ * sent as one mean, and no threshold is used again. The output layer and tensors that are sent
+ * whole are not quantised.
  */
 bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gcb_codec_env *env);
 

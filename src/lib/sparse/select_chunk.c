@@ -1,9 +1,9 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * Keeps the same share of each chunk. In a chunk of L positions it keeps the clamp(rint(density L), 1, L) largest
- * magnitudes; among equal magnitudes, those with the lower index. Each chunk is read once from memory and then stays in
- * the first-level cache.
+ * Keeps the same share of each chunk. In a chunk of L positions it keeps the clamp(rint(density L),
+ * 1, L) largest magnitudes; among equal magnitudes, those with the lower index. Each chunk is read
+ * once from memory and then stays in the first-level cache.
  */
 
 static uint64_t chunk_length(const struct gcb_selection_params *p, uint64_t positions)

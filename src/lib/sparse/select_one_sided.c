@@ -3,12 +3,15 @@
 /*
  * Selections of one sign.
  *
- * one-sided: SBC (Sattler et al. 2019) takes the k largest values and the k largest negated values, and keeps the side
- *            with the larger mean. A side that has fewer than k values counts the missing ones as zeros. Otherwise one
- *            value would outweigh k slightly smaller ones on the other side.
- * alternate: RedSync's quantisation keeps positive values in even steps and negative values in odd steps.
+ * one-sided: SBC (Sattler et al. 2019) takes the k largest values and the k largest negated values,
+ * and keeps the side
+ *            with the larger mean. A side that has fewer than k values counts the missing ones as
+ *            zeros. Otherwise one value would outweigh k slightly smaller ones on the other side.
+ * alternate: RedSync's quantisation keeps positive values in even steps and negative values in odd
+ * steps.
  *
- * A side with fewer than k values that are not zero keeps those. If it has none, the other side is kept.
+ * A side with fewer than k values that are not zero keeps those. If it has none, the other side is
+ * kept.
  */
 
 /* The largest values of one side. */
@@ -19,7 +22,8 @@ struct ranking {
     uint64_t ties; /* how many of them equal the threshold */
 };
 
-/* Ranks the collected values of one side and leaves all of them in s->value. k is 0 if the side has no values. */
+/* Ranks the collected values of one side and leaves all of them in s->value. k is 0 if the side has
+ * no values. */
 static struct ranking rank_side(struct gcb_selection *s, const float *x, struct gcb_side side,
                                 uint64_t k)
 {

@@ -2,20 +2,25 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * RedSync's selections (Fang et al. 2019, section 4). Thresholds are mean + ratio (max - mean) of |x|.
+ * RedSync's selections (Fang et al. 2019, section 4). Thresholds are mean + ratio (max - mean) of
+ * |x|.
  *
- * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass, then keeps exactly the k largest.
- * search:  bisects the interval of ratios until between k and 2k elements pass. It differs from the paper in two points.
- *          The upper end is lowered if fewer than k elements pass (in the paper: fewer than k/2). And the
- *          interval may shrink to 1e-3: the paper's 0.2 allows three halvings, too few for heavy tails. If no ratio
- *          fits, the search takes the ratio that lets the fewest elements pass, among those that let at least k pass.
- * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is kept whole, and so
- *          its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All others are searched, and the
- *          threshold is used for `interval` steps.
+ * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass, then keeps
+ * exactly the k largest. search:  bisects the interval of ratios until between k and 2k elements
+ * pass. It differs from the paper in two points.
+ *          The upper end is lowered if fewer than k elements pass (in the paper: fewer than k/2).
+ *          And the interval may shrink to 1e-3: the paper's 0.2 allows three halvings, too few for
+ *          heavy tails. If no ratio fits, the search takes the ratio that lets the fewest elements
+ *          pass, among those that let at least k pass.
+ * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is
+ * kept whole, and so
+ *          its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All others are
+ *          searched, and the threshold is used for `interval` steps.
  */
 
 #define STEP 0.2
-/* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are counted. */
+/* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are
+ * counted. */
 #define NARROW 16
 
 static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t k)
@@ -87,8 +92,8 @@ static void select_search(struct gcb_selection *s, const float *order, uint64_t 
 }
 
 /*
- * A threshold is used in the steps (step, step + interval) after the one that found it, for the same worker. Encoding
- * that step again searches again, so the same calls give the same bytes.
+ * A threshold is used in the steps (step, step + interval) after the one that found it, for the
+ * same worker. Encoding that step again searches again, so the same calls give the same bytes.
  */
 static bool is_reusable(const struct gcb_selection *s)
 {

@@ -4,10 +4,10 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * DGC's selection (Lin et al. 2018). A sample gives a threshold, which is lowered at most ten times until at least
- * 0.8 k elements pass. If more than 1.3 k pass, the k largest of them are kept (hierarchical selection). If still too
- * few pass, the selection is exact. The threshold is never zero: otherwise a tensor of mostly zeros, whose sample is
- * zero, would be sent whole.
+ * DGC's selection (Lin et al. 2018). A sample gives a threshold, which is lowered at most ten times
+ * until at least 0.8 k elements pass. If more than 1.3 k pass, the k largest of them are kept
+ * (hierarchical selection). If still too few pass, the selection is exact. The threshold is never
+ * zero: otherwise a tensor of mostly zeros, whose sample is zero, would be sent whole.
  */
 
 static uint64_t sampled_max_kept(const struct gcb_selection_params *p, uint64_t positions,

@@ -14,7 +14,8 @@ const struct gcb_side gcb_side_negative = {0x80000000u, 0x80000000u};
 /* Below this many values, bisection is faster than a radix search. */
 #define FEW ((uint64_t)1 << 16)
 
-/* The largest magnitude that at least k values reach, by bisection. Each count reads the values in the cache. */
+/* The largest magnitude that at least k values reach, by bisection. Each count reads the values in
+ * the cache. */
 static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, uint64_t n,
                            uint64_t k)
 {
@@ -114,8 +115,9 @@ static void collect_part(void *ctx, uint64_t i)
 }
 
 /*
- * Appends the positions of segment g that reach the threshold to the `used` positions before them. Each task has room
- * for all of its elements; then the parts are moved together. Returns the number of positions.
+ * Appends the positions of segment g that reach the threshold to the `used` positions before them.
+ * Each task has room for all of its elements; then the parts are moved together. Returns the number
+ * of positions.
  */
 static uint64_t collect_segment(struct gcb_selection *s, const float *x, uint32_t threshold,
                                 uint64_t g, uint64_t used)
@@ -228,9 +230,9 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint
 }
 
 /*
- * A sample gives a threshold that a few more than k positions are expected to reach. They are collected in one pass,
- * and the exact k-th largest magnitude is found among them. If fewer than k reach the threshold, all positions are
- * ranked instead. The result never depends on the sample.
+ * A sample gives a threshold that a few more than k positions are expected to reach. They are
+ * collected in one pass, and the exact k-th largest magnitude is found among them. If fewer than k
+ * reach the threshold, all positions are ranked instead. The result never depends on the sample.
  */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
 {

@@ -55,12 +55,13 @@ static void set_base(struct gcb_sparse *s)
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
     base->may_send_raw = s->transform_ops->order; /* a transform may overflow */
-    /* A transform looks at every coefficient, and a selection of the largest at every element. Rounding to float16 makes
-     * infinities finite, so it hides them. */
+    /* A transform looks at every coefficient, and a selection of the largest at every element.
+     * Rounding to float16 makes infinities finite, so it hides them. */
     base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16 &&
                            (s->transform_ops->order || s->selector_ops->keeps_largest);
     base->density = s->selector_ops->by_magnitude ? (double)NAN : 1.0 - s->theta;
-    /* as the papers count: only the kept values; a real transform has as many numbers as its input */
+    /* as the papers count: only the kept values; a real transform has as many numbers as its
+     * input */
     base->nominal_bits = base->density * gcb_values_bits(s->values_ops, &s->v);
 }
 
@@ -116,8 +117,8 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* Selection and coding of values and positions can change, but not transform, chunk, padded length or input. Scratch is
- * for all positions, so any number may be kept. */
+/* Selection and coding of values and positions can change, but not transform, chunk, padded length
+ * or input. Scratch is for all positions, so any number may be kept. */
 static int sparse_rebind(void *state)
 {
     struct gcb_sparse *s = state;
@@ -149,8 +150,9 @@ static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, co
 }
 
 /*
- * Calls `fn` for tiles of GCB_TILE kept positions. Tiles are counted over all segments, so that each tile except the
- * last is full and ends at a byte. A tile may begin in one segment and end in another.
+ * Calls `fn` for tiles of GCB_TILE kept positions. Tiles are counted over all segments, so that
+ * each tile except the last is full and ends at a byte. A tile may begin in one segment and end in
+ * another.
  */
 static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
 {

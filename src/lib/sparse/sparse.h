@@ -4,11 +4,12 @@
 #include "src/lib/sparse/stages.h"
 
 /*
- * The sparse codec keeps some of a tensor's elements, or of its transform's bins, and sends their values and positions
- * (src/lib/sparse/stages.h).
+ * The sparse codec keeps some of a tensor's elements, or of its transform's bins, and sends their
+ * values and positions (src/lib/sparse/stages.h).
  *
- * Payload: the number of kept positions of each segment (uint32); the transform's side bytes and the scale of the
- * values; the values, in the order of positions; the positions of each segment that keeps any.
+ * Payload: the number of kept positions of each segment (uint32); the transform's side bytes and
+ * the scale of the values; the values, in the order of positions; the positions of each segment
+ * that keeps any.
  */
 
 /* State of a coder: parameters, then what init derives from them. */
@@ -32,7 +33,8 @@ struct gcb_sparse {
     uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
 };
 
-/* Number of segments of so many positions, and of positions in segment g. A piece (list.h) has fewer than the tensor. */
+/* Number of segments of so many positions, and of positions in segment g. A piece (list.h) has
+ * fewer than the tensor. */
 static inline uint64_t gcb_sparse_segments(const struct gcb_sparse *s, uint64_t positions)
 {
     return (positions + s->t.env.segment - 1) / s->t.env.segment;
@@ -45,7 +47,8 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
     return left < s->t.env.segment ? left : s->t.env.segment;
 }
 
-/* The most bytes of a payload that keeps `kept` of so many positions, without the transform's side bytes. */
+/* The most bytes of a payload that keeps `kept` of so many positions, without the transform's side
+ * bytes. */
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept);
 
 /* sparse_params.c: the parameter table, and combinations that are refused */
@@ -62,16 +65,17 @@ extern const struct gcb_preset gcb_sparse_presets[];
 #define GCB_SPARSE_TILE (2 * GCB_TILE)
 
 /*
- * Derives stages, sizes, k and the base from parameters and environment, without allocating. A state on a device begins in the
- * same way (src/lib/device/module/sparse.c).
+ * Derives stages, sizes, k and the base from parameters and environment, without allocating. A
+ * state on a device begins in the same way (src/lib/device/module/sparse.c).
  */
 void gcb_sparse_bind(struct gcb_sparse *s);
 
-/* Sets base.clamped and base.largest after values were written. `largest` is NAN if the values need none, if the parameter
- * `max` gives it, or if all values are 0. */
+/* Sets base.clamped and base.largest after values were written. `largest` is NAN if the values need
+ * none, if the parameter `max` gives it, or if all values are 0. */
 void gcb_sparse_count_values(struct gcb_sparse *s);
 
-/* decode.c: the beginning of a payload of so many positions. The cursor of a segment; GCB_E_CORRUPT. */
+/* decode.c: the beginning of a payload of so many positions. The cursor of a segment;
+ * GCB_E_CORRUPT. */
 struct gcb_sparse_payload {
     const uint8_t *kept; /* a uint32 per segment */
     uint64_t positions, segments;

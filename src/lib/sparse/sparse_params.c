@@ -219,8 +219,8 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
 }
 
 /*
- * Sums of elements of several workers are sent on, so they must be elements of the tensor, and their value coder must take
- * values of both signs.
+ * Sums of elements of several workers are sent on, so they must be elements of the tensor, and
+ * their value coder must take values of both signs.
  */
 unsigned gcb_sparse_collectives(const double *value)
 {

@@ -7,12 +7,14 @@
 #include "src/lib/codec/range.h"
 
 /*
- * The sparse codec is a composition of four stages: transform -> select -> values + index. Each stage has a table of
- * rows (stages.c), in the order of the enum. The enum's numbers are written in messages and never change.
+ * The sparse codec is a composition of four stages: transform -> select -> values + index. Each
+ * stage has a table of rows (stages.c), in the order of the enum. The enum's numbers are written in
+ * messages and never change.
  *
- * A position is what a selection keeps or drops: an element, or a bin of a transform (`width` floats). The positions of
- * a message are cut into segments of at most 2^31. Within a segment, positions are sorted uint32_t. Almost all messages
- * have one segment, so large messages are possible without 64-bit positions.
+ * A position is what a selection keeps or drops: an element, or a bin of a transform (`width`
+ * floats). The positions of a message are cut into segments of at most 2^31. Within a segment,
+ * positions are sorted uint32_t. Almost all messages have one segment, so large messages are
+ * possible without 64-bit positions.
  */
 
 /* ---- transform ---- */
@@ -57,16 +59,18 @@ struct gcb_transform {
     uint64_t side_bytes;
     void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
     void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
-    /* Is there memory for what a library allocates in forward or inverse? NULL: it allocates nothing. */
+    /* Is there memory for what a library allocates in forward or inverse? NULL: it allocates
+     * nothing. */
     bool (*has_room)(const struct gcb_transform_state *t);
     /* coefficients of x, valid until the next call; never allocates. NULL: x itself */
     const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,
                             const float *x);
-    /* One float per position whose magnitude orders the coefficients. Returns NULL if a coefficient is not finite. A
-     * row without this function orders by the coefficients themselves. */
+    /* One float per position whose magnitude orders the coefficients. Returns NULL if a coefficient
+     * is not finite. A row without this function orders by the coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
-    /* Multiplies the coefficients at n positions so that the transform is unitary. The decoder calls it again before
-     * the inverse, which undoes it. `base` is the first position of the segment. */
+    /* Multiplies the coefficients at n positions so that the transform is unitary. The decoder
+     * calls it again before the inverse, which undoes it. `base` is the first position of the
+     * segment. */
     void (*scale)(const struct gcb_transform_state *t, float *values, const uint32_t *pos, size_t n,
                   uint64_t base);
     /* the array that takes the kept coefficients when decoding into `out`; NULL: `out` */
@@ -134,7 +138,8 @@ struct gcb_selector {
     bool keeps_largest;
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
-    /* selects about k positions; `order` has one finite float per position. Fills pos, segment_kept and kept. */
+    /* selects about k positions; `order` has one finite float per position. Fills pos, segment_kept
+     * and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
 };
 
@@ -185,8 +190,8 @@ struct gcb_values_state {
 
 #define GCB_CODER_BITS_GIVEN UINT32_MAX /* bits per value is the parameter `bits` */
 
-/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile except the last fills
- * whole bytes. */
+/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile
+ * except the last fills whole bytes. */
 struct gcb_value_coder {
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */

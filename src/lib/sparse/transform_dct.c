@@ -3,9 +3,10 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). FFTW's transform is not
- * scaled, and its first coefficient is sqrt(2) too large. correct_scale corrects that in place and brings a shorter last
- * chunk to the scale of the others. Then one factor, applied only to kept values, makes the transform unitary.
+ * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). FFTW's
+ * transform is not scaled, and its first coefficient is sqrt(2) too large. correct_scale corrects
+ * that in place and brings a shorter last chunk to the scale of the others. Then one factor,
+ * applied only to kept values, makes the transform unitary.
  */
 
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,

@@ -53,8 +53,8 @@ static void power_span(void *ctx, uint64_t i)
                                  job->weight);
 }
 
-/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, because their squares would
- * underflow otherwise. */
+/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, because
+ * their squares would underflow otherwise. */
 static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};

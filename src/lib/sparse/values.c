@@ -54,8 +54,9 @@ static void range_get(const struct gcb_values_state *v, float *x, const uint8_t 
 }
 
 /*
- * ---- uniform: divides the range from 0 to max, the largest kept magnitude, into s equal steps and rounds to the
- * nearest level (kernels/select/uniform_elem.h). The error is at most max / (2 s). ----
+ * ---- uniform: divides the range from 0 to max, the largest kept magnitude, into s equal steps and
+ * rounds to the nearest level (kernels/select/uniform_elem.h). The error is at most max / (2 s).
+ * ----
  */
 
 static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)
@@ -109,8 +110,8 @@ static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_
 }
 
 /*
- * Replaces values by a mean. Sums go over the kept values in the order of their positions, by the rule of
- * kernels/reduce/reduce.h, because tiles begin at whole sum blocks.
+ * Replaces values by a mean. Sums go over the kept values in the order of their positions, by the
+ * rule of kernels/reduce/reduce.h, because tiles begin at whole sum blocks.
  *
  *   mean       one float32 for all values: SBC and RedSync's quantisation, for selections of one sign
  *   sign-mean  the mean magnitude, and a sign bit per value: STC

@@ -74,7 +74,8 @@ static int find_decoder(struct gcb_device_sum *s, const struct gcb_frame *frame,
     return err;
 }
 
-/* Makes room for a call of the decoder, and begins a batch. `tensor`: does the call decode to the scratch tensor? */
+/* Makes room for a call of the decoder, and begins a batch. `tensor`: true if the call decodes
+ * to the scratch tensor. */
 static int begin_call(struct gcb_device_sum *s, const struct gcb_coder *c, bool tensor,
                       struct gcb_diag *diag)
 {
@@ -87,7 +88,8 @@ static int begin_call(struct gcb_device_sum *s, const struct gcb_coder *c, bool 
     return err;
 }
 
-/* Allocates an accumulator if there is none, and queues its zeroing if nothing has been added to it. */
+/* Allocates an accumulator if there is none, and queues its zeroing if nothing has been added to
+ * it. */
 static int begin_accumulator(struct gcb_device_sum *s, void **acc, uint64_t bytes, bool begun,
                              struct gcb_diag *diag)
 {

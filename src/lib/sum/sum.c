@@ -154,8 +154,8 @@ static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const v
     return err;
 }
 
-/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes the message's
- * method, unless the message is refused. */
+/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes
+ * the message's method, unless the message is refused. */
 static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                      size_t length, float weight, struct gcb_diag *diag)
 {

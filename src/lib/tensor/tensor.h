@@ -34,8 +34,8 @@ int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
 /* Writes a shape as text: "64x3x7x7", "" for a scalar. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* Parses a shape that gcb_shape_text wrote. *count: product of the dims. GCB_E_CORRUPT: malformed, or the product
- * overflows. */
+/* Parses a shape that gcb_shape_text wrote. *count: product of the dims. GCB_E_CORRUPT: malformed,
+ * or the product overflows. */
 int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 #endif

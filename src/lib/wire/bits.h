@@ -8,11 +8,12 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * A stream of bits; the first one is the lowest bit of the first byte. The functions are inline because each symbol of a
- * variable-length code calls them.
+ * A stream of bits; the first one is the lowest bit of the first byte. The functions are inline
+ * because each symbol of a variable-length code calls them.
  */
 
-/* The writer stores whole words, so the buffer must extend GCB_BITS_SLACK bytes after the last bit. */
+/* The writer stores whole words, so the buffer must extend GCB_BITS_SLACK bytes after the last
+ * bit. */
 #define GCB_BITS_SLACK 8
 
 struct gcb_bitw {
@@ -58,7 +59,8 @@ struct gcb_bitr {
     bool failed;
 };
 
-/* Makes 56 to 63 bits valid, or fewer at the end of the stream; never 64, because a shift by 64 is undefined. */
+/* Makes 56 to 63 bits valid, or fewer at the end of the stream; never 64, because a shift by 64 is
+ * undefined. */
 static inline void gcb_bitr_refill(struct gcb_bitr *r)
 {
     if (r->end - r->p >= 8) {
@@ -98,13 +100,14 @@ static inline uint64_t gcb_bitr_get(struct gcb_bitr *r, unsigned n)
     return v;
 }
 
-/* Has everything been read, except zeros that fill the last byte? */
+/* True if everything has been read, except zeros that fill the last byte. */
 static inline bool gcb_bitr_is_done(const struct gcb_bitr *r)
 {
     return !r->failed && r->p == r->end && r->fill < 8 && r->acc == 0;
 }
 
-/* Reads ones up to the next zero, and the zero, and returns their number. More than `limit` ones fail. */
+/* Reads ones up to the next zero, and the zero, and returns their number. More than `limit` ones
+ * fail. */
 static inline uint64_t gcb_bitr_ones(struct gcb_bitr *r, uint64_t limit)
 {
     uint64_t n = 0;

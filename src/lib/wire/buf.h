@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Bounded little-endian writing and reading. The first access that does not fit sets `failed`. From then on writes are
- * dropped, and reads give 0 or NULL. So a caller can check once after several fields, and nothing outside the buffer is
- * ever touched.
+ * Bounded little-endian writing and reading. The first access that does not fit sets `failed`. From
+ * then on writes are dropped, and reads give 0 or NULL. So a caller can check once after several
+ * fields, and nothing outside the buffer is ever touched.
  */
 struct gcb_wbuf {
     uint8_t *data; /* borrowed */
@@ -23,7 +23,8 @@ struct gcb_rbuf {
     bool failed;
 };
 
-/* Returns the next n bytes for the caller to fill, which count as written, or NULL (and `failed`). n may be 0. */
+/* Returns the next n bytes for the caller to fill, which count as written, or NULL (and `failed`).
+ * n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
@@ -38,7 +39,8 @@ uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
 
-/* Load and store at a pointer of any alignment. Inline, because coders call them for each symbol. */
+/* Load and store at a pointer of any alignment. Inline, because coders call them for each
+ * symbol. */
 static inline uint32_t gcb_load_u32(const uint8_t *p)
 {
     uint32_t v;

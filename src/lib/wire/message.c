@@ -84,7 +84,8 @@ static int check_magic(struct gcb_rbuf *in, struct gcb_diag *diag)
     return 0;
 }
 
-/* Reads the fields after the version, and the parameters. Fields of a message that is cut read as 0. */
+/* Reads the fields after the version, and the parameters. Fields of a message that is cut read as
+ * 0. */
 static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag *diag)
 {
     uint8_t source;
@@ -114,7 +115,7 @@ static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag 
     return 0;
 }
 
-/* Is the payload as long as the raw tensor? */
+/* True if the payload is as long as the raw tensor. */
 static bool holds_tensor(const struct gcb_frame *f)
 {
     const size_t size = gcb_raw_size(f->source);
@@ -123,8 +124,8 @@ static bool holds_tensor(const struct gcb_frame *f)
 }
 
 /*
- * A wide frame may have small numbers: the encoder chooses the width from the longest possible payload, before it knows
- * the payload's length.
+ * A wide frame may have small numbers: the encoder chooses the width from the longest possible
+ * payload, before it knows the payload's length.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag)

@@ -41,23 +41,26 @@ struct gcb_frame {
 size_t gcb_frame_head(const struct gcb_frame *f);
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
-/* Appends the bytes before the payload. The payload's length may be filled in later, by gcb_frame_patch. */
+/* Appends the bytes before the payload. The payload's length may be filled in later, by
+ * gcb_frame_patch. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
 /* Rewrites flags, parameter count and lengths of a frame that begins at `head`. */
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 
 /*
- * Parses and validates a message of `length` bytes, and sets *payload to its payload. Lengths are checked before they are
- * used; the checksum is not checked here. GCB_E_CORRUPT: not a message, cut or contradictory. GCB_E_UNSUPPORTED: a newer
- * version or unknown flags. GCB_E_INVALID: `message` is NULL.
+ * Parses and validates a message of `length` bytes, and sets *payload to its payload. Lengths are
+ * checked before they are used; the checksum is not checked here. GCB_E_CORRUPT: not a message, cut
+ * or contradictory. GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_INVALID: `message`
+ * is NULL.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag);
 
 /*
- * Fill and check the checksum field of a message. A message without a checksum passes if its lengths add up; a caller
- * that requires a checksum looks at the frame's flags. `salt` is the seed of the checksum: the container passes a hash of
- * what it stores besides the message, others pass 0.
+ * Fill and check the checksum field of a message. A message without a checksum passes if its
+ * lengths add up; a caller that requires a checksum looks at the frame's flags. `salt` is the seed
+ * of the checksum: the container passes a hash of what it stores besides the message, others pass
+ * 0.
  */
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt);
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag);

@@ -128,7 +128,8 @@ static double to_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Waits at most `seconds`, with `limited` also at most until the child's limits. Returns false if it still runs. */
+/* Waits at most `seconds`, with `limited` also at most until the child's limits. Returns false if
+ * it still runs. */
 static bool wait_for_end(struct gcb_child *c, int *how, double seconds, bool limited)
 {
     const double until = gcb_clock() + seconds;

@@ -8,8 +8,8 @@
 #include "src/lib/base/diag.h"
 
 /*
- * A child process whose output is read while it runs. It is started without a shell and reads no input. It has its own
- * process group, so that ending the child also ends what the child started.
+ * A child process whose output is read while it runs. It is started without a shell and reads no
+ * input. It has its own process group, so that ending the child also ends what the child started.
  */
 struct gcb_child_limits {
     double seconds; /* the child is ended after this time; 0: never */
@@ -33,15 +33,19 @@ struct gcb_child {
     char name[160];     /* escaped */
 };
 
-/* Starts argv[0], which is a path unless limits->search. GCB_E_UNSUPPORTED: the search finds no such program. GCB_E_IO: it
- * cannot be run. Call gcb_child_finish afterwards, even after a failure. */
+/* Starts argv[0], which is a path unless limits->search. GCB_E_UNSUPPORTED: the search finds no
+ * such program. GCB_E_IO: it cannot be run. Call gcb_child_finish afterwards, even after a
+ * failure. */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 
 /*
- * Waits until the child ends, at most until its deadline, and releases everything. Returns 0 if the child exited with
- * 0. If the child failed or was ended, returns GCB_E_IO with the last line of its standard error in the message.
- * `status` (may be NULL) becomes the exit status, or -1 if there is none. `c` may be a child that never started.
+ * Waits until the child ends, at most until its deadline, and releases everything. Returns 0 if the
+ * child exited with
+ * 0. If the child failed or was ended, returns GCB_E_IO with the last line of its standard error in
+ *    the message.
+ * `status` (may be NULL) becomes the exit status, or -1 if there is none. `c` may be a child that
+ * never started.
  */
 int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag);
 

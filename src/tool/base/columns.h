@@ -3,25 +3,27 @@
 
 #include <stddef.h>
 
-/* Returns the number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one column. */
+/* Returns the number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one
+ * column. */
 size_t gcb_text_columns(const char *text);
 
 /*
- * Finds which middle part of a text of more than `keep` columns to leave out. The first part has at most `front`
- * columns and ends at *head. The last part begins at *tail. Both parts together take at most `keep` columns. No
- * character is split.
+ * Finds which middle part of a text of more than `keep` columns to leave out. The first part has at
+ * most `front` columns and ends at *head. The last part begins at *tail. Both parts together take
+ * at most `keep` columns. No character is split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
-/* Returns the number of bytes of the longest part of text[0] to text[bytes - 1] that has at most `width` columns and ends
- * after a comma; if no part does, of the shortest part that ends after a comma, or of the whole text. */
+/* Returns the number of bytes of the longest part of text[0] to text[bytes - 1] that has at most
+ * `width` columns and ends after a comma; if no part does, of the shortest part that ends after a
+ * comma, or of the whole text. */
 size_t gcb_text_break(const char *text, size_t bytes, size_t width);
 
 /*
- * Copies a text to `out` (size bytes, always terminated). If the text has more than `width` columns or does not fit
- * into `out`, ".." replaces its middle: "laye..weight". The last part is the longer one, because the end of a path
- * tells more. Returns out.
+ * Copies a text to `out` (size bytes, always terminated). If the text has more than `width` columns
+ * or does not fit into `out`, ".." replaces its middle: "laye..weight". The last part is the longer
+ * one, because the end of a path tells more. Returns out.
  */
 char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width);
 

@@ -7,8 +7,8 @@
 
 #include "src/tool/gcb_build.h"
 
-/* Writes the path in the tree `folder`, where nothing may exist. Returns false if the tree is unknown
- * or the path too long. */
+/* Writes the path in the tree `folder`, where nothing may exist. Returns false if the tree is
+ * unknown or the path too long. */
 static bool write_path(char out[GCB_DATA_PATH], const char *folder, const char *name)
 {
     char place[GCB_DATA_PATH] = "";

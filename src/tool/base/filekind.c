@@ -66,7 +66,8 @@ static bool is_page(const uint8_t first[FIRST])
            (strchr("!?", first[i + 1]) ? first[i + 1] != '\0' : isalpha(first[i + 1]) != 0);
 }
 
-/* NumPy and PyTorch write zip archives. The names of the files in an archive are beside their contents. */
+/* NumPy and PyTorch write zip archives. The names of the files in an archive are beside their
+ * contents. */
 static const char *archive_name(const uint8_t first[FIRST])
 {
     if (memmem(first, FIRST, "/data.pkl", 9) || memmem(first, FIRST, "/byteorder", 10))

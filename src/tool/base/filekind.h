@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Recognises, by its first bytes, a file that somebody may take for an HDF5 file or a log, and says what to type next. This
- * module only looks at bytes; it parses no format.
+ * Recognises, by its first bytes, a file that somebody may take for an HDF5 file or a log, and says
+ * what to type next. This module only looks at bytes; it parses no format.
  */
 struct gcb_filekind {
     const char *name;   /* "a NumPy file"; NULL: not recognised */
@@ -21,8 +21,8 @@ struct gcb_filekind {
 struct gcb_filekind gcb_filekind_find(int descriptor);
 
 /*
- * Finds the offset of an HDF5 signature in an open file: at the start, or after a user block of 512, 1024, 2048, ... bytes.
- * Returns false if the file has none.
+ * Finds the offset of an HDF5 signature in an open file: at the start, or after a user block of
+ * 512, 1024, 2048, ... bytes. Returns false if the file has none.
  */
 bool gcb_filekind_hdf5(int descriptor, uint64_t size, uint64_t *offset);
 

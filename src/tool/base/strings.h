@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * Many strings that are released together. They are packed into blocks: gcb_strdup takes at least 80 bytes for each. A
- * zeroed struct is empty.
+ * Many strings that are released together. They are packed into blocks: gcb_strdup takes at least
+ * 80 bytes for each. A zeroed struct is empty.
  */
 struct gcb_strings {
     char **blocks;
@@ -17,7 +17,8 @@ struct gcb_strings {
 /* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
-/* The copy that an earlier call made of an equal text, or a new one. So equal texts have equal pointers. NULL: out of memory. */
+/* The copy that an earlier call made of an equal text, or a new one. So equal texts have equal
+ * pointers. NULL: out of memory. */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
 void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */

@@ -14,7 +14,8 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Writes ".gcbench-HOST-" (temp.h). Returns false if the boot id or the pid namespace cannot be read. */
+/* Writes ".gcbench-HOST-" (temp.h). Returns false if the boot id or the pid namespace cannot be
+ * read. */
 static bool name_host(char out[GCB_TEMP_PREFIX])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -40,7 +41,8 @@ char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
     return out;
 }
 
-/* Was the name made by a process of this host that has ended? `host` is the result of name_host. */
+/* True if the name was made by a process of this host that has ended. `host` is the result of
+ * name_host. */
 static bool is_left_behind(const char *name, const char *host)
 {
     char *end;

@@ -5,35 +5,39 @@
 #include <sys/types.h>
 
 /*
- * A list of the temporary files, folders and child processes that must not be left behind if a signal ends this
- * process. Enter each of them in the list as soon as it exists, and take it off the list (leave) once it is removed.
- * The list has room for 32 paths and 32 children; a signal leaves any others behind.
+ * A list of the temporary files, folders and child processes that must not be left behind if a
+ * signal ends this process. Enter each of them in the list as soon as it exists, and take it off
+ * the list (leave) once it is removed. The list has room for 32 paths and 32 children; a signal
+ * leaves any others behind.
  */
 
-/* Adds a path to the list. The string must stay valid until gcb_tidy_leave. Returns the path's place in the list, or
- * -1 if the list is full. */
+/* Adds a path to the list. The string must stay valid until gcb_tidy_leave. Returns the path's
+ * place in the list, or -1 if the list is full. */
 int gcb_tidy_enter(const char *path);
 
 /* Takes a path off the list. `place` may be -1. */
 void gcb_tidy_leave(int place);
 
 /*
- * If a signal ended this process after it started a child but before it entered the child, the child would go on
- * running. So call gcb_tidy_hold before starting a child: it blocks all signals and stores the old mask in *before.
- * Call gcb_tidy_let_go after entering the child: it restores the mask. The child inherits the blocked signals, unless
- * it gets another mask.
+ * If a signal ended this process after it started a child but before it entered the child, the
+ * child would go on running. So call gcb_tidy_hold before starting a child: it blocks all signals
+ * and stores the old mask in *before. Call gcb_tidy_let_go after entering the child: it restores
+ * the mask. The child inherits the blocked signals, unless it gets another mask.
  */
 void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
 
-/* Adds a process to the list, or a process group as -id. Take it off the list as soon as it has been waited for. */
+/* Adds a process to the list, or a process group as -id. Take it off the list as soon as it has
+ * been waited for. */
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 
-/* Sends a signal to all children in the list, and to all children that are entered later. Async-signal-safe. */
+/* Sends a signal to all children in the list, and to all children that are entered later.
+ * Async-signal-safe. */
 void gcb_tidy_signal(int number);
 
-/* Kills the children, removes the files, then removes the folders that are empty by then. Async-signal-safe. */
+/* Kills the children, removes the files, then removes the folders that are empty by then.
+ * Async-signal-safe. */
 void gcb_tidy_all(void);
 
 #endif

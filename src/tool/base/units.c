@@ -21,7 +21,7 @@ static const struct unit times[] = {
     {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0},    {.name = NULL},
 };
 
-/* May this text follow a unit of bandwidth? */
+/* True if this text may follow a unit of bandwidth. */
 static bool is_ending(const char *s, const char *unit)
 {
     static const char *const endings[] = {"", "/s", "it", "it/s", "ps", "E"};

@@ -4,13 +4,14 @@
 #include <stdbool.h>
 
 /*
- * Parse a number followed by a unit, in any locale. Return false if the text is anything else, such as a number
- * without a unit or a negative number.
+ * Parse a number followed by a unit, in any locale. Return false if the text is anything else, such
+ * as a number without a unit or a negative number.
  */
 
 /*
- * Parses a bandwidth above 0, in bits ("10Gb", "400Mbit", "1Tb", "25GbE") or in bytes ("1.25GB", "90MB", "2TB"). The
- * unit may end in "/s"; a unit of bits may also end in "ps". Prefixes are powers of 1000.
+ * Parses a bandwidth above 0, in bits ("10Gb", "400Mbit", "1Tb", "25GbE") or in bytes ("1.25GB",
+ * "90MB", "2TB"). The unit may end in "/s"; a unit of bits may also end in "ps". Prefixes are
+ * powers of 1000.
  */
 bool gcb_parse_bandwidth(const char *s, double *bytes_per_second);
 

@@ -204,7 +204,8 @@ static void compute(const struct pass *pass, double seconds, const struct messag
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-/* Exchanges a message. Only in the first exchange an error of one rank ends none of the others: all return it. */
+/* Exchanges a message. Only in the first exchange an error of one rank ends none of the others: all
+ * return it. */
 static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;

@@ -55,7 +55,8 @@ struct gcb_lane {
     size_t repeats;
     bool exact;      /* the times are those of a simulation */
     unsigned rounds; /* the most that a message took in the first exchange */
-    /* of all ranks: of the first exchange (later steps may have other rounds), and of all with times of phases */
+    /* of all ranks: of the first exchange (later steps may have other rounds), and of all with
+     * times of phases */
     struct gcb_traffic first, timed;
     bool verified;  /* the first update was compared with a serial one */
     uint64_t wrong; /* elements of updates that differ, also between ranks */

@@ -20,8 +20,8 @@ struct gcb_link {
     uint8_t *out, *in;
 };
 
-/* Sizes from 4 bytes to `largest` (4 or more; at most 256 MiB), each four times the one before, with room for `repeats`
- * samples. GCB_E_NOMEM. Release with gcb_link_fini, also on failure. */
+/* Sizes from 4 bytes to `largest` (4 or more; at most 256 MiB), each four times the one before,
+ * with room for `repeats` samples. GCB_E_NOMEM. Release with gcb_link_fini, also on failure. */
 int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
                   struct gcb_diag *diag);
 void gcb_link_fini(struct gcb_link *link); /* zeroed is fine */

@@ -255,7 +255,8 @@ static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes room for the bytes of all ranks, one after the other in the order of ranks, but beginning with rank `first`. */
+/* Makes room for the bytes of all ranks, one after the other in the order of ranks, but beginning
+ * with rank `first`. */
 static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
 {
     uint8_t *at;

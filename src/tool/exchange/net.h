@@ -19,12 +19,15 @@ struct gcb_net;
  * Which algorithm moves the bytes of a round; n is the number of ranks.
  *
  *  library   MPI_Allgatherv, MPI_Alltoallv, MPI_Allreduce: whatever the MPI library chooses; as `ring` if a rank gives
- *            more than 1 GiB divided by n to an all-gather or an all-to-all, which MPI's counts do not hold
+ *            more than 1 GiB divided by n to an all-gather or an all-to-all, which MPI's counts do
+ *            not hold
  *  ring      all-gather and all-reduce in a ring (Patarasuk and Yuan: "Bandwidth optimal all-reduce algorithms for
  *            clusters of workstations", 2009, section 3); all-to-all in n - 1 steps between pairs
- *  doubling  all-gather in lg n steps (Bruck et al.: "Efficient algorithms for all-to-all communications", 1997,
- *            section 4); all-reduce by recursive doubling of whole vectors (Thakur, Rabenseifner, Gropp: "Optimization of
- *            collective communication operations in MPICH", 2005, section 4.5); all-to-all as for `ring`
+ *  doubling  all-gather in lg n steps (Bruck et al.: "Efficient algorithms for all-to-all
+ *  communications", 1997,
+ *            section 4); all-reduce by recursive doubling of whole vectors (Thakur, Rabenseifner,
+ *            Gropp: "Optimization of collective communication operations in MPICH", 2005, section
+ *            4.5); all-to-all as for `ring`
  */
 enum gcb_net_algorithm { GCB_NET_LIBRARY, GCB_NET_RING, GCB_NET_DOUBLING, GCB_NET_ALGORITHMS };
 extern const char *const gcb_net_algorithm_names[]; /* ends with NULL */
@@ -43,9 +46,9 @@ const char *gcb_net_library(const struct gcb_net *net);
 bool gcb_net_simulated(const struct gcb_net *net);
 
 /*
- * Have all ranks succeeded? `err` and `diag` are this rank's. If any rank failed, all ranks return
- * the status and the text of the lowest rank that failed. Unless all failed, "rank N: " is put
- * before the text.
+ * Returns 0 if all ranks have succeeded. `err` and `diag` are this rank's. If any rank failed, all
+ * ranks return the status and the text of the lowest rank that failed. Unless all failed, "rank N:
+ * " is put before the text.
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
 /* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any
@@ -83,9 +86,9 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  double *sizes_seconds, struct gcb_diag *diag);
 
 /*
- * All ranks send and receive `bytes` bytes at the same time. In the pattern `shift` each rank sends to the next rank of the
- * ring, and receives from the previous one; in the pattern `pair` ranks 0 and 1, 2 and 3, ... exchange bytes, and the last
- * of an odd number of ranks does nothing.
+ * All ranks send and receive `bytes` bytes at the same time. In the pattern `shift` each rank sends
+ * to the next rank of the ring, and receives from the previous one; in the pattern `pair` ranks 0
+ * and 1, 2 and 3, ... exchange bytes, and the last of an odd number of ranks does nothing.
  */
 void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void *data, void *to,
                       int bytes);

@@ -52,8 +52,8 @@ static void copy_piece(void *ctx, uint64_t piece)
     memcpy(from + a->half / sizeof(*from), from, PIECE);
 }
 
-/* Returns the GB/s of the fastest of several passes over `pieces` pieces, because other processes can only slow a pass
- * down. */
+/* Returns the GB/s of the fastest of several passes over `pieces` pieces, because other processes
+ * can only slow a pass down. */
 static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
                       void (*task)(void *ctx, uint64_t i))
 {

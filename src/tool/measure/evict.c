@@ -13,7 +13,8 @@
 #define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
 #define MOST_FLUSHED 4 /* walking is faster for more than this many times walk_bytes() */
 
-/* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of memory. */
+/* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of
+ * memory. */
 static uint64_t walk_bytes(void)
 {
     const uint64_t cache = gcb_host_cache(), memory = gcb_host_memory();

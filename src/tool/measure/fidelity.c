@@ -17,8 +17,8 @@ struct round {
     struct gcb_cuda_comparison block[ROUND_BLOCKS];
 };
 
-/* Compares a block with infinities or NaNs in x. Replaces each of these elements by 0 in x and y, which does not
- * change the sums. Afterwards subtracts these zeros from the counts. */
+/* Compares a block with infinities or NaNs in x. Replaces each of these elements by 0 in x and y,
+ * which does not change the sums. Afterwards subtracts these zeros from the counts. */
 static void compare_masked(struct gcb_cuda_comparison *out, const float *x, const float *y,
                            size_t n, const struct gcb_kernels *kernels)
 {

@@ -33,8 +33,8 @@ static double squares(const struct gcb_fit_sums *s, double a, double b)
     return fmax(sum, 0.0);
 }
 
-/* Minimises the sum with a >= 0 and b >= 0. If the unconstrained minimum violates these limits, the minimum is on the
- * edge a = 0 or b = 0, because the sum is convex. */
+/* Minimises the sum with a >= 0 and b >= 0. If the unconstrained minimum violates these limits, the
+ * minimum is on the edge a = 0 or b = 0, because the sum is convex. */
 static void solve(const struct gcb_fit_sums *s, double *a, double *b)
 {
     const double det = s->w * s->wxx - s->wx * s->wx;

@@ -5,11 +5,13 @@
 #include <stddef.h>
 
 /*
- * A straight line y = fixed + slope x through measurements of different sizes: `fixed` is the time (or bytes) of a call
- * of any size, and `slope` that of each byte. Both are at least 0, because a negative cost makes no sense.
+ * A straight line y = fixed + slope x through measurements of different sizes: `fixed` is the time
+ * (or bytes) of a call of any size, and `slope` that of each byte. Both are at least 0, because a
+ * negative cost makes no sense.
  *
- * It minimises the sum of squared *relative* errors, ((fixed + slope x - y) / y)^2. So a message of a kilobyte counts
- * as much as one of a hundred megabytes, and a sample that was disturbed and took ten times too long counts little.
+ * It minimises the sum of squared *relative* errors, ((fixed + slope x - y) / y)^2. So a message of
+ * a kilobyte counts as much as one of a hundred megabytes, and a sample that was disturbed and took
+ * ten times too long counts little.
  */
 struct gcb_fit {
     double fixed, slope;
@@ -28,7 +30,8 @@ struct gcb_fit_sums {
 /* Adds a point. Ignores a point unless x and y are positive and finite. */
 void gcb_fit_add(struct gcb_fit_sums *s, double x, double y);
 
-/* If the sizes do not differ enough (`good` is false), the line goes through the origin. Without points all is NAN. */
+/* If the sizes do not differ enough (`good` is false), the line goes through the origin. Without
+ * points all is NAN. */
 void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s);
 
 #endif

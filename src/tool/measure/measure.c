@@ -80,7 +80,8 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
     return err;
 }
 
-/* Times each operation once. Which operation comes first changes, because it may leave warm caches to the next. */
+/* Times each operation once. Which operation comes first changes, because it may leave warm caches
+ * to the next. */
 static int time_all(struct round *r, struct gcb_diag *diag)
 {
     const size_t first = r->samples[0]->count % r->count;

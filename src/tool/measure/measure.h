@@ -8,20 +8,23 @@
 #include "src/tool/measure/stats.h"
 
 /*
- * Measures how long an operation takes, mostly encoding or decoding a message. The timed region contains the whole of
- * gcb_coder_encode or gcb_coder_decode, header and payload. It does not contain creating coders, the checksum, reading
- * files, emptying caches and checking results (docs/method.md).
+ * Measures how long an operation takes, mostly encoding or decoding a message. The timed region
+ * contains the whole of gcb_coder_encode or gcb_coder_decode, header and payload. It does not
+ * contain creating coders, the checksum, reading files, emptying caches and checking results
+ * (docs/method.md).
  *
- * A measurement goes on until `repeat` calls were timed and `min_time` has passed. With a `precision` it then goes on until
- * the median is known that precisely (struct gcb_steady). `max_time`, `max_samples` and `stop` end it earlier, but
- * not before one timed call; `max_time` not before two, because a single time has no spread.
+ * A measurement goes on until `repeat` calls were timed and `min_time` has passed. With a
+ * `precision` it then goes on until the median is known that precisely (struct gcb_steady).
+ * `max_time`, `max_samples` and `stop` end it earlier, but not before one timed call; `max_time`
+ * not before two, because a single time has no spread.
  */
 struct gcb_timing {
     unsigned warmup; /* calls before the first timed one */
     unsigned repeat; /* least number of timed calls; 0 means 1 */
     double min_time; /* least seconds of all timed calls together */
-    /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The first GCB_STATS_LEAST calls
-     * may take GCB_MEASURE_GRACE even if this is less, unless `strict`. */
+    /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The
+     * first GCB_STATS_LEAST calls may take GCB_MEASURE_GRACE even if this is less, unless
+     * `strict`. */
     double max_time;
     bool strict;
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
@@ -31,7 +34,8 @@ struct gcb_timing {
     void *stop_ctx;
 };
 
-/* A measurement may take this many seconds to get the samples for an interval, even if max_time is less. */
+/* A measurement may take this many seconds to get the samples for an interval, even if max_time is
+ * less. */
 #define GCB_MEASURE_GRACE 0.01
 
 /* The most samples of a measurement, unless `repeat` is larger. */
@@ -73,14 +77,15 @@ int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag);
 
 /*
- * Like gcb_measure for `count` operations in turn, so that a disturbance slows all of them. The first operation of a
- * round changes from round to round. The measurement ends when `timing` is satisfied for all; `max_time` is for all
- * together, and `min_time` for the first.
+ * Like gcb_measure for `count` operations in turn, so that a disturbance slows all of them. The
+ * first operation of a round changes from round to round. The measurement ends when `timing` is
+ * satisfied for all; `max_time` is for all together, and `min_time` for the first.
  */
 int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
                         const struct gcb_operation ops[], size_t count, struct gcb_diag *diag);
 
-/* An encoding: coder, step and worker, tensor, and whether to send it raw because it has infinities or NaNs. */
+/* An encoding: coder, step and worker, tensor, and whether to send it raw because it has infinities
+ * or NaNs. */
 struct gcb_encode_job {
     struct gcb_coder *coder;
     struct gcb_step at;
@@ -95,8 +100,8 @@ struct gcb_encode_call {
 };
 struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call);
 
-/* Decodes a message. gcb_decode_operation fills `out` with NaNs, so that a missing element is noticed. Pointers are
- * borrowed. */
+/* Decodes a message. gcb_decode_operation fills `out` with NaNs, so that a missing element is
+ * noticed. Pointers are borrowed. */
 struct gcb_decode_call {
     struct gcb_coder *coder;
     const struct gcb_wbuf *message;
@@ -104,13 +109,15 @@ struct gcb_decode_call {
 };
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call);
 
-/* Sets `out` to `in` with all times multiplied by `factor`. out->seconds has room for in->count times. */
+/* Sets `out` to `in` with all times multiplied by `factor`. out->seconds has room for in->count
+ * times. */
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
 
 /*
- * The rule for when a median is precise enough: the intervals of all operations measured in turn are narrow at two
- * consecutive checks, with at least GCB_STEADY_LEAST samples. An interval may be narrow once by chance; a rule that
- * stops at the first narrow interval too often has an interval that misses the median.
+ * The rule for when a median is precise enough: the intervals of all operations measured in turn
+ * are narrow at two consecutive checks, with at least GCB_STEADY_LEAST samples. An interval may be
+ * narrow once by chance; a rule that stops at the first narrow interval too often has an interval
+ * that misses the median.
  */
 #define GCB_STEADY_LEAST 20
 
@@ -120,19 +127,21 @@ struct gcb_steady {
     bool narrow;   /* at the last check all intervals were narrow */
 };
 
-/* True if a check is due with `count` samples. The gaps between checks grow, because sorting takes time. */
+/* True if a check is due with `count` samples. The gaps between checks grow, because sorting takes
+ * time. */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
-/* Stores the result of a check. Returns true if all intervals are narrow at this check and were at the last. */
+/* Stores the result of a check. Returns true if all intervals are narrow at this check and were at
+ * the last. */
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
 
 /* True if the interval is narrow enough for `precision`. False if there is no interval. */
 bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
 
 /*
- * Divides a time limit among pieces of work that run one after the other. A piece has a share of the time left by its
- * weight, but most pieces need much less. So a piece may take up to three times its share, as long as all later pieces
- * keep half of their initial share. Time that a piece does not use goes to later pieces. Work that cannot be cut short
- * may exceed the limit.
+ * Divides a time limit among pieces of work that run one after the other. A piece has a share of
+ * the time left by its weight, but most pieces need much less. So a piece may take up to three
+ * times its share, as long as all later pieces keep half of their initial share. Time that a piece
+ * does not use goes to later pieces. Work that cannot be cut short may exceed the limit.
  */
 struct gcb_budget {
     double deadline; /* by gcb_clock */
@@ -143,7 +152,8 @@ struct gcb_budget {
 /* Starts the clock. `weight` is the weight of all work together. */
 void gcb_budget_start(struct gcb_budget *b, double seconds, double weight);
 
-/* Returns the seconds for the next piece, which has this weight: more than 0 even if no time is left. */
+/* Returns the seconds for the next piece, which has this weight: more than 0 even if no time is
+ * left. */
 double gcb_budget_take(struct gcb_budget *b, double weight);
 
 #endif

@@ -71,8 +71,8 @@ double gcb_stats_likeness(const double *samples, size_t count, double median)
     return factor;
 }
 
-/* Returns the rank of the interval's ends: the rank for independent samples, moved outwards if samples are
- * correlated. */
+/* Returns the rank of the interval's ends: the rank for independent samples, moved outwards if
+ * samples are correlated. */
 static size_t rank_of(const double *samples, size_t count, double median)
 {
     const size_t rank = gcb_stats_rank(count);

@@ -23,7 +23,8 @@ static size_t pack_finite(float *out, const float *x, size_t n)
 }
 
 /*
- * Sums the powers of the distance from the mean. Each sum has several accumulators, which are added in a fixed order.
+ * Sums the powers of the distance from the mean. Each sum has several accumulators, which are added
+ * in a fixed order.
  */
 static void central_sums(struct gcb_moments *m, const float *x, size_t n)
 {
@@ -80,8 +81,8 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
     }
 }
 
-/* Adds the central sums of `o`, which has b elements, to those of `m`, which has a elements. The result is about the
- * common mean. */
+/* Adds the central sums of `o`, which has b elements, to those of `m`, which has a elements. The
+ * result is about the common mean. */
 static void join_sums(struct gcb_moments *m, const struct gcb_moments *o, double a, double b)
 {
     const double n = a + b, d = o->mean - m->mean, f = d / n;
@@ -437,7 +438,8 @@ size_t gcb_survey_count(const struct gcb_survey *s)
     return s->run_count;
 }
 
-/* True if all datasets of the run have the same size, above 0. Otherwise they have no common spectrum. */
+/* True if all datasets of the run have the same size, above 0. Otherwise they have no common
+ * spectrum. */
 static bool one_size(const struct gcb_survey *s, const struct run *run)
 {
     const struct entry *e = s->entries + run->first;
@@ -496,8 +498,8 @@ int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
 
 /* ---- rows ---- */
 
-/* Returns the shape as text, such as "64x3x3x3" or "scalar"; NULL if the item's datasets have different shapes or
- * types. */
+/* Returns the shape as text, such as "64x3x3x3" or "scalar"; NULL if the item's datasets have
+ * different shapes or types. */
 static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_item *item)
 {
     if (!item->uniform)

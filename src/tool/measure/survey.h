@@ -11,9 +11,9 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central moments are computed
- * about each block's own mean and joined in double, which avoids cancellation. Blocks are joined in the order of
- * calls, by one thread, so results are reproducible.
+ * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central
+ * moments are computed about each block's own mean and joined in double, which avoids cancellation.
+ * Blocks are joined in the order of calls, by one thread, so results are reproducible.
  */
 struct gcb_moments {
     uint64_t count;     /* all elements */
@@ -40,14 +40,16 @@ struct gcb_moments_figures {
 void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m);
 
 /*
- * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the same for all tensors,
- * so histograms can be added. The bin of a magnitude is its bit pattern without the last 21 bits.
+ * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the
+ * same for all tensors, so histograms can be added. The bin of a magnitude is its bit pattern
+ * without the last 21 bits.
  */
 #define GCB_HISTOGRAM_SHIFT 21
 #define GCB_HISTOGRAM_BINS 1020 /* bins of one sign; larger bit patterns are inf or NaN */
 
 struct gcb_histogram {
-    /* in ascending order of their values: bins of negative values, zeros (0 and -0), bins of positive values */
+    /* in ascending order of their values: bins of negative values, zeros (0 and -0), bins of
+     * positive values */
     uint64_t bins[2 * GCB_HISTOGRAM_BINS + 1];
     uint64_t nonfinite;
     uint64_t count; /* number of all values */
@@ -57,12 +59,12 @@ struct gcb_histogram {
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x);
 void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other);
 
-/* Returns the number of values of both signs with a magnitude in [2^e, 2^(e+1)), for -126 <= e <= 127. e = -127 stands
- * for all subnormal values. */
+/* Returns the number of values of both signs with a magnitude in [2^e, 2^(e+1)), for -126 <= e <=
+ * 127. e = -127 stands for all subnormal values. */
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 
-/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. A bin includes its end nearer to zero, and excludes the other end. Returns
- * false after the last bin. */
+/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. A bin includes its end nearer to zero, and excludes
+ * the other end. Returns false after the last bin. */
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;
@@ -72,9 +74,10 @@ double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
 bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i);
 
 /*
- * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of one size (one
- * tensor at several steps and workers). The transform is the unitary real transform of the whole flattened tensor: the
- * energies of all bins sum to the tensor's sum of squares. The energy of a bin that has a mirror image counts twice.
+ * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of
+ * one size (one tensor at several steps and workers). The transform is the unitary real transform
+ * of the whole flattened tensor: the energies of all bins sum to the tensor's sum of squares. The
+ * energy of a bin that has a mirror image counts twice.
  */
 #define GCB_SPECTRUM_BANDS 128
 #define GCB_SPECTRUM_LEVELS 1024
@@ -102,20 +105,21 @@ struct gcb_spectrum_plan {
 };
 
 /*
- * Prepares *plan for tensors of `count` elements, unless it already is for this size, and checks that there is memory
- * to run it. Zero *plan before the first call. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory
- * runs out, returns GCB_E_NOMEM and zeroes *plan.
+ * Prepares *plan for tensors of `count` elements, unless it already is for this size, and checks
+ * that there is memory to run it. Zero *plan before the first call. A plan takes 4 * (count + 2)
+ * bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and zeroes *plan.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
 
-/* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities and NaNs. */
+/* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities
+ * and NaNs. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
                       const struct gcb_view *x);
 
-/* Gets band i, which has the frequencies [low, high) in cycles per element. A short tensor has fewer than
- * GCB_SPECTRUM_BANDS bands. Returns false after the last band. */
+/* Gets band i, which has the frequencies [low, high) in cycles per element. A short tensor has
+ * fewer than GCB_SPECTRUM_BANDS bands. Returns false after the last band. */
 struct gcb_spectrum_band {
     uint64_t bins;
     double low, high;
@@ -125,9 +129,10 @@ struct gcb_spectrum_band {
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
 
 /*
- * A point of the curve "energy in the largest bins". The bins whose magnitude is at least `threshold` are the share
- * `density` of all bins and have the share `energy_share` of the energy. There is a point for each level that has bins;
- * its threshold is the level's lower end, so the point is exact.
+ * A point of the curve "energy in the largest bins". The bins whose magnitude is at least
+ * `threshold` are the share `density` of all bins and have the share `energy_share` of the energy.
+ * There is a point for each level that has bins; its threshold is the level's lower end, so the
+ * point is exact.
  */
 struct gcb_spectrum_point {
     double density;
@@ -138,12 +143,12 @@ struct gcb_spectrum_point {
 size_t gcb_spectrum_curve(struct gcb_spectrum_point out[GCB_SPECTRUM_LEVELS],
                           const struct gcb_spectrum *s);
 
-/* Returns the share of the energy in the largest bins, if `density` is the share of bins. Interpolates the curve
- * linearly. Returns NAN if the energy is 0. */
+/* Returns the share of the energy in the largest bins, if `density` is the share of bins.
+ * Interpolates the curve linearly. Returns NAN if the energy is 0. */
 double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
 
-/* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is
- * in memory at a time. */
+/* Statistics of the tensors of a dump: for each path, over all steps and workers that have the
+ * tensor. One dataset is in memory at a time. */
 struct gcb_survey;
 
 struct gcb_survey_config {
@@ -166,8 +171,8 @@ struct gcb_survey_item {
     bool uniform;                   /* all these datasets have the same shape and type */
     struct gcb_moments moments;
     const struct gcb_histogram *histogram; /* NULL unless the config asks for histograms */
-    /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes. Leaves out datasets with
-     * infinities or NaNs. */
+    /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes.
+     * Leaves out datasets with infinities or NaNs. */
     const struct gcb_spectrum *spectrum;
 };
 
@@ -187,8 +192,8 @@ struct gcb_shape_rows {
     void *ctx;
 };
 
-/* Makes the `histogram` and `spectrum` rows (docs/rows.md). `histogram` and `spectrum` may be NULL. Returns the first
- * error of put(). */
+/* Makes the `histogram` and `spectrum` rows (docs/rows.md). `histogram` and `spectrum` may be NULL.
+ * Returns the first error of put(). */
 int gcb_shape_rows_put(const struct gcb_shape_rows *to, const struct gcb_histogram *histogram,
                        const struct gcb_spectrum *spectrum, struct gcb_diag *diag);
 

@@ -13,7 +13,8 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/row.h"
 
-/* Writes the rows of the files and what their fields mean as JSON. page.js makes everything that a reader sees. */
+/* Writes the rows of the files and what their fields mean as JSON. page.js makes everything that a
+ * reader sees. */
 
 #define MAX_ROWS 2000    /* most rows kept of a record; further rows are only counted */
 #define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
@@ -30,8 +31,8 @@ struct page {
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
-/* Rows of results are too many to keep: their errors are averaged over the messages of a tensor. Rows of payoff that predict
- * measured exchanges are kept apart, as the part `measured`. */
+/* Rows of results are too many to keep: their errors are averaged over the messages of a tensor.
+ * Rows of payoff that predict measured exchanges are kept apart, as the part `measured`. */
 static const enum gcb_record records_kept[] = {
     GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,   GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
     GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT,  GCB_RECORD_PAYOFF,  GCB_RECORD_MEASURED,
@@ -58,7 +59,8 @@ static void set_field(struct page *page, json_t *row, enum gcb_field field, json
     set(page, row, gcb_field_name(field), value);
 }
 
-/* Copies a value of a file. What is invisible in its texts is escaped, because a page shows them. */
+/* Copies a value of a file. What is invisible in its texts is escaped, because a page shows
+ * them. */
 static json_t *copy_value(struct page *page, json_t *value)
 {
     json_t *out, *item;
@@ -264,7 +266,9 @@ static bool is_on_page(const struct gcb_plot *plot)
     return false;
 }
 
-/* Appends {title, svg} of each plot that the page shows. Fails only if memory runs out. If a plot fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the first. */
+/* Appends {title, svg} of each plot that the page shows. Fails only if memory runs out. If a plot
+ * fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the
+ * first. */
 static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                         const struct gcb_page_config *config, const struct gcb_plot_data *data,
                         struct gcb_diag *diag)
@@ -299,8 +303,8 @@ static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
 
 /* ---- writing ---- */
 
-/* Returns a column: how its field is shown, what it means, and its values: `all` if every row has the same. NULL: no row has
- * a value. */
+/* Returns a column: how its field is shown, what it means, and its values: `all` if every row has
+ * the same. NULL: no row has a value. */
 static json_t *make_column(struct page *page, enum gcb_record record,
                            const struct gcb_field_row *field)
 {

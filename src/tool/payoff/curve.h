@@ -75,7 +75,8 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
  *  reduce-scatters   half of an all-reduce by halving; left out if there is an all-reduce
  *
  * Below the smallest size the times are extrapolated: they fall with the size to the least latency
- * that the smallest sizes support, which may be 0. Such times have an interval; all others are exact.
+ * that the smallest sizes support, which may be 0. Such times have an interval; all others are
+ * exact.
  *
  * `workers` is the number of workers of collectives whose logs do not say it; 0: not given. Errors
  * are those of gcb_net_log_read, and GCB_E_CORRUPT if the files do not fit together.

@@ -26,8 +26,8 @@ struct gcb_setting {
 struct gcb_judged {
     const struct gcb_way *way;
     enum gcb_error_kind kind; /* not of a baseline */
-    /* its error among so many workers, and how many times as fast as the fastest baseline it is: by exchange (`gain`), and
-     * by a whole step (NAN without `compute`) */
+    /* its error among so many workers, and how many times as fast as the fastest baseline it is: by
+     * exchange (`gain`), and by a whole step (NAN without `compute`) */
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
     double limit; /* how many times as fast with free coding */

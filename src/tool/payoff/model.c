@@ -53,8 +53,8 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
 
 /* ---- the wire ---- */
 
-/* The time of measured steps, which share the bytes evenly. The first step of each of
- * `transfers` begins after a pause. Sets *extrapolated if a step is smaller than any that was measured. */
+/* The time of measured steps, which share the bytes evenly. The first step of each of `transfers`
+ * begins after a pause. Sets *extrapolated if a step is smaller than any that was measured. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
                          double transfers, double bytes, bool *extrapolated)
 {

@@ -167,7 +167,8 @@ void gcb_ways_fini(struct gcb_ways *w)
 
 /* ---- measuring ---- */
 
-/* Leaves out a way that failed, with its own words. Returns what ends the measuring: a lack of memory, a stop, or 0. */
+/* Leaves out a way that failed, with its own words. Returns what ends the measuring: a lack of
+ * memory, a stop, or 0. */
 static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int err,
                             const struct gcb_diag *own, struct gcb_diag *diag)
 {

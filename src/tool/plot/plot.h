@@ -8,11 +8,13 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is drawn.
+ * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is
+ * drawn.
  *
- * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of different files or
- * scopes, go to different pages of a plot. A plot whose rows are missing has no page. Scripts read data by the
- * names of the data's columns. Texts from files are always in single quotes, so nothing in a name is ever run.
+ * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of
+ * different files or scopes, go to different pages of a plot. A plot whose rows are missing has no
+ * page. Scripts read data by the names of the data's columns. Texts from files are always in single
+ * quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
@@ -21,8 +23,8 @@ int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* the argument may be NULL */
 /* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
-/* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to gcb_plot_data_row,
- * which returns GCB_E_NOMEM if memory runs out. */
+/* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to
+ * gcb_plot_data_row, which returns GCB_E_NOMEM if memory runs out. */
 void gcb_plot_data_begin(struct gcb_plot_data *data);
 int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
                       struct gcb_diag *diag);
@@ -31,17 +33,19 @@ struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
 /*
- * How the cases of a page, its rows with different settings, become series (src/tool/plot/plot_series.h). NO_SERIES: `add`
- * makes them. CURVES: settings of a method that differ in one parameter are one series. APART: each case is one.
+ * How the cases of a page, its rows with different settings, become series
+ * (src/tool/plot/plot_series.h). NO_SERIES: `add` makes them. CURVES: settings of a method that
+ * differ in one parameter are one series. APART: each case is one.
  */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
-/* From which files the rows of a page come: any; one run, and so one result file; or runs at several dates, whose inputs have
- * the same name in any folder. */
+/* From which files the rows of a page come: any; one run, and so one result file; or runs at
+ * several dates, whose inputs have the same name in any folder. */
 enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 
 /*
- * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with GCB_FIELD_NONE.
+ * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with
+ * GCB_FIELD_NONE.
  */
 #define GCB_PLOT_FIELDS 16
 struct gcb_plot {
@@ -56,7 +60,8 @@ struct gcb_plot {
     enum gcb_field page[GCB_PLOT_FIELDS]; /* rows of one page have the same values here */
     enum gcb_field axis; /* a page needs rows with two values of this field; NONE: it does not */
     enum gcb_plot_series_kind series;
-    /* Compares two cases of APART, by pointers to pointers to records; NULL: they stay in the order of the files. */
+    /* Compares two cases of APART, by pointers to pointers to records; NULL: they stay in the order
+     * of the files. */
     int (*compare)(const void *a, const void *b);
     enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
     /* Writes more values for the script, or all data; may be NULL. */
@@ -66,15 +71,17 @@ struct gcb_plot {
 /* Returns plot i, in the order of lists; NULL after the last plot. */
 const struct gcb_plot *gcb_plot_at(size_t i);
 #define GCB_PLOT_MAX 16 /* upper limit on the number of plots */
-/* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and sets diag to
- * GCB_E_INVALID with a suggestion. */
+/* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and
+ * sets diag to GCB_E_INVALID with a suggestion. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
-/* Returns the number of pages that the rows make, at most GCB_PLOT_PAGES; 0 if rows that the plot needs are missing. */
+/* Returns the number of pages that the rows make, at most GCB_PLOT_PAGES; 0 if rows that the plot
+ * needs are missing. */
 #define GCB_PLOT_PAGES 32
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
 
 enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GCB_PLOT_TYPES };
-/* Names of the types, such as "png", which are also the endings of file names. The array ends with NULL. */
+/* Names of the types, such as "png", which are also the endings of file names. The array ends with
+ * NULL. */
 extern const char *const gcb_plot_type_names[];
 
 /* What to draw. `folder` must exist: the function makes temporary files there and removes them. */
@@ -85,7 +92,8 @@ struct gcb_plot_job {
     const char *folder;
     enum gcb_plot_type type;
 };
-/* A page is three files. Together they are what a user needs to change the plot: gnuplot NAME.gp draws it again. */
+/* A page is three files. Together they are what a user needs to change the plot: gnuplot NAME.gp
+ * draws it again. */
 enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FILES };
 #define GCB_PLOT_NAME 64
 /* Writes the name of a file, such as "pareto.png". Pages of one plot are numbered. */

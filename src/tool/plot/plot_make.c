@@ -25,9 +25,10 @@ static int fail(struct gcb_diag *diag, const char *path)
 }
 
 /*
- * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own settings: GNUTERM=x11, for
- * example, would end a gnuplot without X11 before it reads the script. If gnuplot is not installed, returns
- * GCB_E_UNSUPPORTED with a message that says what to install. If gnuplot fails, returns GCB_E_IO with its error message.
+ * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own
+ * settings: GNUTERM=x11, for example, would end a gnuplot without X11 before it reads the script.
+ * If gnuplot is not installed, returns GCB_E_UNSUPPORTED with a message that says what to install.
+ * If gnuplot fails, returns GCB_E_IO with its error message.
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
 {
@@ -122,9 +123,9 @@ void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job, enum 
 }
 
 /*
- * Makes the data and the script of a page. The script has three parts: the page's variables, the settings that all plots share
- * (plots/style.gp), and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads the data and
- * writes the image there.
+ * Makes the data and the script of a page. The script has three parts: the page's variables, the
+ * settings that all plots share (plots/style.gp), and the plot's own script (plots/NAME.gp). When
+ * gnuplot runs it in some folder, it reads the data and writes the image there.
  */
 static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                    struct gcb_diag *diag)
@@ -169,8 +170,8 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
 }
 
 /*
- * A page is drawn in a temporary folder inside the job's folder. So gnuplot runs exactly the script that the user
- * keeps, which has the final names of image and data.
+ * A page is drawn in a temporary folder inside the job's folder. So gnuplot runs exactly the script
+ * that the user keeps, which has the final names of image and data.
  */
 struct work {
     char *folder;
@@ -226,7 +227,8 @@ static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
     return 0;
 }
 
-/* True if the image ends as one of this type does. On a full disk gnuplot writes a part of the image and succeeds. */
+/* True if the image ends as one of this type does. On a full disk gnuplot writes a part of the
+ * image and succeeds. */
 static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type type)
 {
     static const char *const ends[GCB_PLOT_TYPES] = {
@@ -240,7 +242,8 @@ static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type ty
     return memmem(image->bytes + image->size - tail, tail, ends[type], strlen(ends[type])) != NULL;
 }
 
-/* Removes the leading form feed, empty lines around the picture, and blanks at the ends of lines. */
+/* Removes the leading form feed, empty lines around the picture, and blanks at the ends of
+ * lines. */
 static void trim(char *text)
 {
     const char *next = text;

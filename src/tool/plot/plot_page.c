@@ -36,8 +36,8 @@ void gcb_plot_page_fini(struct gcb_plot_page *page)
     *page = (struct gcb_plot_page){.script = NULL};
 }
 
-/* Writes a text in single quotes. UTF-8 is written as it is: the script tells gnuplot the encoding, and invalid bytes
- * in rows were escaped when the rows were read. */
+/* Writes a text in single quotes. UTF-8 is written as it is: the script tells gnuplot the encoding,
+ * and invalid bytes in rows were escaped when the rows were read. */
 static void put_quoted(FILE *out, const char *text)
 {
     fputc('\'', out);
@@ -192,8 +192,8 @@ static void put_array(struct gcb_plot_page *page, const char *name)
     fputs(count ? "]\n" : "'']\n", page->script); /* gnuplot has no empty arrays */
 }
 
-/* Writes the series: how many there are, how many of them have names, and arrays with their looks, labels and numbers of
- * cases. */
+/* Writes the series: how many there are, how many of them have names, and arrays with their looks,
+ * labels and numbers of cases. */
 static void put_series(struct gcb_plot_page *page)
 {
     static const char *const arrays[] = {"label", "colour", "ink", "point", "dash", "members"};

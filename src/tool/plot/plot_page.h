@@ -7,12 +7,13 @@
 #include "src/tool/plot/plot_series.h"
 
 /*
- * The output of a plot for its gnuplot script: variables, with which the script begins, and a table of data in CSV, which the
- * script reads by the names of columns.
+ * The output of a plot for its gnuplot script: variables, with which the script begins, and a table
+ * of data in CSV, which the script reads by the names of columns.
  *
- * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the text are doubled,
- * and control characters become '?'. A text in the data is in double quotes (a double quote in it becomes two single quotes).
- * A number that is not finite is written as NaN. Writing never fails; gcb_plot_page_close says whether memory was enough.
+ * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the
+ * text are doubled, and control characters become '?'. A text in the data is in double quotes (a
+ * double quote in it becomes two single quotes). A number that is not finite is written as NaN.
+ * Writing never fails; gcb_plot_page_close says whether memory was enough.
  */
 struct gcb_plot_page {
     const struct gcb_plot *plot;
@@ -25,14 +26,15 @@ struct gcb_plot_page {
     bool gap; /* an empty line comes before the next row */
 };
 
-/* Fills a page: its heading, what the plot's `add` writes, the columns of the plot's table, and the series. */
+/* Fills a page: its heading, what the plot's `add` writes, the columns of the plot's table, and the
+ * series. */
 int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag);
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
 int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
 void gcb_plot_page_fini(struct gcb_plot_page *page); /* a zeroed struct is allowed */
 
-/* Collects the rows of a page in the order of `compare`, which takes pointers to pointers to rows. Release cases->items in any
- * case. */
+/* Collects the rows of a page in the order of `compare`, which takes pointers to pointers to rows.
+ * Release cases->items in any case. */
 int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
                       int (*compare)(const void *a, const void *b));
 
@@ -40,7 +42,8 @@ int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
 
-/* Sets plot_title, plot_input, which says what was read, and plot_machine. `input`: NULL if the first row says it. */
+/* Sets plot_title, plot_input, which says what was read, and plot_machine. `input`: NULL if the
+ * first row says it. */
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char *input);
 
 /* Starts the data with the names of its columns, which end with NULL. */
@@ -48,7 +51,8 @@ void gcb_plot_columns(struct gcb_plot_page *page, const char *const *names);
 #define GCB_PLOT_COLUMNS(page, ...) gcb_plot_columns(page, (const char *const[]){__VA_ARGS__, NULL})
 /* The name of a column that holds a field of the rows. */
 #define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
-/* Ends a curve: writes an empty line before the next row, which pandas and other readers of CSV skip. */
+/* Ends a curve: writes an empty line before the next row, which pandas and other readers of CSV
+ * skip. */
 void gcb_plot_break(struct gcb_plot_page *page);
 /* Writes a row: a text unless it is NULL, then numbers. */
 void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *values, size_t count);
@@ -57,8 +61,8 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
                  sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 /*
- * The functions that struct gcb_plot calls `add`, of plots whose data are not simply columns of rows. They return
- * GCB_E_NOMEM if memory runs out.
+ * The functions that struct gcb_plot calls `add`, of plots whose data are not simply columns of
+ * rows. They return GCB_E_NOMEM if memory runs out.
  */
 int gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
 int gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */

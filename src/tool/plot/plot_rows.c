@@ -13,8 +13,8 @@
     (BIT(ENVIRONMENT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | BIT(KERNEL) | \
      BIT(PAYOFF) | BIT(TRAINING))
 
-/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes that are already in the
- * text stay as they are. */
+/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes that
+ * are already in the text stay as they are. */
 static void clean(char *out, size_t size, const char *text)
 {
     char *to = out;
@@ -96,7 +96,8 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Adds the parameters that the method got after the row was written, with their defaults: the same setting is one series. */
+/* Adds the parameters that the method got after the row was written, with their defaults: the same
+ * setting is one series. */
 static bool complete_spec(struct gcb_plot_record *out, struct gcb_plot_data *data)
 {
     char full[1024];
@@ -105,7 +106,8 @@ static bool complete_spec(struct gcb_plot_record *out, struct gcb_plot_data *dat
     return out->setting != NULL;
 }
 
-/* Fills a record with the fields of a row; NULL: with nothing known. Returns false if memory runs out. */
+/* Fills a record with the fields of a row; NULL: with nothing known. Returns false if memory runs
+ * out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
     for (size_t i = 0; i < MEMBERS; i++) {
@@ -147,8 +149,8 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
     gcb_free(data);
 }
 
-/* Sets env->file to the first input file of an `environment` row, and says how many more there are. Returns false if memory
- * runs out. */
+/* Sets env->file to the first input file of an `environment` row, and says how many more there are.
+ * Returns false if memory runs out. */
 static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);

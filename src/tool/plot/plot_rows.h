@@ -6,9 +6,10 @@
 #include "src/tool/plot/plot.h"
 
 /*
- * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers. Texts have no
- * control characters and are never NULL: if the row lacks a text, the member is gcb_plot_no_text. If the row lacks a
- * number, the member is NAN. A record takes about 700 bytes, a tenth of the memory that the row takes as a JSON value.
+ * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers.
+ * Texts have no control characters and are never NULL: if the row lacks a text, the member is
+ * gcb_plot_no_text. If the row lacks a number, the member is NAN. A record takes about 700 bytes, a
+ * tenth of the memory that the row takes as a JSON value.
  */
 struct gcb_plot_record {
     size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
@@ -33,7 +34,8 @@ struct gcb_plot_data {
     json_t *texts;                  /* an object whose keys are the interned texts */
 };
 
-/* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
+/* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if
+ * memory runs out. */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
 /* The empty text. Texts are compared by address, so another "" would differ from it. */
@@ -42,23 +44,24 @@ extern const char gcb_plot_no_text[];
 /* True if the numbers are equal, or both are NAN. */
 bool gcb_plot_equal(double a, double b);
 
-/* Returns the environment row with the number `env`. Its `file` is the first input file. For 0 returns a row in which
- * everything is unknown. */
+/* Returns the environment row with the number `env`. Its `file` is the first input file. For 0
+ * returns a row in which everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
-/* Returns a field of a record: the text, NULL if plots know no text of this name; the number, NAN if they know none. */
+/* Returns a field of a record: the text, NULL if plots know no text of this name; the number, NAN
+ * if they know none. */
 const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
 double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
 
 /* Returns the part of a path after the last '/'. */
 const char *gcb_plot_base_name(const char *path);
 
-/* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages are in the order of their
- * first rows. */
+/* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages
+ * are in the order of their first rows. */
 const struct gcb_plot_record *gcb_plot_first(const struct gcb_plot *plot,
                                              const struct gcb_plot_data *data, size_t page);
-/* Returns the row after `at` on the page of `first`. If `at` is NULL, returns the page's first row. Returns NULL after
- * the last row. */
+/* Returns the row after `at` on the page of `first`. If `at` is NULL, returns the page's first row.
+ * Returns NULL after the last row. */
 const struct gcb_plot_record *gcb_plot_next(const struct gcb_plot *plot,
                                             const struct gcb_plot_data *data,
                                             const struct gcb_plot_record *first,

@@ -1,4 +1,5 @@
-/* The data of plots of several runs: a history of benchmarks, and the quality of networks in training. */
+/* The data of plots of several runs: a history of benchmarks, and the quality of networks in
+ * training. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static int by_date(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns how often a setting ran, and in *last its last row. Sets the rank of the series: those whose ratio or, after that,
- * speed changed most come first, and those with one run have no name. */
+/* Returns how often a setting ran, and in *last its last row. Sets the rank of the series: those
+ * whose ratio or, after that, speed changed most come first, and those with one run have no
+ * name. */
 static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_record **last,
                            const struct gcb_plot_cases *rows, const char *setting)
 {
@@ -57,7 +59,8 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
     return runs;
 }
 
-/* Names the series of settings, with their last figures, and drops those with one run if others have more. */
+/* Names the series of settings, with their last figures, and drops those with one run if others
+ * have more. */
 static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     bool several = false;

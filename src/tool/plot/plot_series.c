@@ -91,8 +91,8 @@ static size_t count_values(const struct gcb_plot_cases *cases, const char *metho
     return count;
 }
 
-/* Finds the key that varies along the curves of a method: the one with most values. "" if no key has two values, or if the
- * method is a policy, which no parameter orders. */
+/* Finds the key that varies along the curves of a method: the one with most values. "" if no key
+ * has two values, or if the method is a policy, which no parameter orders. */
 static void find_key(char key[32], const struct gcb_plot_cases *cases,
                      const struct gcb_plot_record *first)
 {
@@ -126,7 +126,8 @@ static bool is_taken(const struct gcb_plot_set *set, const char *method, const c
     return false;
 }
 
-/* Gives a series the style of its method's next variant, in a colour that no earlier series of another method has. */
+/* Gives a series the style of its method's next variant, in a colour that no earlier series of
+ * another method has. */
 static void choose_style(const struct gcb_plot_set *set, struct gcb_plot_series *s)
 {
     const struct gcb_plot_series *first = NULL;
@@ -209,7 +210,8 @@ void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
 
 /* ---- cases to series ---- */
 
-/* A case: its setting without the key that varies along its curve, which all cases of the curve share, and the curve. */
+/* A case: its setting without the key that varies along its curve, which all cases of the curve
+ * share, and the curve. */
 struct placed {
     const struct gcb_plot_record *item;
     char key[32], base[1024];

@@ -12,8 +12,9 @@ struct gcb_plot_cases {
 int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
 
 /*
- * A series: usually a curve through cases of a method that differ in one parameter, in the order of bits per element.
- * The label says what distinguishes the curve from other curves on the page, and the range of the parameter.
+ * A series: usually a curve through cases of a method that differ in one parameter, in the order of
+ * bits per element. The label says what distinguishes the curve from other curves on the page, and
+ * the range of the parameter.
  */
 #define GCB_PLOT_LABEL 192
 struct gcb_plot_series {
@@ -25,34 +26,38 @@ struct gcb_plot_series {
     bool named;          /* false: grey, and only counted in the legend */
 };
 
-/* The cases of a page, one for each setting, and the series of these cases. Zero the struct before use; release it with
- * gcb_plot_set_fini. */
+/* The cases of a page, one for each setting, and the series of these cases. Zero the struct before
+ * use; release it with gcb_plot_set_fini. */
 struct gcb_plot_set {
     struct gcb_plot_cases cases;
     struct gcb_plot_series *items;
     size_t count, cap, named;
-    /* Speed of the `memcpy` row, which is not a case but an upper bound for methods; NAN if there is no such row. */
+    /* Speed of the `memcpy` row, which is not a case but an upper bound for methods; NAN if there
+     * is no such row. */
     double memcpy_gbps;
 };
-/* Collects the cases of the page that begins with the row `first`, and makes the series as the plot asks. Returns
- * GCB_E_NOMEM if memory runs out, as all functions below do. */
+/* Collects the cases of the page that begins with the row `first`, and makes the series as the plot
+ * asks. Returns GCB_E_NOMEM if memory runs out, as all functions below do. */
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
                          const struct gcb_plot *plot, const struct gcb_plot_record *first);
-/* Adds a row that has a method and a spec, of any kind, unless the set already has a row with the same setting. */
+/* Adds a row that has a method and a spec, of any kind, unless the set already has a row with the
+ * same setting. */
 int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row);
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own. */
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
-/* Adds an empty series of a method. Its style is that of the method's next variant, in a colour that no other method of the
- * set has, as long as there are enough. NULL if memory runs out. */
+/* Adds an empty series of a method. Its style is that of the method's next variant, in a colour
+ * that no other method of the set has, as long as there are enough. NULL if memory runs out. */
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
-/* Chooses at most `most` series that have names: the baselines, and the others of the lowest ranks. Sorts the series: others,
- * baselines, those without a name. A legend has twelve entries at most, and one of them counts the rest. */
+/* Chooses at most `most` series that have names: the baselines, and the others of the lowest ranks.
+ * Sorts the series: others, baselines, those without a name. A legend has twelve entries at most,
+ * and one of them counts the rest. */
 #define GCB_PLOT_NAMED 11
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
-/* Returns the value of a key in a spec "method:key=value,key=value"; "" if the spec lacks the key. */
+/* Returns the value of a key in a spec "method:key=value,key=value"; "" if the spec lacks the
+ * key. */
 char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
 
 #endif

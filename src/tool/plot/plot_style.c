@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without yellow, which is too pale
- * on white), and six marks: together 36 looks. */
+/* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without
+ * yellow, which is too pale on white), and six marks: together 36 looks. */
 #define COLOURS 6u
 #define MARKS 6u
 #define LOOKS (COLOURS * MARKS)
@@ -29,7 +29,8 @@ static const struct {
     unsigned filled, open;
 } marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}};
 
-/* Methods in the order of their looks. A new method goes to the end: then the others keep their looks. */
+/* Methods in the order of their looks. A new method goes to the end: then the others keep their
+ * looks. */
 static const char *const methods[] = {
     "topk",     "fft",     "qsgd",   "dgc",         "terngrad", "range",
     "sbc",      "stc",     "demo",   "redsync",     "randomk",  "qgz",
@@ -38,8 +39,8 @@ static const char *const methods[] = {
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
 _Static_assert(METHODS < LOOKS, "add a colour or a mark");
 
-/* Returns the number of a method's look. A method that is not in the list gets one of the looks that the list leaves
- * over, by the hash FNV-1a of its name. */
+/* Returns the number of a method's look. A method that is not in the list gets one of the looks
+ * that the list leaves over, by the hash FNV-1a of its name. */
 static unsigned look_of(const char *method)
 {
     uint32_t hash = 2166136261u;

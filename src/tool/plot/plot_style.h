@@ -4,10 +4,11 @@
 #include <stdbool.h>
 
 /*
- * The look of a series. Colour and mark come from the method's name, so a method looks the same in every plot. Only if two
- * methods of one picture would have the same colour, the later one gets another (gcb_plot_set_name).
- * Further settings of the method on one page, which are variants 1, 2 and so on, have open marks and dashed lines.
- * fp32 (identity) is black, fp16, bf16 and memcpy are dark greys. A method without a name in the legend is light grey.
+ * The look of a series. Colour and mark come from the method's name, so a method looks the same in
+ * every plot. Only if two methods of one picture would have the same colour, the later one gets
+ * another (gcb_plot_set_name). Further settings of the method on one page, which are variants 1, 2
+ * and so on, have open marks and dashed lines. fp32 (identity) is black, fp16, bf16 and memcpy are
+ * dark greys. A method without a name in the legend is light grey.
  */
 struct gcb_plot_style {
     const char *colour; /* of marks and lines, such as "#0072B2" */
@@ -22,11 +23,12 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 /* Returns the style of series `i`, from 0, in a plot whose series are not methods. */
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
 
-/* Gives the style colour `i`, from 0, of all that there are; those that are no method's own come first. Returns false after
- * the last. */
+/* Gives the style colour `i`, from 0, of all that there are; those that are no method's own come
+ * first. Returns false after the last. */
 bool gcb_plot_style_recolour(struct gcb_plot_style *style, unsigned i);
 
-/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy, and 0 for all others. */
+/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy,
+ * and 0 for all others. */
 unsigned gcb_plot_baseline(const char *method);
 
 #endif

@@ -8,7 +8,8 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/plot/plot_page.h"
 
-/* Collects the settings of the run's rows of this kind, of one tensor unless that is NULL, as series. */
+/* Collects the settings of the run's rows of this kind, of one tensor unless that is NULL, as
+ * series. */
 static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[kind];
@@ -38,9 +39,10 @@ static int by_magnitude(const void *a, const void *b)
 }
 
 /*
- * Writes, for each magnitude in ascending order, the share of values up to it: of the errors of a setting, or of the input if
- * `spec` is empty. Histograms of all tensors have the same bins (docs/rows.md). The curve begins at the share of exact
- * zeros, which is also its first row; if all values are 0, the curve is a line from there.
+ * Writes, for each magnitude in ascending order, the share of values up to it: of the errors of a
+ * setting, or of the input if `spec` is empty. Histograms of all tensors have the same bins
+ * (docs/rows.md). The curve begins at the share of exact zeros, which is also its first row; if all
+ * values are 0, the curve is a line from there.
  */
 static int put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
 {
@@ -126,8 +128,8 @@ static void rank_transforms(struct gcb_plot_set *set)
         set->items[s].rank = set->items[s].rank == 0.0 ? 0.0 : INFINITY;
 }
 
-/* Writes how much of the bins a method keeps of the Fourier transform of a whole message. Only these bins are comparable with
- * the picture. Others keep NaN. */
+/* Writes how much of the bins a method keeps of the Fourier transform of a whole message. Only
+ * these bins are comparable with the picture. Others keep NaN. */
 static void put_kept(struct gcb_plot_page *page)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SUMMARY];

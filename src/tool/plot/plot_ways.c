@@ -1,4 +1,5 @@
-/* The data of plots of exchanges: the time of each way (a method, its setting and a collective) by bandwidth, or by workers. */
+/* The data of plots of exchanges: the time of each way (a method, its setting and a collective) by
+ * bandwidth, or by workers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,8 @@ static int add_row(struct ways *ways, const struct gcb_plot_record *x, double be
     return gcb_plot_cases_add(&w->rows, x);
 }
 
-/* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest first. */
+/* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest
+ * first. */
 static int collect(struct ways *ways, const struct gcb_plot_page *page)
 {
     struct gcb_plot_cases all;

@@ -10,7 +10,8 @@
 
 /* ---- which rows a plot needs ---- */
 
-/* A hostile file may contain any number, and gnuplot fails for very large and very small numbers. */
+/* A hostile file may contain any number, and gnuplot fails for very large and very small
+ * numbers. */
 #define LARGEST 1e30
 
 bool gcb_plot_is_sane(double value)
@@ -81,13 +82,15 @@ static bool is_training(const struct gcb_plot_record *row)
 
 /* ---- rate-distortion and ratio-error ---- */
 
-/* True if `a` is at least as good in two figures, of which less is better, and better in one of them. */
+/* True if `a` is at least as good in two figures, of which less is better, and better in one of
+ * them. */
 static bool beats(double ax, double ay, double bx, double by)
 {
     return ax <= bx && ay <= by && (ax < bx || ay < by);
 }
 
-/* Names go to the curves with most points that no point of another curve beats in size and error. */
+/* Names go to the curves with most points that no point of another curve beats in size and
+ * error. */
 static int rank_curves(struct gcb_plot_page *page)
 {
     struct gcb_plot_set *set = &page->set;
@@ -130,13 +133,15 @@ static int add_limits(struct gcb_plot_page *page)
     return 0;
 }
 
-/* True if the target is a limit on the error. Then methods are compared by their bits per element, otherwise by error. */
+/* True if the target is a limit on the error. Then methods are compared by their bits per element,
+ * otherwise by error. */
 static bool limits_error(const struct gcb_plot_record *c)
 {
     return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;
 }
 
-/* Returns the cost at the target, or of the setting itself: in older results, or if the target was missed. */
+/* Returns the cost at the target, or of the setting itself: in older results, or if the target was
+ * missed. */
 static double cost_of(const struct gcb_plot_record *c)
 {
     const double matched = limits_error(c) ? c->match_bits : c->match_error;

@@ -234,9 +234,9 @@ const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 
 /* ---- one process ---- */
 
-/* Ends a process whose output was read with the status `err`. If the output could not be read and the
- * child failed by itself, the child's own error is reported instead. `bench` may exit with an error
- * after it has written rows that explain the failure. Then the rows are judged. */
+/* Ends a process whose output was read with the status `err`. If the output could not be read and
+ * the child failed by itself, the child's own error is reported instead. `bench` may exit with an
+ * error after it has written rows that explain the failure. Then the rows are judged. */
 static int finish_process(const struct runner *t, struct gcb_child *child,
                           const struct gcb_cases *cases, int err, struct gcb_diag *diag)
 {

@@ -95,7 +95,8 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
 
-/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run. GCB_E_NOMEM. */
+/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run.
+ * GCB_E_NOMEM. */
 int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
                  const struct gcb_ab_config *config, struct gcb_diag *diag);
 

@@ -100,7 +100,8 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 /* Appends a case whose texts are all ""; NULL: no memory. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Sets a string of a case to an escaped copy of the text; NULL is "". Without memory, sets `no_memory`. */
+/* Sets a string of a case to an escaped copy of the text; NULL is "". Without memory, sets
+ * `no_memory`. */
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
 /* Sets the texts for threads and files, and the names, of a case whose other texts are set. */
 void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);

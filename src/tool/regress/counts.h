@@ -13,8 +13,9 @@
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
 
 struct gcb_counts_config {
-    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; the command line,
-     * without a program, encodes and decodes each message once, with one thread. Zero: defaults. */
+    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; the command
+     * line, without a program, encodes and decodes each message once, with one thread. Zero:
+     * defaults. */
     const struct gcb_ab_config *builds;
     /* the first input file; its name is part of each case's name, like isa and scope */
     const char *file;

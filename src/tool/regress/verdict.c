@@ -135,7 +135,7 @@ const char *gcb_verdict_advice(const struct gcb_verdict *v)
     return advice[v->kind];
 }
 
-/* Would it fail if it were neither accepted nor advisory? */
+/* True if it would fail, were it neither accepted nor advisory. */
 static bool is_regression(const struct gcb_verdict *v)
 {
     return v->kind == GCB_SLOW || v->kind == GCB_LARGER || v->kind == GCB_WORSE ||
@@ -147,7 +147,8 @@ bool gcb_verdict_fails(const struct gcb_verdict *v)
     return is_regression(v) && !v->accepted && !v->advisory;
 }
 
-/* True if the glob matches a name of the verdict's case, or the name and the quantity: "NAME encode". */
+/* True if the glob matches a name of the verdict's case, or the name and the quantity: "NAME
+ * encode". */
 static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);

@@ -77,7 +77,8 @@ enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
  * is never NULL. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
-/* Adds a verdict, NOT_COMPARED so far, on the time of an operation of a pair of which both cases ran. */
+/* Adds a verdict, NOT_COMPARED so far, on the time of an operation of a pair of which both cases
+ * ran. */
 struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
                                           const struct gcb_case_pair *pair, int op, double delta);
 /* Sets base, next and their ratio. */

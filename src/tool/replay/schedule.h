@@ -26,8 +26,10 @@ int gcb_points_parse(struct gcb_points *out, const char *text, const char *optio
 enum gcb_schedule_kind {
     GCB_SCHEDULE_NONE,
     GCB_SCHEDULE_POINTS, /* theta as listed */
-    GCB_SCHEDULE_SQRT_LR, /* theta = min(sqrt(L lr), 0.999999), from the FFT paper's theorem theta^2 = L eta */
-    GCB_SCHEDULE_WARMUP, /* DGC's densities by epoch: 25, 6.25, 1.5625, 0.4 and, from then on, 0.1 % */
+    /* theta = min(sqrt(L lr), 0.999999), from the FFT paper's theorem theta^2 = L eta */
+    GCB_SCHEDULE_SQRT_LR,
+    /* DGC's densities by epoch: 25, 6.25, 1.5625, 0.4 and, from then on, 0.1 % */
+    GCB_SCHEDULE_WARMUP,
 };
 
 struct gcb_schedule {

@@ -4,13 +4,15 @@
 #include "src/tool/rows/row.h"
 
 /*
- * The answers of commands: which method to use, for fewer bytes or for a faster exchange. All words about this are made here.
- * No error predicts how well a network trains (docs/payoff.md), so methods are told apart by the kind of their error first.
+ * The answers of commands: which method to use, for fewer bytes or for a faster exchange. All words
+ * about this are made here. No error predicts how well a network trains (docs/payoff.md), so
+ * methods are told apart by the kind of their error first.
  */
 enum gcb_error_kind {
     GCB_ERROR_EXACT, /* nearly exact: a small error */
     GCB_ERROR_NOISE, /* an error that is right on average */
-    GCB_ERROR_LASTING, /* rounds to nearest, shrinks or drops: needs a memory, and a training that confirms it */
+    /* rounds to nearest, shrinks or drops: needs a memory, and a training that confirms it */
+    GCB_ERROR_LASTING,
     GCB_ERROR_LOUD, /* noise above the limit */
     GCB_ERROR_KINDS
 };

@@ -31,7 +31,8 @@ static bool read_notes(char *out, const unsigned char *p, size_t size)
     return false;
 }
 
-/* Called by dl_iterate_phdr for the program, which is the first object: reads its build id, then stops. */
+/* Called by dl_iterate_phdr for the program, which is the first object: reads its build id, then
+ * stops. */
 static int visit(struct dl_phdr_info *info, size_t size, void *id)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {

@@ -14,8 +14,8 @@
 
 #define HASH_LIMIT (UINT64_C(1) << 30)
 
-/* XXH3-64 of a file's bytes, as 16 hexadecimal digits. Returns false if the file cannot be read or has more than `limit`
- * bytes. */
+/* XXH3-64 of a file's bytes, as 16 hexadecimal digits. Returns false if the file cannot be read or
+ * has more than `limit` bytes. */
 static bool hash_file(char out[17], const char *path, uint64_t limit)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -125,7 +125,8 @@ static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
     gcb_row_known_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b, b ? b->bytes : 0);
 }
 
-/* Writes the bandwidth for the row's own threads, then a list with the bandwidth for each number of threads. */
+/* Writes the bandwidth for the row's own threads, then a list with the bandwidth for each number of
+ * threads. */
 static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
 {
     json_t *list = env->bandwidth_count ? json_array() : json_null();

@@ -3,8 +3,8 @@
 
 #include "src/tool/rows/row.h"
 
-/* Memory bandwidth of this machine, the best of several passes: the limit that throughput is compared with. 1 GB is 1e9
- * bytes. */
+/* Memory bandwidth of this machine, the best of several passes: the limit that throughput is
+ * compared with. 1 GB is 1e9 bytes. */
 struct gcb_bandwidth {
     double read_gbps; /* bytes read */
     double fill_gbps; /* bytes written */
@@ -31,8 +31,8 @@ struct gcb_environment {
     bool hash_large; /* hash files over 1 GiB too */
 };
 
-/* Fills the row, with facts about the build and the machine. Reads the input files to hash them. The hash of a file
- * that cannot be read is null, like every fact that is not known. */
+/* Fills the row, with facts about the build and the machine. Reads the input files to hash them.
+ * The hash of a file that cannot be read is null, like every fact that is not known. */
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
 
 /* How the program was built. The pointers are to static texts, NULL if unknown. */

@@ -65,7 +65,8 @@ static const struct gcb_field_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The fields of times whose names begin with WAY. CODING: those that only encoding and decoding have. */
+/* The fields of times whose names begin with WAY. CODING: those that only encoding and decoding
+ * have. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \

@@ -6,8 +6,8 @@
 
 #include "src/lib/codec/probe.h"
 
-/* The records (kinds of rows) of a stream of results. GCB_RECORD_SWEEP and later ones are only parts of the table of
- * fields. */
+/* The records (kinds of rows) of a stream of results. GCB_RECORD_SWEEP and later ones are only
+ * parts of the table of fields. */
 enum gcb_record {
 #define RECORD(id, name) GCB_RECORD_##id,
 #include "src/tool/rows/fields.def"
@@ -73,7 +73,8 @@ struct gcb_field_info {
 };
 const struct gcb_field_info *gcb_field_info(enum gcb_field field);
 
-/* A row of the table of fields, in the order of fields.def: records that have the field, and its meaning there. */
+/* A row of the table of fields, in the order of fields.def: records that have the field, and its
+ * meaning there. */
 struct gcb_field_row {
     enum gcb_field field;
     unsigned records;
@@ -96,13 +97,15 @@ size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
 /* Writes the columns of csv and tsv for a set of records, in their order. Returns how many. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
-/* Writes a number as tables show it to `out` (32 bytes). Drops digits if it is longer than `width` (0: no limit). */
+/* Writes a number as tables show it to `out` (32 bytes). Drops digits if it is longer than `width`
+ * (0: no limit). */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
 /* Writes a number as gcb_field_number does for a field whose display is `show`. Drops no digits. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
-/* The fields for the times of encoding, of decoding, of sums, or of a kernel. Fields that only some of them have are 0:
- * the device fields, the stages by enum gcb_stage, and the share of bandwidth. */
+/* The fields for the times of encoding, of decoding, of sums, or of a kernel. Fields that only
+ * some of them have are 0: the device fields, the stages by enum gcb_stage, and the share of
+ * bandwidth. */
 struct gcb_times_fields {
     enum gcb_field seconds, min, mad, low, high, samples;
     enum gcb_field kernel, kernel_low, kernel_high, transfer, launches;

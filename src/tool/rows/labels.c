@@ -98,8 +98,8 @@ static bool has_twin(const struct gcb_label *items, size_t count, const struct g
     return false;
 }
 
-/* Appends the parameters of `from` that have to be shown, or the first of the others that fits. `label`:
- * gcb_method_label's. */
+/* Appends the parameters of `from` that have to be shown, or the first of the others that fits.
+ * `label`: gcb_method_label's. */
 static void add_parameters(struct gcb_label *one, const char *from, const char *label, bool musts,
                            const struct gcb_label *items, size_t count)
 {

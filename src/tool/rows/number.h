@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All functions print a number for people into `out` (at least 32 bytes) and return `out`. "-": the number is not
- * finite. */
+/* All functions print a number for people into `out` (at least 32 bytes) and return `out`. "-": the
+ * number is not finite. */
 char *gcb_number(char *out, double value, int digits); /* significant digits */
-/* Like gcb_number, but with fewer digits, or as d.de+03, if the text would take more than `width` columns. 7 columns
- * are enough for any number. */
+/* Like gcb_number, but with fewer digits, or as d.de+03, if the text would take more than `width`
+ * columns. 7 columns are enough for any number. */
 char *gcb_number_within(char *out, double value, int digits, size_t width);
 char *gcb_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
 char *gcb_factor(char *out, double times);                 /* "1.15", "12.3", "123" */

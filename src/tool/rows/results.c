@@ -26,7 +26,8 @@ static int fail(const struct reading *r, int status, const char *what, struct gc
                : gcb_diag_set(diag, status, "%s: %s", r->name, what);
 }
 
-/* Reads the next line; *length is 0 after the last line. Does not use getline, which has no limit. */
+/* Reads the next line; *length is 0 after the last line. Does not use getline, which has no
+ * limit. */
 static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
 {
     size_t n = 0;
@@ -83,8 +84,8 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     return 0;
 }
 
-/* The record of a line that begins as this program writes it, without parsing it, which takes most of the time. GCB_RECORDS:
- * not known. */
+/* The record of a line that begins as this program writes it, without parsing it, which takes most
+ * of the time. GCB_RECORDS: not known. */
 static enum gcb_record record_of(const struct reading *r, size_t length)
 {
     static const char start[] = "{\"record\": \"";

@@ -10,11 +10,12 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Rows are passed
- * on one at a time, because a hundred thousand rows take a gigabyte as JSON values. A reader copies what it needs.
+ * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Rows
+ * are passed on one at a time, because a hundred thousand rows take a gigabyte as JSON values. A
+ * reader copies what it needs.
  *
- * A file is untrusted: a line has at most GCB_RESULTS_LINE bytes and must be one object with a `record` and
- * "schema": 1. Unknown records are passed on too, and a reader ignores them.
+ * A file is untrusted: a line has at most GCB_RESULTS_LINE bytes and must be one object with a
+ * `record` and "schema": 1. Unknown records are passed on too, and a reader ignores them.
  */
 #define GCB_RESULTS_LINE (UINT64_C(64) << 20)
 
@@ -37,21 +38,22 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
 #define GCB_RESULTS_ALL (~0u)
 
 /*
- * Calls `visit` for each row of a file, in order; "-" is standard input. If `file` is not NULL, reads this open stream, which
- * stays open; `path` is then its name in messages and rows. Rows of records that are not in `records` (GCB_RECORD_BIT) are
- * left out, and most of them are not even parsed. Returns the error of `visit`; GCB_E_IO: the file cannot be read;
- * GCB_E_CORRUPT, with file and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON or has an
- * unknown schema.
+ * Calls `visit` for each row of a file, in order; "-" is standard input. If `file` is not NULL,
+ * reads this open stream, which stays open; `path` is then its name in messages and rows. Rows of
+ * records that are not in `records` (GCB_RECORD_BIT) are left out, and most of them are not even
+ * parsed. Returns the error of `visit`; GCB_E_IO: the file cannot be read; GCB_E_CORRUPT, with file
+ * and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON or has
+ * an unknown schema.
  */
 int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
                      void *ctx, struct gcb_diag *diag);
 
-/* Fields of a row. A field that is absent, null or of another type gives NULL, NAN, 0 or false. Texts are borrowed from
- * the row, which holds them escaped (gcb_escape). */
+/* Fields of a row. A field that is absent, null or of another type gives NULL, NAN, 0 or false.
+ * Texts are borrowed from the row, which holds them escaped (gcb_escape). */
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
-/* The same for arithmetic with the numbers of any file: 0 if it is nearer to 0 than 1e-30, NAN if it is further than 1e30. So
- * products and ratios of a few such numbers are finite. */
+/* The same for arithmetic with the numbers of any file: 0 if it is nearer to 0 than 1e-30, NAN if
+ * it is further than 1e30. So products and ratios of a few such numbers are finite. */
 double gcb_results_amount(const json_t *row, enum gcb_field field);
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field);
 bool gcb_results_bool(const json_t *row, enum gcb_field field);

@@ -10,10 +10,11 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * A row of results: a JSON object whose fields keep the order in which they were set. The setters return no error: if
- * memory runs out they mark the row as failed, and gcb_sink_put reports it.
+ * A row of results: a JSON object whose fields keep the order in which they were set. The setters
+ * return no error: if memory runs out they mark the row as failed, and gcb_sink_put reports it.
  *
- * Texts are untrusted: they are stored escaped (gcb_escape) and never cut. A NaN or an infinity is stored as null.
+ * Texts are untrusted: they are stored escaped (gcb_escape) and never cut. A NaN or an infinity is
+ * stored as null.
  */
 struct gcb_row {
     json_t *json; /* owned; NULL if init found no memory */
@@ -37,10 +38,12 @@ void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, b
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Stores an array of texts; NULL is stored as null. */
 void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
-/* Stores any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */
+/* Stores any JSON value. Takes over its reference, even on failure. NULL marks the row as
+ * failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 
-/* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an effect). */
+/* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an
+ * effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
 /* Make values for arrays and nested objects, as the setters store them. NULL: no memory. */

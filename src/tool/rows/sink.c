@@ -19,8 +19,9 @@ struct gcb_sink {
 /* ---- JSON Lines ---- */
 
 /*
- * jansson writes reals with a fixed number of digits only: 0.8 would be 0.80000000000000004. So objects and arrays are
- * written here, with reals in their shortest form. Returns false if jansson found no memory.
+ * jansson writes reals with a fixed number of digits only: 0.8 would be 0.80000000000000004. So
+ * objects and arrays are written here, with reals in their shortest form. Returns false if jansson
+ * found no memory.
  */
 static bool write_value(FILE *f, const json_t *value);
 

@@ -6,14 +6,16 @@
 #include "src/tool/rows/row.h"
 
 /*
- * A sink writes rows to a FILE in one format. It flushes after each row, so an interrupted run keeps all rows that were
- * finished.
+ * A sink writes rows to a FILE in one format. It flushes after each row, so an interrupted run
+ * keeps all rows that were finished.
  *
- * A failed write is GCB_E_IO; the message names the stream. If the reader went away (EPIPE; the caller ignores SIGPIPE),
- * the message is empty: nobody is left to read it, and the command ends quietly.
+ * A failed write is GCB_E_IO; the message names the stream. If the reader went away (EPIPE; the
+ * caller ignores SIGPIPE), the message is empty: nobody is left to read it, and the command ends
+ * quietly.
  */
 enum gcb_format {
-    GCB_FORMAT_TABLE, /* for people: the command prints the table itself, and the sink drops the rows */
+    /* for people: the command prints the table itself, and the sink drops the rows */
+    GCB_FORMAT_TABLE,
     GCB_FORMAT_JSON, /* JSON Lines */
     GCB_FORMAT_CSV,
     GCB_FORMAT_TSV,
@@ -26,9 +28,9 @@ enum gcb_format {
 struct gcb_sink;
 
 /*
- * `file` and `name` (of the stream, for messages) are borrowed. csv and tsv show only rows of `records`, a set of
- * GCB_RECORD_BIT, all in the columns of gcb_field_columns; their header is written here. A cell is empty if its row
- * does not have the field, or has null there.
+ * `file` and `name` (of the stream, for messages) are borrowed. csv and tsv show only rows of
+ * `records`, a set of GCB_RECORD_BIT, all in the columns of gcb_field_columns; their header is
+ * written here. A cell is empty if its row does not have the field, or has null there.
  */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag);

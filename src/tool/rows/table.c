@@ -132,7 +132,8 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
         print_spaces(p->out, width - own);
 }
 
-/* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no column can. */
+/* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no
+ * column can. */
 static size_t find_widest(const struct print *p)
 {
     size_t found = GCB_TABLE_COLUMNS;
@@ -148,8 +149,8 @@ static size_t find_widest(const struct print *p)
     return found;
 }
 
-/* Chooses the widths. To fit the limit, elastic columns shrink first, from left to right; then the widest other
- * column. */
+/* Chooses the widths. To fit the limit, elastic columns shrink first, from left to right; then the
+ * widest other column. */
 static void find_widths(struct print *p, unsigned limit)
 {
     const struct gcb_table *t = p->table;
@@ -166,7 +167,8 @@ static void find_widths(struct print *p, unsigned limit)
         p->widths[i]--;
 }
 
-/* Prints the name of a row on lines of its own, broken after commas. A part that is longer than a line loses its middle. */
+/* Prints the name of a row on lines of its own, broken after commas. A part that is longer than a
+ * line loses its middle. */
 static void print_name(const struct print *p, const char *text)
 {
     size_t left = strlen(text), indent = 0;

@@ -55,8 +55,9 @@ static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
     }
 }
 
-/* Returns the index of the trial's group, or g->count if it has none. All methods run on a message in turn, and tensors
- * come in the same order at each step, so the search begins at the last group. */
+/* Returns the index of the trial's group, or g->count if it has none. All methods run on a
+ * message in turn, and tensors come in the same order at each step, so the search begins at the
+ * last group. */
 static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     for (size_t i = 0; i < g->count; i++) {

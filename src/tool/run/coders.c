@@ -65,8 +65,8 @@ static void drop_largest(struct gcb_coders *c)
     drop(c, largest);
 }
 
-/* Drops coders until a new coder for `count` elements fits. Called before that coder is created, so that old and new
- * coders are not in memory together. */
+/* Drops coders until a new coder for `count` elements fits. Called before that coder is created, so
+ * that old and new coders are not in memory together. */
 static void make_room(struct gcb_coders *c, uint64_t count)
 {
     while (c->count && (c->count == SLOTS || c->held > c->budget || count > c->budget - c->held))

@@ -46,8 +46,9 @@ static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, vo
     return visit_limits(in, &(struct limits){0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-134}, each, ctx);
 }
 
-/* The error is relative between the values of the smallest and the largest code of the message's format. Steps do not
- * shrink below 2^-126, so the error is absolute below that (kernels/range/range_elem.h). */
+/* The error is relative between the values of the smallest and the largest code of the message's
+ * format. Steps do not shrink below 2^-126, so the error is absolute below that
+ * (kernels/range/range_elem.h). */
 static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
@@ -69,13 +70,15 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
                         each, ctx);
 }
 
-/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the smallest float32. */
+/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the
+ * smallest float32. */
 double gcb_element_slack(float x, const struct gcb_element_error *e)
 {
     return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
 }
 
-/* ---- QSGD: levels are N/s apart in each bucket; N is the bucket's largest magnitude or its L2 norm ---- */
+/* ---- QSGD: levels are N/s apart in each bucket; N is the bucket's largest magnitude or its L2
+ * norm ---- */
 
 /* Returns s, the number of levels above zero. */
 static double level_count(const struct gcb_rule_input *in)
@@ -178,7 +181,8 @@ static bool visit_ternary(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* ---- natural compression: each element becomes a neighbouring power of two, or 0 or 2^-126 ---- */
+/* ---- natural compression: each element becomes a neighbouring power of two, or 0 or 2^-126
+ * ---- */
 
 static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
@@ -271,8 +275,8 @@ static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
 
 /* ---- contraction ---- */
 
-/* True if a decoded tensor is always at least as near to the original as zeros are. Not if a method draws random numbers, or
- * says that it is not. */
+/* True if a decoded tensor is always at least as near to the original as zeros are. Not if a method
+ * draws random numbers, or says that it is not. */
 static bool contracts(const struct gcb_method *m)
 {
     return !(gcb_method_caps(m) & (GCB_CAP_RANDOMISED | GCB_CAP_NO_CONTRACTION));
@@ -303,9 +307,9 @@ const struct gcb_promise gcb_promises_error[] = {
 };
 
 /*
- * Promises about random draws, checked over RUNS seeds. The values that an element may become follow from
- * the tensor, so the means and the variances are exact. A method that draws independently and keeps its promise fails
- * the check less often than the claim says.
+ * Promises about random draws, checked over RUNS seeds. The values that an element may become
+ * follow from the tensor, so the means and the variances are exact. A method that draws
+ * independently and keeps its promise fails the check less often than the claim says.
  */
 
 static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
@@ -332,9 +336,9 @@ static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsign
 }
 
 /*
- * Returns how far a sum of independent terms may be from its mean. By Bernstein's inequality the sum is farther away
- * with a probability of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and
- * no term is farther than `most` from its own mean.
+ * Returns how far a sum of independent terms may be from its mean. By Bernstein's inequality the
+ * sum is farther away with a probability of at most 1e-9, whatever the distribution, if the
+ * variances of the terms add up to `variance` and no term is farther than `most` from its own mean.
  */
 #define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
 
@@ -410,7 +414,8 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
 
 /* ---- unbiased ---- */
 
-/* The errors are summed with several weights for each element. Each choice of weights is a direction. */
+/* The errors are summed with several weights for each element. Each choice of weights is a
+ * direction. */
 #define DIRECTIONS 4
 
 static void set_weights(double w[DIRECTIONS], float x)

@@ -9,7 +9,8 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/read/source.h"
 
-/* Facts about a planned message (src/tool/read/layout.h) for its coder, and its name for rows and error messages. */
+/* Facts about a planned message (src/tool/read/layout.h) for its coder, and its name for rows and
+ * error messages. */
 
 /* Tensors whose path matches one of the globs belong to the output layer. Borrowed. */
 struct gcb_output_layers {
@@ -17,13 +18,13 @@ struct gcb_output_layers {
     size_t count;
 };
 
-/* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and the role "hidden". The
- * path is borrowed from the source or written to `buffer`. */
+/* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and
+ * the role "hidden". The path is borrowed from the source or written to `buffer`. */
 void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_source *source,
                   const struct gcb_message_plan *plan, const struct gcb_output_layers *layers);
 
-/* The name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from the source, or written
- * to `buffer`. */
+/* The name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from
+ * the source, or written to `buffer`. */
 const char *gcb_plan_name(char buffer[40], const struct gcb_message_plan *plan,
                           const struct gcb_source *source);
 
@@ -65,8 +66,9 @@ struct gcb_nonfinite_scan {
 };
 
 /*
- * Reads the tensors of the source: only those with only[i], unless `only` is NULL. `buffer` has room for the largest. `watch` and its function may be NULL: progress() gets
- * the number of elements of each tensor, and returns false to end the scan early, without an error.
+ * Reads the tensors of the source: only those with only[i], unless `only` is NULL. `buffer` has
+ * room for the largest. `watch` and its function may be NULL: progress() gets the number of
+ * elements of each tensor, and returns false to end the scan early, without an error.
  */
 struct gcb_nonfinite_watch {
     bool (*progress)(void *ctx, uint64_t elements);

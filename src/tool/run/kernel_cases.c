@@ -7,7 +7,8 @@
 
 /* ---- arrays: these functions set job->failed if memory runs out ---- */
 
-/* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if memory runs out. */
+/* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if
+ * memory runs out. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     const size_t all = job->guard + bytes + job->tail;
@@ -34,8 +35,8 @@ static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned s
     return p;
 }
 
-/* Allocates n random floats between -1 and 1. Small values are more frequent, as in gradients. Give each array of a job
- * another seed. */
+/* Allocates n random floats between -1 and 1. Small values are more frequent, as in gradients. Give
+ * each array of a job another seed. */
 static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
 {
     float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
@@ -151,8 +152,8 @@ static void run_compare(struct gcb_kernel_job *job)
 
 /* ---- select ---- */
 
-/* 15 % of the values have a larger magnitude, because their probability density at x is 1 - |x|. Sparsifiers keep 15 %
- * by default. */
+/* 15 % of the values have a larger magnitude, because their probability density at x is 1 - |x|.
+ * Sparsifiers keep 15 % by default. */
 static const float threshold = 0.6127f;
 
 /* Collects the positions of the elements above the threshold, among the first `count` floats. */
@@ -161,7 +162,8 @@ static void collect_positions(struct gcb_kernel_job *job, size_t count)
     job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
 }
 
-/* Collects positions among the first n / width floats, so that elements of `width` floats at these positions exist. */
+/* Collects positions among the first n / width floats, so that elements of `width` floats at these
+ * positions exist. */
 static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
 {
     take_input(job);
@@ -176,8 +178,8 @@ static void prepare_collect(struct gcb_kernel_job *job)
     set_output(job, job->pos, job->kept * sizeof(*job->pos));
 }
 
-/* The throughput counts the gathered floats. The bytes read are the positions and the whole array, because the gathered
- * elements lie in nearly all of its cache lines. */
+/* The throughput counts the gathered floats. The bytes read are the positions and the whole array,
+ * because the gathered elements lie in nearly all of its cache lines. */
 static void prepare_gather(struct gcb_kernel_job *job)
 {
     prepare_positions(job, job->param);

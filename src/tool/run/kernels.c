@@ -10,8 +10,8 @@
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
-/* Returns the number of floats of an array that is larger than the last-level cache. The array is smaller if four such
- * arrays would take more than a quarter of memory. */
+/* Returns the number of floats of an array that is larger than the last-level cache. The array is
+ * smaller if four such arrays would take more than a quarter of memory. */
 static size_t memory_floats(void)
 {
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
@@ -27,8 +27,9 @@ uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
     return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
 }
 
-/* A sample covers this many floats, in several calls if a call has fewer. So a sample takes long compared to reading
- * the clock, but is short enough that a busy system rarely interrupts it. It is the same in every run. */
+/* A sample covers this many floats, in several calls if a call has fewer. So a sample takes long
+ * compared to reading the clock, but is short enough that a busy system rarely interrupts it. It is
+ * the same in every run. */
 #define SAMPLE_FLOATS ((size_t)1 << 18)
 
 /* Instruction sets, from the narrowest vectors to the widest. */
@@ -131,7 +132,8 @@ static uint64_t digest(const struct gcb_kernel_job *job)
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
 }
 
-/* Returns the least time in which memory could move the bytes of a call, divided by the call's time `seconds`. */
+/* Returns the least time in which memory could move the bytes of a call, divided by the call's time
+ * `seconds`. */
 static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
                               double seconds)
 {

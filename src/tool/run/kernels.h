@@ -8,14 +8,15 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Measures the throughput of the kernels of kernels/, each variant separately, on one thread. The cases cover every
- * function in struct gcb_kernels, and the transforms. docs/method.md says what is counted.
+ * Measures the throughput of the kernels of kernels/, each variant separately, on one thread. The
+ * cases cover every function in struct gcb_kernels, and the transforms. docs/method.md says what is
+ * counted.
  */
 enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
     GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
-    /* 16 Mi floats, or the first power of two whose array does not fit into the last-level cache, as long as four
-     * arrays take at most a quarter of memory */
+    /* 16 Mi floats, or the first power of two whose array does not fit into the last-level cache,
+     * as long as four arrays take at most a quarter of memory */
     GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
@@ -60,15 +61,17 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
                       struct gcb_diag *diag);
 
 /*
- * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant first. With
- * timing.min_time = 0 the number of calls does not depend on the clock. Sets *interrupted if the observer stopped the
- * run. Returns the observer's errors, GCB_E_NOMEM, or GCB_E_INVALID if a glob matches no case.
+ * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant
+ * first. With timing.min_time = 0 the number of calls does not depend on the clock. Sets
+ * *interrupted if the observer stopped the run. Returns the observer's errors, GCB_E_NOMEM, or
+ * GCB_E_INVALID if a glob matches no case.
  */
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
 
 /*
- * Returns the size of the arrays with which to measure `bandwidth`: that of a case's largest array, at least 128 MiB.
+ * Returns the size of the arrays with which to measure `bandwidth`: that of a case's largest array,
+ * at least 128 MiB.
  */
 uint64_t gcb_kernels_bandwidth_bytes(void);
 
@@ -76,15 +79,15 @@ uint64_t gcb_kernels_bandwidth_bytes(void);
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result, bool samples);
 
 /*
- * The cases that `gcbench bench --kernels` times, and that tests/kernels/cases.c compares with C for other sizes, inputs and
- * parameters.
+ * The cases that `gcbench bench --kernels` times, and that tests/kernels/cases.c compares with C
+ * for other sizes, inputs and parameters.
  */
 
 #define GCB_KERNEL_ARRAYS 5 /* most arrays of a case */
 
 /*
- * A case at one size, with its arrays. The caller sets the members up to `first`; the others start at 0, and members that
- * `prepare` does not set stay 0.
+ * A case at one size, with its arrays. The caller sets the members up to `first`; the others start
+ * at 0, and members that `prepare` does not set stay 0.
  */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */

@@ -281,8 +281,8 @@ static void note_failure(struct gcb_merge *m, struct failure *f, const char *spe
     }
 }
 
-/* Gives the items of a shard's case their method, adds their number to *known, and checks that no row is missing. A method
- * of `compress` or `bench` that failed has fewer rows. */
+/* Gives the items of a shard's case their method, adds their number to *known, and checks that no
+ * row is missing. A method of `compress` or `bench` that failed has fewer rows. */
 static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
                         struct gcb_diag *diag)
 {

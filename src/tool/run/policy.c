@@ -70,7 +70,8 @@ char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule)
     return out;
 }
 
-/* Appends a word in quotes, as a shell reads it, without a backslash, which rows and tables would escape. */
+/* Appends a word in quotes, as a shell reads it, without a backslash, which rows and tables would
+ * escape. */
 static void quote(char *out, size_t size, const char *word)
 {
     gcb_append(out, size, "'");

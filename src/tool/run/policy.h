@@ -23,16 +23,18 @@ struct gcb_policy {
     const struct gcb_method **by_tensor; /* owned; set by gcb_policy_bind: for each tensor */
 };
 
-/* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_INVALID: the glob is too long. GCB_E_NOMEM. */
+/* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_INVALID: the glob
+ * is too long. GCB_E_NOMEM. */
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag);
 
-/* After the last rule: writes the text, and makes a method that names the policy in rows and tables: "policy:rules=3". Its
- * full spec also has a hash of the rules. It cannot encode. */
+/* After the last rule: writes the text, and makes a method that names the policy in rows and
+ * tables: "policy:rules=3". Its full spec also has a hash of the rules. It cannot encode. */
 int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag);
 bool gcb_policy_is(const struct gcb_method *m);
 
-/* Finds the method of each tensor, after the last rule. GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. */
+/* Finds the method of each tensor, after the last rule. GCB_E_INVALID: a glob matches no tensor, or
+ * no rule matches a tensor. */
 int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struct gcb_diag *diag);
 void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
 

@@ -60,7 +60,8 @@ static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, st
     return err;
 }
 
-/* Gives a buffer room for `max` bytes, and for a message that is too long, which breaks a promise. */
+/* Gives a buffer room for `max` bytes, and for a message that is too long, which breaks a
+ * promise. */
 static int take_room(struct gcb_wbuf *message, uint64_t max, struct gcb_diag *diag)
 {
     const uint64_t bytes = max + 4096;

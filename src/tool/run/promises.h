@@ -6,12 +6,12 @@
 struct gcb_sum;
 
 /*
- * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its name, its claim, its
- * source, the methods that it binds (applies to), and the check. Capabilities, stages and the codec's error rule decide
- * which methods it binds; names of methods never do.
+ * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its
+ * name, its claim, its source, the methods that it binds (applies to), and the check. Capabilities,
+ * stages and the codec's error rule decide which methods it binds; names of methods never do.
  *
- * Rows about messages and their sums are in promises_message.c, about sparsifiers in promises_sparse.c, about errors and
- * draws in error_rules.c.
+ * Rows about messages and their sums are in promises_message.c, about sparsifiers in
+ * promises_sparse.c, about errors and draws in error_rules.c.
  */
 
 /* One message to make and to read. */
@@ -71,8 +71,9 @@ struct gcb_promise_case {
 #define GCB_PROMISE_GUARD 16
 
 /*
- * `config` has env, source type, place, kernels and one thread. `backend` NULL: gcb_promise_coders. x has env.count finite
- * elements and is borrowed. Returns GCB_E_NOMEM, or why the method cannot be bound to the tensor.
+ * `config` has env, source type, place, kernels and one thread. `backend` NULL: gcb_promise_coders.
+ * x has env.count finite elements and is borrowed. Returns GCB_E_NOMEM, or why the method cannot be
+ * bound to the tensor.
  */
 int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
                           const struct gcb_coder_config *config, const struct gcb_step *at,
@@ -86,7 +87,8 @@ enum gcb_promise_place { GCB_PROMISE_ANYWHERE, GCB_PROMISE_ON_CPU, GCB_PROMISE_O
 struct gcb_promise {
     const char *name, *claim, *source;
     bool (*binds)(const struct gcb_method *m); /* NULL: the promise of an error rule */
-    /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means anything. */
+    /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means
+     * anything. */
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
     enum gcb_promise_place place;
 };
@@ -101,8 +103,8 @@ extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gc
     gcb_promises_random[];
 
 /*
- * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails: c->outcome is then a
- * broken promise. If the cause is memory or a device, c->failure is set too.
+ * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails:
+ * c->outcome is then a broken promise. If the cause is memory or a device, c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
 /* Like gcb_promise_send, for another job that is no larger, into c->other and c->z. */
@@ -121,10 +123,11 @@ enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double v
                                             const char *words);
 
 /*
- * Decoded values are multiples of the smallest float32, u = 2^-149. Returns by how much this rounding may change a
- * decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements in transforms of L elements (L = 1
- * without a transform), because the inverse transform multiplies kept values by sqrt(L). If the result is 1 or more,
- * rounding may leave nothing of the tensor, and promises about energies say nothing.
+ * Decoded values are multiples of the smallest float32, u = 2^-149. Returns by how much this
+ * rounding may change a decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements
+ * in transforms of L elements (L = 1 without a transform), because the inverse transform multiplies
+ * kept values by sqrt(L). If the result is 1 or more, rounding may leave nothing of the tensor, and
+ * promises about energies say nothing.
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
 #define GCB_PROMISE_STEP 0x1p-149
@@ -136,25 +139,30 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 double gcb_promise_energy(const float *y, uint64_t n);
 
-/* If err is about memory or the device and not about the message, c->failure becomes err with the message of `why`. */
+/* If err is about memory or the device and not about the message, c->failure becomes err with the
+ * message of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
-/* The promise is broken, because `words` ("encoding fails"). Notes the failure, and returns false. */
+/* The promise is broken, because `words` ("encoding fails"). Notes the failure, and returns
+ * false. */
 bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
                       const struct gcb_diag *why);
 
 /*
- * Error rules: how far each decoded element may be from the element that was encoded. A codec that rounds every
- * element by itself names its rule in `.error_rule` or `.error_rule_of` (src/lib/codec/codec.h). Each row of the table in
- * error_rules.c is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
+ * Error rules: how far each decoded element may be from the element that was encoded. A codec that
+ * rounds every element by itself names its rule in `.error_rule` or `.error_rule_of`
+ * (src/lib/codec/codec.h). Each row of the table in error_rules.c is a rule. `gcbench verify`, the
+ * contract tests and the tests of the rules get everything from that row.
  *
- * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
+ * A rule follows from the tensor and from the method's parameters. Only `range` reads its format
+ * from the message.
  */
 
 /* The error that one element may have. */
 struct gcb_element_error {
     double most; /* |error| is at most this, whatever is drawn */
-    /* For drawn rules: with probability `up` the element is rounded up, by step * (1 - up); otherwise down, by step *
-     * up. If step is 0, nothing is drawn, and the error is exactly `most`. */
+    /* For drawn rules: with probability `up` the element is rounded up, by step * (1 - up);
+     * otherwise down, by step * up. If step is 0, nothing is drawn, and the error is exactly
+     * `most`. */
     double step, up;
 };
 typedef void gcb_element_fn(void *ctx, uint64_t i, const struct gcb_element_error *e);
@@ -173,8 +181,8 @@ struct gcb_error_rule {
     bool drawn;                 /* every element is rounded stochastically */
     /* Calls `each` for every element in order. False: the message has no scale. */
     bool (*visit)(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx);
-    /* For drawn rules: the largest mean of the squared error that the method's paper allows. NULL: the paper gives the
-     * mean itself, which follows from `visit`. */
+    /* For drawn rules: the largest mean of the squared error that the method's paper allows. NULL:
+     * the paper gives the mean itself, which follows from `visit`. */
     double (*largest_mean)(const struct gcb_rule_input *in);
 };
 

@@ -7,7 +7,8 @@
 #include "src/tool/run/device_check.h"
 #include "src/tool/run/sums.h"
 
-/* Promises about every message: it decodes, every run and machine makes the same bytes, and it is no longer than promised. */
+/* Promises about every message: it decodes, every run and machine makes the same bytes, and it is
+ * no longer than promised. */
 
 static bool binds_all(const struct gcb_method *m)
 {
@@ -105,7 +106,8 @@ static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 
 /* ---- a device and the CPU ---- */
 
-/* True if the device decodes the message to the same tensor as the CPU. The tensors are in c->y and c->z. */
+/* True if the device decodes the message to the same tensor as the CPU. The tensors are in c->y and
+ * c->z. */
 static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
                        const char *words)
 {
@@ -237,7 +239,8 @@ static int add(const struct gcb_promise_case *c, const struct adding *a, size_t 
     return gcb_sum_add(a->sum, c->other.data, length, weight, why);
 }
 
-/* Adds the message and the decoded tensor of a worker. Returns false if that fails: the promise is broken. */
+/* Adds the message and the decoded tensor of a worker. Returns false if that fails: the promise is
+ * broken. */
 static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t worker)
 {
     const uint64_t n = c->job.config.env.count;
@@ -262,7 +265,8 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     return true;
 }
 
-/* Tries to add the last message after damaging it. Returns false if the sum accepts a damaged message. */
+/* Tries to add the last message after damaging it. Returns false if the sum accepts a damaged
+ * message. */
 static bool refuses_damage(struct gcb_promise_case *c, const struct adding *a)
 {
     const size_t whole = c->other.len;

@@ -11,7 +11,8 @@ static bool has_choice(const struct gcb_method *m, const char *key, const char *
     return strcmp(gcb_promise_choice(m, key), value) == 0;
 }
 
-/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends their mean, whatever `values` says. */
+/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends their mean,
+ * whatever `values` says. */
 static bool sends(const struct gcb_method *m, const char *values)
 {
     if (has_choice(m, "quant", "asq"))
@@ -24,8 +25,8 @@ static bool is_sparse(const struct gcb_method *m)
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
 }
 
-/* Sends the tensor, into c->other and c->z, with input and kept values as fp32, so that only the transform and the
- * selection change the tensor. *m becomes the method with that setting. */
+/* Sends the tensor, into c->other and c->z, with input and kept values as fp32, so that only the
+ * transform and the selection change the tensor. *m becomes the method with that setting. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -67,10 +68,11 @@ static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
 
 #define ROUNDING 4e-6 /* share of the energy that float32 means and transforms may change */
 
-/* ||x - x'||^2 = ||x||^2 - ||x'||^2 holds for every projection: kept values as they are, or replaced by their mean. If
- * rounding moves x' by r of the norm, the two sides differ by at most 2 r sqrt(2) + 2 r^2 of the energy. After zeros,
- * which pad=smooth adds, x' is a part of the projection, so both its distance and its energy are at most the
- * projection's: the left side is at most the right. */
+/* ||x - x'||^2 = ||x||^2 - ||x'||^2 holds for every projection: kept values as they are, or
+ * replaced by their mean. If rounding moves x' by r of the norm, the two sides differ by at most 2
+ * r sqrt(2) + 2 r^2 of the energy. After zeros, which pad=smooth adds, x' is a part of the
+ * projection, so both its distance and its energy are at most the projection's: the left side is at
+ * most the right. */
 static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, const float *y)
 {
     const uint64_t n = c->job.config.env.count;
@@ -90,8 +92,8 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
                                "error and lost energy differ by this share of the energy");
 }
 
-/* Means of complex bins do not project, because the bins weigh differently in the energy. RedSync sends small tensors
- * in the form of `values` also with quant=asq. */
+/* Means of complex bins do not project, because the bins weigh differently in the energy. RedSync
+ * sends small tensors in the form of `values` also with quant=asq. */
 static bool projects(const struct gcb_method *m)
 {
     const char *values = gcb_promise_choice(m, "values");
@@ -127,8 +129,8 @@ static bool takes_largest(const struct gcb_method *m)
            (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
 }
 
-/* Checks that k of the n elements are kept, and that no dropped element is larger than a kept element. Then the squared
- * error is at most (1 - k/n) ||x||^2, which is checked too. */
+/* Checks that k of the n elements are kept, and that no dropped element is larger than a kept
+ * element. Then the squared error is at most (1 - k/n) ||x||^2, which is checked too. */
 static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
@@ -171,8 +173,8 @@ static bool takes_largest_bins(const struct gcb_method *m)
     return is_sparse(m) && !has_choice(m, "transform", "none") && has_choice(m, "select", "topk");
 }
 
-/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two coefficients and
- * count twice, so with complex bins only half of that share is certain. */
+/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two
+ * coefficients and count twice, so with complex bins only half of that share is certain. */
 static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;

@@ -5,8 +5,8 @@
 #include "src/lib/device/place.h"
 #include "src/tool/write/dump.h"
 
-/* Restores tensors from files of messages: reads, checks and decodes each message, and adds its tensors to a dump. One
- * message is in memory at a time. */
+/* Restores tensors from files of messages: reads, checks and decodes each message, and adds its
+ * tensors to a dump. One message is in memory at a time. */
 struct gcb_restore {
     struct gcb_h5out *dump;            /* borrowed; the caller commits it */
     const struct gcb_kernels *kernels; /* borrowed */
@@ -17,8 +17,8 @@ struct gcb_restore {
     struct gcb_coder *decoder;  /* owned: the last decoder, which the next message may use too */
 };
 
-/* Adds the tensors of all messages of a file. An error's message names the file and the message. GCB_E_BACKEND: the CPU
- * can decode a message but the device cannot. */
+/* Adds the tensors of all messages of a file. An error's message names the file and the message.
+ * GCB_E_BACKEND: the CPU can decode a message but the device cannot. */
 int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *diag);
 void gcb_restore_fini(struct gcb_restore *r); /* frees the decoders; zeroed is fine */
 

@@ -229,7 +229,8 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                  bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
-/* Sets how messages may travel: as the user said, or in any way that the method can; and how they do by default. */
+/* Sets how messages may travel: as the user said, or in any way that the method can; and how they
+ * do by default. */
 static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
 {
     const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
@@ -314,7 +315,8 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_sums(row, &trial->tally);
 }
 
-/* Sets all fields of a result that the row does not have yet to null: without messages there are no figures. */
+/* Sets all fields of a result that the row does not have yet to null: without messages there are no
+ * figures. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];

@@ -5,8 +5,8 @@
 #include "src/tool/run/policy.h"
 #include "src/tool/run/run.h"
 
-/* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record; those that do not apply or were
- * not measured are null. */
+/* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record; those that
+ * do not apply or were not measured are null. */
 struct gcb_rows_setting { /* common to all rows of a run */
     const char *scope, *order, *device, *isa;
     int threads;
@@ -36,7 +36,8 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted);
 
-/* Reads a row of record `result` back into the tally that it was made from; GCB_E_CORRUPT: the row has no sums. */
+/* Reads a row of record `result` back into the tally that it was made from; GCB_E_CORRUPT: the row
+ * has no sums. */
 int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag);
 
 /* A summary without figures: the method does not run on this device, for the given reason. */

@@ -7,7 +7,8 @@
 #include "src/tool/base/host.h"
 #include "src/tool/measure/bandwidth.h"
 
-/* The overhead of a message, in elements. Most tensors of a network are small, so the overhead matters. */
+/* The overhead of a message, in elements. Most tensors of a network are small, so the overhead
+ * matters. */
 #define SMALL_WORK 32768.0
 
 /* Most elements of a window on an input that is read again: 4 MiB. */
@@ -16,7 +17,8 @@
 /* Elements, rounded up so that the next message begins on a cache line. */
 #define ALIGNED(elements) (((elements) + 15) / 16 * 16)
 
-/* Messages that are in memory together: small ones of one step and worker, or a single one of any size. */
+/* Messages that are in memory together: small ones of one step and worker, or a single one of any
+ * size. */
 struct span {
     size_t count;
     struct gcb_trial_input in[GCB_TRIAL_GROUP];
@@ -89,8 +91,9 @@ static void plan_work(struct run *r)
             r->work += (double)gcb_source_tensor(r->config->source, i)->count;
 }
 
-/* Chooses the tensors that a shard scans: its own, or with GCB_POLICY_SKIP those of its steps, because an infinity in any of
- * them skips the step. Raises *largest to the elements of the largest of them. */
+/* Chooses the tensors that a shard scans: its own, or with GCB_POLICY_SKIP those of its steps,
+ * because an infinity in any of them skips the step. Raises *largest to the elements of the largest
+ * of them. */
 static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -131,7 +134,8 @@ static int scan(struct run *r, struct gcb_diag *diag)
     return err;
 }
 
-/* A message has infinities or NaNs: ends the run with an error that counts and names all tensors that have them. */
+/* A message has infinities or NaNs: ends the run with an error that counts and names all tensors
+ * that have them. */
 static int refuse(struct run *r, struct gcb_diag *diag)
 {
     int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
@@ -218,7 +222,8 @@ static const struct gcb_method *method_for(const struct run *r, const struct gcb
     return c->by_tensor[r->method][plan->pieces[0].tensor];
 }
 
-/* Adds the names of method and message to an error. The error ends the run, or with carry_on only the method. */
+/* Adds the names of method and message to an error. The error ends the run, or with carry_on only
+ * the method. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -378,7 +383,8 @@ static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag
     return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
 }
 
-/* Prepares messages that are decoded in place. Returns the elements of the largest other message. */
+/* Prepares messages that are decoded in place. Returns the elements of the largest other
+ * message. */
 static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

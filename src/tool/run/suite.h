@@ -13,7 +13,8 @@
  */
 #define GCB_SUITE_INPUTS 64
 
-/* An entry of `inputs` with a name or a file, or neighbouring entries without: what a case measures together. */
+/* An entry of `inputs` with a name or a file, or neighbouring entries without: what a case measures
+ * together. */
 struct gcb_suite_input {
     const char *name;    /* the `file` of its rows */
     const char *file;    /* a dump; NULL: synthetic tensors */
@@ -26,7 +27,8 @@ struct gcb_suite {
     char *folder;     /* of the suite's file, with the last '/'; NULL: a shipped suite */
     char file[128];   /* name of the file or the suite for messages; escaped */
     const char *name; /* NULL: no suite */
-    /* the fields that are options: in turn a field's name and a value; a list has a pair for each item */
+    /* the fields that are options: in turn a field's name and a value; a list has a pair for each
+     * item */
     const char **pairs;
     size_t pair_count, pair_cap;
     struct gcb_suite_input inputs[GCB_SUITE_INPUTS]; /* used if no file is given */
@@ -38,9 +40,10 @@ struct gcb_suite {
 void gcb_suite_fini(struct gcb_suite *s); /* zeroed is fine */
 
 /*
- * Reads a suite: from a file if `name` contains a '/' or ends in ".json", otherwise the shipped suite `name` ("quick").
- * GCB_E_IO: the file cannot be read; GCB_E_INVALID: there is no such suite, or it is not as docs/method.md describes.
- * *s must be released with gcb_suite_fini on success and on failure.
+ * Reads a suite: from a file if `name` contains a '/' or ends in ".json", otherwise the shipped
+ * suite `name` ("quick"). GCB_E_IO: the file cannot be read; GCB_E_INVALID: there is no such suite,
+ * or it is not as docs/method.md describes. *s must be released with gcb_suite_fini on success and
+ * on failure.
  */
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag);
 /* Reads a suite from memory. `name` is for error messages. */
@@ -48,8 +51,9 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
                     struct gcb_diag *diag);
 
 /*
- * Writes the path of an input's file: in the folder of the suite, or else, and for a shipped suite, in gcbench's own folder of
- * datasets. Returns false if neither has it; out is then the last path tried.
+ * Writes the path of an input's file: in the folder of the suite, or else, and for a shipped suite,
+ * in gcbench's own folder of datasets. Returns false if neither has it; out is then the last path
+ * tried.
  */
 bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file);
 

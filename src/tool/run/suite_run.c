@@ -199,7 +199,8 @@ static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
     return at->input * s->scope_count + at->scope;
 }
 
-/* Shapes do not depend on device, threads and caches, so only the first case of a layout collects them. */
+/* Shapes do not depend on device, threads and caches, so only the first case of a layout collects
+ * them. */
 static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
 {
     const struct gcb_shapes_config config = {

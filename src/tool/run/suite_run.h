@@ -6,8 +6,9 @@
 #include "src/tool/run/run.h"
 
 /*
- * Runs the cases of a plan: all combinations of its inputs, scopes, devices, numbers of threads and states of the caches.
- * A case runs all methods on all messages of an input. The order is by input, then scope, device, threads and cache.
+ * Runs the cases of a plan: all combinations of its inputs, scopes, devices, numbers of threads and
+ * states of the caches. A case runs all methods on all messages of an input. The order is by input,
+ * then scope, device, threads and cache.
  */
 
 #define GCB_SUITE_THREADS 16
@@ -75,7 +76,8 @@ struct gcb_suite_observer {
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    /* Takes a row of a histogram or spectrum, after the first case of an input and scope, and releases it. */
+    /* Takes a row of a histogram or spectrum, after the first case of an input and scope, and
+     * releases it. */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of all cases, 0 to 1 */
     bool (*stop)(void *ctx);                  /* called often; true interrupts the run */
@@ -89,13 +91,13 @@ int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config
                        struct gcb_diag *diag);
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
-/* Measures memory bandwidth with each number of threads, and how fast each device copies. *bandwidths has
- * plan->thread_count entries, valid until the run is closed. */
+/* Measures memory bandwidth with each number of threads, and how fast each device copies.
+ * *bandwidths has plan->thread_count entries, valid until the run is closed. */
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag);
 
-/* Starts the time budget and runs the cases, until one is interrupted (its result says so) or an observer fails. If a
- * method fails, the others go on, as in gcb_run with carry_on. */
+/* Starts the time budget and runs the cases, until one is interrupted (its result says so) or an
+ * observer fails. If a method fails, the others go on, as in gcb_run with carry_on. */
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag);
 

@@ -36,7 +36,8 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     return op.run(op.job, diag);
 }
 
-/* Takes room for GCB_SUMS_BYTES, or for all messages if they need less, and `longest` bytes more. */
+/* Takes room for GCB_SUMS_BYTES, or for all messages if they need less, and `longest` bytes
+ * more. */
 static int take_room(struct gcb_room *room, size_t longest, struct gcb_diag *diag)
 {
     const size_t all = (GCB_SUMS_DIFFERENT - 1) * longest;

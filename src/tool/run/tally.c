@@ -101,7 +101,8 @@ int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
     return 0;
 }
 
-/* Returns a rate times the number of elements; 0 for an empty tensor, whose rate is not a number. */
+/* Returns a rate times the number of elements; 0 for an empty tensor, whose rate is not a
+ * number. */
 static double total(double per_element, uint64_t count)
 {
     return count ? per_element * (double)count : 0.0;

@@ -19,10 +19,11 @@ enum gcb_timed_work {
 struct gcb_times {
     double seconds; /* medians */
     double min;     /* shortest times */
-    /* The ends of the medians' 95 % intervals. Their sums contain the sum of the medians with at least the same confidence.
-     * NAN if a message has no interval. */
+    /* The ends of the medians' 95 % intervals. Their sums contain the sum of the medians with at
+     * least the same confidence. NAN if a message has no interval. */
     double low, high;
-    /* On a device: medians by its events, the ends of their intervals, and the time of copies between host and device. */
+    /* On a device: medians by its events, the ends of their intervals, and the time of copies
+     * between host and device. */
     double kernel, kernel_low, kernel_high, transfer;
     uint64_t measured;        /* messages that have these times */
     uint64_t single;          /* messages that were timed only once */
@@ -31,8 +32,8 @@ struct gcb_times {
     double stage[GCB_STAGES]; /* sums of the medians of the staged messages */
 };
 
-/* Results of one message or of many messages of a method: sums, from which the figures are computed at the end. Starts
- * zeroed. */
+/* Results of one message or of many messages of a method: sums, from which the figures are computed
+ * at the end. Starts zeroed. */
 struct gcb_tally {
     union {
         struct {
@@ -76,15 +77,17 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
-/* Sets the times of a message from its samples, GCB_TIMED of them. Samples without a count were not measured. */
+/* Sets the times of a message from its samples, GCB_TIMED of them. Samples without a count were not
+ * measured. */
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples);
 
-/* Sets what a message's encoder knows: bits as the paper counts them, the density asked for, and if lengths vary. */
+/* Sets what a message's encoder knows: bits as the paper counts them, the density asked for, and if
+ * lengths vary. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
 
-/* Sets bytes, positions and entropy of a message; no positions if it is dense. GCB_E_INTERNAL: its parts do not add up to
- * its size. */
+/* Sets bytes, positions and entropy of a message; no positions if it is dense. GCB_E_INTERNAL: its
+ * parts do not add up to its size. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 
@@ -96,18 +99,19 @@ double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 /* The speed of t->encode or t->decode; NAN if a message was timed only once. */
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times);
-/* The times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages. All NAN unless all messages have
- * them. */
+/* The times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages. All NAN
+ * unless all messages have them. */
 struct gcb_times gcb_tally_sum(const struct gcb_tally *t, enum gcb_timed_work work);
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
-/* Returns the figure of a field, for sorting and searching; NAN if tallies do not have the field. */
+/* Returns the figure of a field, for sorting and searching; NAN if tallies do not have the
+ * field. */
 double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field);
 bool gcb_tally_has_figure(enum gcb_field field);
 
 /*
- * Samples of the time of a whole sequence of messages: sample r is the sum over messages of their sample r. There are
- * as many samples as the message with the fewest samples has. Starts zeroed.
+ * Samples of the time of a whole sequence of messages: sample r is the sum over messages of their
+ * sample r. There are as many samples as the message with the fewest samples has. Starts zeroed.
  */
 struct gcb_sample_sums {
     double *seconds; /* `count` samples */

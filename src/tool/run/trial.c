@@ -98,7 +98,8 @@ int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, si
     return err;
 }
 
-/* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the method with the largest state. */
+/* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the
+ * method with the largest state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
@@ -114,8 +115,8 @@ struct item {
     double share; /* share of the group's times that this message gets */
 };
 
-/* Samples of the bench after those of the last message: of the group, of memcpy, and of the current work by the device's
- * events. The first two are of encoding, and then of decoding. */
+/* Samples of the bench after those of the last message: of the group, of memcpy, and of the current
+ * work by the device's events. The first two are of encoding, and then of decoding. */
 enum { GROUP = GCB_TIMED, COPY = GROUP + 2, EVENTS = COPY + 2, SAMPLES };
 _Static_assert(SAMPLES ==
                    sizeof(((struct gcb_trial_bench *)0)->samples) / sizeof(struct gcb_samples),
@@ -272,8 +273,9 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        /* The run has dealt with infinities and NaNs, but gcb_encode looks for them, and so its time counts. A device
-         * cannot look without another launch; identity is compared with memcpy. */
+        /* The run has dealt with infinities and NaNs, but gcb_encode looks for them, and so its
+         * time counts. A device cannot look without another launch; identity is compared with
+         * memcpy. */
         .nonfinite = trusted ? GCB_NONFINITE_TRUSTED : GCB_NONFINITE_ERROR,
         .source = in->plan->dtype,
         .checksum = true,
@@ -441,7 +443,8 @@ static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
     return err;
 }
 
-/* Stores the time of the last call by the device's events. The work of that call has ended. Returns its launches. */
+/* Stores the time of the last call by the device's events. The work of that call has ended. Returns
+ * its launches. */
 static uint64_t collect(struct gcb_trial_bench *b)
 {
     struct gcb_samples *kernel = &b->samples[EVENTS];
@@ -468,7 +471,8 @@ static void prepare_call(void *job)
     module->stream.wait(stream, NULL); /* the stream keeps an error for the next wait */
 }
 
-/* Waits for the queued work. If the device failed, the stream's message says more than the message of `err`. */
+/* Waits for the queued work. If the device failed, the stream's message says more than the message
+ * of `err`. */
 static int end_call(struct gcb_trial_bench *b, int err, struct gcb_diag *diag)
 {
     const int ended =
@@ -592,7 +596,8 @@ static struct gcb_device_check check_of(const struct gcb_trial_bench *b, const s
     };
 }
 
-/* Encodes on the CPU, into b->check, and compares the messages. Sets *cpu to the encoder, which knows some figures. */
+/* Encodes on the CPU, into b->check, and compares the messages. Sets *cpu to the encoder, which
+ * knows some figures. */
 static int check_message(struct gcb_trial_bench *b, size_t i, struct gcb_coder **cpu,
                          struct gcb_diag *diag)
 {
@@ -613,8 +618,8 @@ static int check_message(struct gcb_trial_bench *b, size_t i, struct gcb_coder *
     return gcb_device_check_message(&check, diag);
 }
 
-/* Downloads the decoded tensor to b->decoded, and measures its error on the device. Checks tensor and error, and finds the
- * message's parts. */
+/* Downloads the decoded tensor to b->decoded, and measures its error on the device. Checks tensor
+ * and error, and finds the message's parts. */
 static int check_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
                         struct gcb_diag *diag)
 {
@@ -681,8 +686,9 @@ static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job 
 }
 
 /*
- * How far the sum of one message may be from its decoding, as a share of the norm. 0: not at all. Two transforms of a
- * whole message differ if several threads work on them, or if FFTW chose their plans by measuring.
+ * How far the sum of one message may be from its decoding, as a share of the norm. 0: not at all.
+ * Two transforms of a whole message differ if several threads work on them, or if FFTW chose their
+ * plans by measuring.
  */
 static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
                             uint64_t count)
@@ -792,7 +798,8 @@ static int open_decoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return gcb_coder_create_decoder(coder, item->wire.data, item->wire.len, &config, diag);
 }
 
-/* Sets the samples of the bench, and the times of message i, to the message's share of the group's times. */
+/* Sets the samples of the bench, and the times of message i, to the message's share of the group's
+ * times. */
 static void tally_times(struct gcb_trial_bench *b, size_t i)
 {
     const struct gcb_trial_batch *g = b->batch;
@@ -874,7 +881,8 @@ static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
     return err ? err : give(b, item, b->decoded, diag);
 }
 
-/* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured now. */
+/* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured
+ * now. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[0];
@@ -966,7 +974,8 @@ int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag)
     return err;
 }
 
-/* Fills the window with the input's elements [from, from + count), which may lie in several tensors. */
+/* Fills the window with the input's elements [from, from + count), which may lie in several
+ * tensors. */
 static int fill_window(const struct gcb_original *o, uint64_t from, uint64_t count,
                        struct gcb_diag *diag)
 {

@@ -29,7 +29,8 @@ static int compare_sizes(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Moves the first, the middle and the last of a sorted list to its front; returns how many there are. */
+/* Moves the first, the middle and the last of a sorted list to its front; returns how many there
+ * are. */
 static size_t pick_three(struct gcb_message_plan *list, size_t count)
 {
     const struct gcb_message_plan middle = list[count / 2], last = list[count - 1];
@@ -203,7 +204,8 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
-/* If the device lacks the method, notes that and returns 0, so that the other methods go on. Otherwise returns err. */
+/* If the device lacks the method, notes that and returns 0, so that the other methods go on.
+ * Otherwise returns err. */
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {

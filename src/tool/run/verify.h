@@ -8,9 +8,9 @@
 #include "src/tool/run/rows.h"
 
 /*
- * Removes the messages that are not checked from a layout: those that are empty or dense; without `all`, also all except
- * the smallest, a middle and the largest of the first step and worker. Numbers the others from 0, in the order in which
- * they are checked. GCB_E_INVALID: there is none.
+ * Removes the messages that are not checked from a layout: those that are empty or dense; without
+ * `all`, also all except the smallest, a middle and the largest of the first step and worker.
+ * Numbers the others from 0, in the order in which they are checked. GCB_E_INVALID: there is none.
  */
 int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag);
 
@@ -45,7 +45,8 @@ enum gcb_verify_event {
     GCB_VERIFY_CHOSEN,    /* the message will be checked */
     GCB_VERIFY_LEFT_OUT,  /* the message holds infinities or NaNs */
     GCB_VERIFY_NOT_THERE, /* the device does not have the method, or lacks a library for it */
-    GCB_VERIFY_UNREACHED, /* the budget ended, or the user interrupted, before the method's last check */
+    /* the budget ended, or the user interrupted, before the method's last check */
+    GCB_VERIFY_UNREACHED,
     GCB_VERIFY_EVENTS
 };
 struct gcb_verify_note {
@@ -72,8 +73,8 @@ struct gcb_verify_result {
 };
 
 /*
- * GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
- * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM: the device or memory failed, which says nothing about the method.
+ * GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is GCB_POLICY_ERROR.
+ * GCB_E_DEVICE, GCB_E_NOMEM: the device or memory failed, which says nothing about the method.
  */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);

@@ -7,15 +7,18 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/layout.h"
 
-/* The share of what is left of the progress bar that the next search takes: nobody knows how many there are. */
+/* The share of what is left of the progress bar that the next search takes: nobody knows how many
+ * there are. */
 #define NEXT 0.3
 
-/* Settings of a method that are searched on the whole input: at once if they are near the best, and at most. */
+/* Settings of a method that are searched on the whole input: at once if they are near the best, and
+ * at most. */
 #define WHOLE_BEST 2
 #define WHOLE_NEAR 1.05
 #define WHOLE_MOST 12
 
-/* A method's settings that are searched on the whole input: places in the descent, best first as found on the sample. */
+/* A method's settings that are searched on the whole input: places in the descent, best first as
+ * found on the sample. */
 struct shortlist {
     size_t at[WHOLE_MOST];
     size_t count, tried; /* `tried` of them were searched */
@@ -54,7 +57,8 @@ static bool on_stop(void *ctx)
     return h->user->stop && h->user->stop(h->user->ctx);
 }
 
-/* Takes the sample. Infinities and NaNs in it become 0: the searches over the whole input follow the policy. */
+/* Takes the sample. Infinities and NaNs in it become 0: the searches over the whole input follow
+ * the policy. */
 static int take_sample(struct chooser *h)
 {
     const int err =
@@ -111,8 +115,9 @@ static double sample_cost(const struct chooser *h, size_t family, size_t k)
     return gcb_match_cost(&h->c->descent.searches[h->lists[family].at[k]]);
 }
 
-/* Lists the settings to search on the whole input: the best ones of each method, and compositions of which each has another
- * transform or other values than all before it. Leaves out methods that are far behind. */
+/* Lists the settings to search on the whole input: the best ones of each method, and compositions
+ * of which each has another transform or other values than all before it. Leaves out methods that
+ * are far behind. */
 static void make_lists(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
@@ -143,9 +148,10 @@ static void make_lists(struct chooser *h)
     }
 }
 
-/* True if the next setting of a list but `k` should be searched: the best one, compositions that may change places with it, and
- * other settings that almost reached it on the sample. Then those that promised more than was reached on the whole input, by 1
- * %, because values differ: low bits that are enough for the sample may be too few for the larger range of the whole input. */
+/* True if the next setting of a list but `k` should be searched: the best one, compositions that
+ * may change places with it, and other settings that almost reached it on the sample. Then those
+ * that promised more than was reached on the whole input, by 1 %, because values differ: low bits
+ * that are enough for the sample may be too few for the larger range of the whole input. */
 static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
     const struct shortlist *list = &h->lists[family];
@@ -200,8 +206,8 @@ static int search_whole(struct chooser *h)
 
 /* ---- results ---- */
 
-/* Replaces the searches by their results, and appends the compositions. After an interruption on the sample nothing is known
- * of the whole input. */
+/* Replaces the searches by their results, and appends the compositions. After an interruption on
+ * the sample nothing is known of the whole input. */
 static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;

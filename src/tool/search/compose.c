@@ -7,7 +7,8 @@
 #include "src/lib/base/text.h"
 #include "src/lib/sparse/stages.h"
 
-/* A threshold suits only gradients of the size of these. So it has to take this much less than top-k. */
+/* A threshold suits only gradients of the size of these. So it has to take this much less than
+ * top-k. */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
@@ -32,8 +33,8 @@ static void append(char spec[200], bool has, const char *key, const char *value)
         gcb_append(spec, 200, "%c%s=%s", strchr(spec, ':') ? ',' : ':', key, value);
 }
 
-/* Makes the method, with the preset that has most of its stages: range floats of 5 bits and adaptive positions, in chunks of
- * 128 if there is a transform. */
+/* Makes the method, with the preset that has most of its stages: range floats of 5 bits and
+ * adaptive positions, in chunks of 128 if there is a transform. */
 static int to_method(struct gcb_method *out, const struct composition *c)
 {
     const bool ranges = c->values == GCB_VALUES_RANGE;

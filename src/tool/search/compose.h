@@ -4,12 +4,13 @@
 #include "src/tool/search/descent.h"
 
 /*
- * Searches the compositions of the sparse codec (transform and chunk, selection, values and bits, index coder) for the best
- * one at a goal. docs/method.md says which compositions are tried and which are left out.
+ * Searches the compositions of the sparse codec (transform and chunk, selection, values and bits,
+ * index coder) for the best one at a goal. docs/method.md says which compositions are tried and
+ * which are left out.
  *
- * It is a coordinate descent (src/tool/search/descent.h) that changes one stage at a time in the best three. It begins with the
- * selections by themselves, with range floats of 5, 8 and 12 bits and the adaptive index, and then adds each transform with a
- * few chunks.
+ * It is a coordinate descent (src/tool/search/descent.h) that changes one stage at a time in the
+ * best three. It begins with the selections by themselves, with range floats of 5, 8 and 12 bits
+ * and the adaptive index, and then adds each transform with a few chunks.
  */
 #define GCB_COMPOSE_BEST 3 /* compositions that are changed in each round */
 
@@ -19,7 +20,8 @@ void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_ma
 /* True if compositions have the same transform (in chunks of any size) and the same values. */
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b);
 
-/* The stages of a composition, and what the plain stage would be: no transform, top-k, fp32, u32. */
+/* The stages of a composition, and what the plain stage would be: no transform, top-k, fp32,
+ * u32. */
 enum gcb_stage_name {
     GCB_STAGE_NAME_TRANSFORM,
     GCB_STAGE_NAME_SELECT,
@@ -29,8 +31,8 @@ enum gcb_stage_name {
 };
 extern const char *const gcb_stage_names[GCB_STAGE_NAMES];
 
-/* Makes the composition that has the plain stage instead. Returns false if the stage is plain already, or if the other stages
- * need it. */
+/* Makes the composition that has the plain stage instead. Returns false if the stage is plain
+ * already, or if the other stages need it. */
 bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
                          enum gcb_stage_name stage);
 /* Writes what the stage is: "transform=dct,chunk=64". Returns out. */

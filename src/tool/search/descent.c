@@ -7,7 +7,8 @@
 
 #define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
 #define MOST_TRIED 8 /* other values of a number that are tried */
-/* a size is also changed by this factor: twice a bucket may cost more where 16 times as much costs far less */
+/* a size is also changed by this factor: twice a bucket may cost more where 16 times as much costs
+ * far less */
 #define FAR 16.0
 
 /* ---- settings ---- */
@@ -76,8 +77,8 @@ static bool is_named(const struct gcb_preset *preset, const char *name)
     return false;
 }
 
-/* True if a choice makes the method what it is: its preset names it, or one of the codec's methods has another value than the
- * codec's default. */
+/* True if a choice makes the method what it is: its preset names it, or one of the codec's methods
+ * has another value than the codec's default. */
 static bool defines(const struct gcb_method *method, size_t row)
 {
     const struct gcb_codec *codec = method->codec;

@@ -4,9 +4,10 @@
 #include "src/tool/search/match.h"
 
 /*
- * Searches the settings of methods for a goal by coordinate descent. Each setting gets a line search along a parameter
- * (src/tool/search/match.h). Then one parameter at a time is changed in the best settings so far, until no change improves
- * them. The search of a changed setting starts where that of the setting before it has ended. All methods advance together.
+ * Searches the settings of methods for a goal by coordinate descent. Each setting gets a line
+ * search along a parameter (src/tool/search/match.h). Then one parameter at a time is changed in
+ * the best settings so far, until no change improves them. The search of a changed setting starts
+ * where that of the setting before it has ended. All methods advance together.
  */
 struct gcb_descent;
 
@@ -49,16 +50,17 @@ struct gcb_descent {
 /* Appends a search. */
 void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
                         size_t parent);
-/* Adds a setting, unless the family has it or it is not valid. `method` may have a value of the parameter that is searched;
- * `key` names this parameter (NULL: the method's own). */
+/* Adds a setting, unless the family has it or it is not valid. `method` may have a value of the
+ * parameter that is searched; `key` names this parameter (NULL: the method's own). */
 void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
                      const char *key, size_t parent);
 
 /*
- * Adds all changes of one parameter that the parameter tables allow: the other values of a choice, and half and twice a number, and the
- * next values of a whole number or 16 times a size and a 16th of it; of 0, which means "automatic" or "all", some numbers. What a user has set stays,
- * and real numbers, the parameters of the memory and of the exchange, and a choice that makes the method what it is. A
- * whole number that is searched may change places with another that changes the size.
+ * Adds all changes of one parameter that the parameter tables allow: the other values of a choice,
+ * and half and twice a number, and the next values of a whole number or 16 times a size and a 16th
+ * of it; of 0, which means "automatic" or "all", some numbers. What a user has set stays, and real
+ * numbers, the parameters of the memory and of the exchange, and a choice that makes the method
+ * what it is. A whole number that is searched may change places with another that changes the size.
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
@@ -66,13 +68,14 @@ void gcb_descent_vary(struct gcb_descent *d, size_t from);
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted);
 
-/* Appends to the `n` settings in `best` the best others of a family, each unlike all before it, up to `most`. Settings that miss
- * the goal come last. Returns how many there are. */
+/* Appends to the `n` settings in `best` the best others of a family, each unlike all before it, up
+ * to `most`. Settings that miss the goal come last. Returns how many there are. */
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
 
-/* Makes one result of all settings of a family; after an interruption, of the best setting that was measured. */
+/* Makes one result of all settings of a family; after an interruption, of the best setting that was
+ * measured. */
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
                        bool interrupted);
 void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */

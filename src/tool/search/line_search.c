@@ -27,7 +27,8 @@ static const struct kind {
 
 /* the search for a minimum stops at this share of the line, 1 / END_SHARE, from an end */
 #define END_SHARE 64
-/* a search that starts near a position makes its first step over this share of the line, 1 / FIRST_SHARE */
+/* a search that starts near a position makes its first step over this share of the line, 1 /
+ * FIRST_SHARE */
 #define FIRST_SHARE 2048
 /* a gap of at most this many positions is searched even if the values at both ends are equal */
 #define SHORT_GAP 16
@@ -113,8 +114,8 @@ void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal
     s->count = count;
 }
 
-/* Converts a position to its rank and back. Rank 0 is the least likely to meet the goal: the smallest messages for a limit on
- * the error, the largest for a limit on the size. */
+/* Converts a position to its rank and back. Rank 0 is the least likely to meet the goal: the
+ * smallest messages for a limit on the error, the largest for a limit on the size. */
 static uint64_t convert_rank(const struct gcb_line_search *s, uint64_t position)
 {
     return s->goal->at_most != s->goal->rises ? position : s->count - 1 - position;
@@ -180,8 +181,8 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     return asked;
 }
 
-/* Steps away from the start, towards smaller messages while all points meet the goal, else towards larger ones. 0: the end of
- * the line was reached. */
+/* Steps away from the start, towards smaller messages while all points meet the goal, else towards
+ * larger ones. 0: the end of the line was reached. */
 static size_t ask_step(const struct gcb_line_search *s, bool smaller, uint64_t *out)
 {
     const uint64_t last = s->count - 1, at = s->seen[smaller ? 0 : s->seen_count - 1].at;
@@ -209,8 +210,9 @@ static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_li
     return low->at + (step < 1 ? 1 : step > gap - 1 ? gap - 1 : step);
 }
 
-/* Divides the gap between the first point that meets the goal and the point before it: into halves, or by a straight line if
- * the search started near its end. Every third time it takes halves anyway, because the line may be bent. */
+/* Divides the gap between the first point that meets the goal and the point before it: into halves,
+ * or by a straight line if the search started near its end. Every third time it takes halves
+ * anyway, because the line may be bent. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
@@ -221,8 +223,9 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
     return 1;
 }
 
-/* Bisects between point `low` and the next point. One of the two is nearest to the target; `other` is the value of the
- * other point. Asks nothing if the gap is long and the two values are almost equal. */
+/* Bisects between point `low` and the next point. One of the two is nearest to the target; `other`
+ * is the value of the other point. Asks nothing if the gap is long and the two values are almost
+ * equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];
@@ -234,7 +237,8 @@ static size_t ask_beside(const struct gcb_line_search *s, size_t low, double oth
     return 1;
 }
 
-/* The point nearest to the target is the first or the last point seen. Looks for a nearer point beside it. */
+/* The point nearest to the target is the first or the last point seen. Looks for a nearer point
+ * beside it. */
 static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[best ? best - 1 : 0];
@@ -244,7 +248,8 @@ static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_
     return ask_beside(s, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
 }
 
-/* No point meets the goal. Looks for a nearer point on both sides of the point nearest to the target. */
+/* No point meets the goal. Looks for a nearer point on both sides of the point nearest to the
+ * target. */
 static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
 {
     const size_t best = find_nearest(s);
@@ -262,7 +267,8 @@ void gcb_line_search_start(struct gcb_line_search *s, uint64_t position)
     s->start = convert_rank(s, position < s->count ? position : s->count - 1);
 }
 
-/* The next points of a search that started near a position and has not seen both sides of the goal. */
+/* The next points of a search that started near a position and has not seen both sides of the
+ * goal. */
 static size_t ask_near(struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     if (s->seen_count == 0) {

@@ -21,8 +21,8 @@ static bool is_known(const struct gcb_mix_point *p)
     return isfinite(p->limited) && isfinite(p->cost);
 }
 
-/* Finds the cheapest setting within the limit and at most `near` below it. A later setting has to be cheaper by the share
- * `margin`. */
+/* Finds the cheapest setting within the limit and at most `near` below it. A later setting has to
+ * be cheaper by the share `margin`. */
 static size_t find_single(const struct gcb_mix_point *points, size_t count, double limit,
                           double near, double margin)
 {
@@ -51,7 +51,8 @@ static size_t find_nearest(const struct gcb_mix_point *points, size_t count)
     return best;
 }
 
-/* Finds the cheapest mix. The hull is its value over all limits. Of several on one line, the two nearest settings are taken. */
+/* Finds the cheapest mix. The hull is its value over all limits. Of several on one line, the two
+ * nearest settings are taken. */
 static bool find_pair(struct gcb_mix *out, double *cost, const struct gcb_mix_point *points,
                       size_t count, double limit)
 {
@@ -196,7 +197,8 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
     s->evaluations++;
 }
 
-/* Removes the times of a tally: the search runs each setting only once, which is not enough for a time. */
+/* Removes the times of a tally: the search runs each setting only once, which is not enough for a
+ * time. */
 static void forget_times(struct gcb_tally *t)
 {
     t->encode = t->decode = (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
@@ -219,7 +221,8 @@ static void keep_best(struct rounds *r, const struct gcb_run_result *result)
     }
 }
 
-/* An interrupted round covers only some messages, so it counts only for a search that has measured nothing else. */
+/* An interrupted round covers only some messages, so it counts only for a search that has measured
+ * nothing else. */
 static void tell_all(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -250,7 +253,8 @@ static bool on_stop(void *ctx)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
-/* Fails if the device failed or gave wrong results. Such a result says nothing about the parameter value that is tried. */
+/* Fails if the device failed or gave wrong results. Such a result says nothing about the parameter
+ * value that is tried. */
 static int check_device(const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < result->method_count; i++) {

@@ -28,7 +28,8 @@ static double gain(const struct gcb_allot_option *a, const struct gcb_allot_opti
     return (a->error - b->error) / (b->bytes - a->bytes);
 }
 
-/* Keeps the lower convex hull: each item has more bytes and less error than the item before it, with falling gains. */
+/* Keeps the lower convex hull: each item has more bytes and less error than the item before it,
+ * with falling gains. */
 static void keep_hull(struct gcb_allotment *t)
 {
     size_t n = 0;
@@ -64,7 +65,8 @@ bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_all
                            : sum->bytes <= limit->most;
 }
 
-/* Finds the tensor whose next step gains most, if the step adds at most so many bytes. `count`: none. */
+/* Finds the tensor whose next step gains most, if the step adds at most so many bytes. `count`:
+ * none. */
 static size_t find_step(const struct gcb_allotment *tensors, size_t count, double room)
 {
     size_t best = count;
@@ -84,7 +86,8 @@ static size_t find_step(const struct gcb_allotment *tensors, size_t count, doubl
     return best;
 }
 
-/* Takes back steps that the budget does not need, those with the most bytes first: the last step goes too far. */
+/* Takes back steps that the budget does not need, those with the most bytes first: the last step
+ * goes too far. */
 static void take_back(struct gcb_allotment *tensors, size_t count,
                       const struct gcb_budget_limit *limit)
 {
@@ -156,8 +159,8 @@ struct writer {
     size_t covers;      /* number of tensors that take their method from it */
 };
 
-/* Appends n bytes of a path as a glob that matches only them and is no option. It has '?' for '=', which would end the glob on
- * the command line, and for what rows and tables escape. */
+/* Appends n bytes of a path as a glob that matches only them and is no option. It has '?' for '=',
+ * which would end the glob on the command line, and for what rows and tables escape. */
 static bool append_literal(char glob[GLOB], const char *path, size_t n)
 {
     size_t used = strlen(glob);
@@ -175,7 +178,8 @@ static bool append_literal(char glob[GLOB], const char *path, size_t n)
     return used < GLOB - 4;
 }
 
-/* Counts the tensors without a rule that the glob matches. 0 if one of them needs another method. */
+/* Counts the tensors without a rule that the glob matches. 0 if one of them needs another
+ * method. */
 static size_t count_covered(const struct writer *w, const char *glob, size_t method)
 {
     size_t n = 0;
@@ -209,7 +213,8 @@ static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
     }
 }
 
-/* True if a path may be cut here: at its begin or end, next to a separator, or where a number begins or ends. */
+/* True if a path may be cut here: at its begin or end, next to a separator, or where a number
+ * begins or ends. */
 static bool is_joint(const char *path, size_t at)
 {
     return at == 0 || !path[at] || strchr("./", path[at]) || strchr("./", path[at - 1]) ||
@@ -295,10 +300,12 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
 #define NEAR 1.02        /* how many times the bytes (or the error) fewer settings may take */
 #define EARNS 0.002      /* share of the bytes that each further setting has to save to be kept */
 
-/* Settings measured around each setting found: multiples of the density, the bits, 1 / threshold. */
+/* Settings measured around each setting found: multiples of the density, the bits, 1 /
+ * threshold. */
 static const double coarse[] = {1.0, 0.0625, 0.25, 0.5, 0.75, 1.4, 2.0, 4.0, 16.0};
 static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
-/* At the end, all settings are multiplied by one of these, so that the messages use up the budget. */
+/* At the end, all settings are multiplied by one of these, so that the messages use up the
+ * budget. */
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
@@ -379,7 +386,8 @@ static int list_paths(struct searcher *s)
     return 0;
 }
 
-/* Divides the tensors into units. Unit 0 has all small tensors: each of them is worth too little for a rule of its own. */
+/* Divides the tensors into units. Unit 0 has all small tensors: each of them is worth too little
+ * for a rule of its own. */
 static int list_units(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
@@ -499,7 +507,8 @@ static bool on_stop(void *ctx)
     return s->user->stop && s->user->stop(s->user->ctx);
 }
 
-/* Scales what was measured of a unit up to all its messages. `failed`: the method cannot encode some tensor. */
+/* Scales what was measured of a unit up to all its messages. `failed`: the method cannot encode
+ * some tensor. */
 static void scale_up(struct sums *sums, uint64_t whole, bool failed)
 {
     const double scale = whole ? (double)whole / (double)sums->elements : 1.0;
@@ -602,7 +611,8 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     return limit;
 }
 
-/* Allots the budget by what was measured last. *met: the budget suffices, and a method encodes some tensor. */
+/* Allots the budget by what was measured last. *met: the budget suffices, and a method encodes some
+ * tensor. */
 static int allot(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_budget_limit limit = limit_of(s);
@@ -636,15 +646,16 @@ static int allot(struct searcher *s, bool *met, double *slope)
     return 0;
 }
 
-/* What a method costs for a unit, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it cannot encode it. */
+/* What a method costs for a unit, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it
+ * cannot encode it. */
 static double cost_of(const struct candidate *c, size_t unit, double slope)
 {
     return isfinite(c->sums[unit].bytes) ? c->sums[unit].bytes + slope * c->sums[unit].error
                                          : (double)INFINITY;
 }
 
-/* Moves the few methods that save most to the front and keeps them. Again and again, the method that lowers the cost of all
- * tensors most joins them. */
+/* Moves the few methods that save most to the front and keeps them. Again and again, the method
+ * that lowers the cost of all tensors most joins them. */
 static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));

@@ -20,7 +20,8 @@ double gcb_decimal(uint64_t m, int exponent, bool complement)
     return (complement ? power - (double)m : (double)m) / power;
 }
 
-/* Finds the parameter `key` (NULL: any) that changes the size and has an effect. Returns the first, or NULL. */
+/* Finds the parameter `key` (NULL: any) that changes the size and has an effect. Returns the first,
+ * or NULL. */
 static const struct gcb_param *find_param(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *p;
@@ -99,8 +100,8 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-/* True if the number of a position falls along the line. Position 0 has the smallest messages; a complement is 1 - parameter, so
- * it rises if the parameter falls. */
+/* True if the number of a position falls along the line. Position 0 has the smallest messages; a
+ * complement is 1 - parameter, so it rises if the parameter falls. */
 static bool falls(const struct gcb_rate_axis *axis)
 {
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);

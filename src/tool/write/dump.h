@@ -6,8 +6,9 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an ordinary error. The file is a dump
- * in the schema of docs/dataset.md (`decompress`, `generate`), or a file of messages (container.h).
+ * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an
+ * ordinary error. The file is a dump in the schema of docs/dataset.md (`decompress`, `generate`),
+ * or a file of messages (container.h).
  */
 struct gcb_h5out;
 
@@ -22,7 +23,8 @@ int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, co
 int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
                      struct gcb_diag *diag);
 
-/* Closes the file, syncs it and renames it to its final name. Frees nothing. Call it at most once. */
+/* Closes the file, syncs it and renames it to its final name. Frees nothing. Call it at most
+ * once. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
 
 /* Removes the file unless it was committed, and frees `f`, which may be NULL. */

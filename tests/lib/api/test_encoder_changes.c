@@ -233,7 +233,8 @@ static void lengths_are_exact(void **state)
 
 /* ---- parameters that change ---- */
 
-/* After a change, an encoder with the residual of the old one gives the bytes of a new encoder with that residual. */
+/* After a change, an encoder with the residual of the old one gives the bytes of a new encoder with
+ * that residual. */
 static void changes_keep_the_memory(void **state)
 {
     static const struct {

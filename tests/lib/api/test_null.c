@@ -1,4 +1,5 @@
-/* src/gcbench.h: a pointer that is NULL, and may not be, is refused by every function, and nothing changes. */
+/* src/gcbench.h: a pointer that is NULL, and may not be, is refused by every function, and nothing
+ * changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -241,7 +242,8 @@ static void refused(void **state)
     assert_memory_equal(f.y, y, sizeof(y));
 }
 
-/* After the refusals above, the step of the exchange goes on, and the other objects are as before. */
+/* After the refusals above, the step of the exchange goes on, and the other objects are as
+ * before. */
 static void nothing_has_changed(void **state)
 {
     char message[ROOM];

@@ -1,4 +1,5 @@
-/* Structs with a size: every function that takes one, and every size up to 16 bytes more than the library's own. */
+/* Structs with a size: every function that takes one, and every size up to 16 bytes more than the
+ * library's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +120,8 @@ static int exchange_next(void *s, struct gcb_diag *diag)
 
 /* ---- sizes ---- */
 
-/* Sizes at which a field ends, or the padding after it. They are those of machines with 64 bits, and never change. */
+/* Sizes at which a field ends, or the padding after it. They are those of machines with 64 bits,
+ * and never change. */
 static const struct sized {
     const char *type;
     int (*call)(void *s, struct gcb_diag *diag);

@@ -1,4 +1,5 @@
-/* Children of a process whose other threads use the library at that moment: each of them can use it too. */
+/* Children of a process whose other threads use the library at that moment: each of them can use it
+ * too. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

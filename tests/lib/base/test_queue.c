@@ -1,4 +1,5 @@
-/* Threads of the library: every task runs once, whatever the system refuses, and over fork and signals. */
+/* Threads of the library: every task runs once, whatever the system refuses, and over fork and
+ * signals. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

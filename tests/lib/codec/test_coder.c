@@ -82,7 +82,8 @@ static void stored_rule_is_exact(void **state)
     trip_run(&t, "range:bits=15", x, 100, &(struct trip_options){.source = GCB_BF16});
     assert_false(t.parts.stored);
     trip_free(&t);
-    /* 5 + 3 = 8 bytes are not longer than four halves; with three elements 5 + 3 are longer than 6 */
+    /* 5 + 3 = 8 bytes are not longer than four halves; with three elements 5 + 3 are longer than
+     * 6 */
     trip_run(&t, "range:bits=6", x, 4, &(struct trip_options){.source = GCB_BF16});
     assert_false(t.parts.stored);
     trip_free(&t);
@@ -183,7 +184,8 @@ static void encoder_asks_for_raw(void **state)
     trip_free(&t);
 }
 
-/* A half tensor keeps its NaN's sign, quietness and upper payload bits, as far as the type has room. */
+/* A half tensor keeps its NaN's sign, quietness and upper payload bits, as far as the type has
+ * room. */
 static void nonfinite_halves_stay_what_they_are(void **state)
 {
     const struct trip_options o = {.source = GCB_F16, .nonfinite = GCB_NONFINITE_RAW};
@@ -323,7 +325,8 @@ static void refuses_absurd_counts(void **state)
     }
 }
 
-/* A stored message needs no method, so its decoder takes stored ones only; others' take both kinds. */
+/* A stored message needs no method, so its decoder takes stored ones only; others' take both
+ * kinds. */
 static void accepts(void **state)
 {
     float x[8] = {1.0f};

@@ -44,8 +44,8 @@ static void same_key_same_stream(void **state)
 }
 
 /*
- * Bytes of two workers agree in 1 of 256 places: with 2^16 bytes the count has mean 256 and deviation
- * 16; 6 deviations are a false alarm in 10^8 (and the keys are fixed).
+ * Bytes of two workers agree in 1 of 256 places: with 2^16 bytes the count has mean 256 and
+ * deviation 16; 6 deviations are a false alarm in 10^8 (and the keys are fixed).
  */
 static void workers_draw_independently(void **state)
 {

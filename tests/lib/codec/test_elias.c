@@ -10,8 +10,8 @@
 
 #define LARGEST 65536
 
-/* The code as text, by the recursive definition: a zero; before it n in binary, before that n's length less
- * one in binary, and so on down to 1. */
+/* The code as text, by the recursive definition: a zero; before it n in binary, before that n's
+ * length less one in binary, and so on down to 1. */
 static void omega(char *out, uint32_t n)
 {
     char code[64] = "0";
@@ -124,7 +124,8 @@ static void refuses_bad_streams(void **state)
     assert_int_equal(decode_text("1010010000000000", 15), 0); /* above the limit */
     assert_int_equal(decode_text("11000000", 3), 3);
     assert_int_equal(decode_text("11000000", 2), 0);
-    /* 10 101 100000 0 is 32; a one in place of the last zero promises 33 more bits, so no number at all */
+    /* 10 101 100000 0 is 32; a one in place of the last zero promises 33 more bits, so no number at
+     * all */
     assert_int_equal(decode_text("1010110000000000", LARGEST), 32);
     assert_int_equal(decode_text("1010110000010000000000000000000000000000000000000000000000000000"
                                  "00000000000000000000000000000000",

@@ -1,6 +1,7 @@
 /*
- * Golden messages of version 1. A message that stands in golden_v1.txt decodes to the same values for ever, and the
- * encoder still writes the same bytes. For codecs of library math both hold within a tolerance.
+ * Golden messages of version 1. A message that stands in golden_v1.txt decodes to the same values
+ * for ever, and the encoder still writes the same bytes. For codecs of library math both hold
+ * within a tolerance.
  *
  *   test_golden TABLE          checks the messages of tests/lib/codec/golden_v1.txt
  *   test_golden TABLE SPEC N   appends a message of N elements; rows that are there never change
@@ -56,7 +57,8 @@ static bool parse_hex(void *out, const char *hex, size_t size)
     return n <= size;
 }
 
-/* A row is a spec and a number of elements, the message, and the values that it decodes to, in hex. */
+/* A row is a spec and a number of elements, the message, and the values that it decodes to, in
+ * hex. */
 static bool read_table(const char *path)
 {
     FILE *table = fopen(path, "r");
@@ -154,7 +156,7 @@ static void messages_are_still_written(void **state)
     }
 }
 
-/* Is there a golden message of this codec in which parameter `row` has this value? */
+/* True if there is a golden message of this codec in which parameter `row` has this value. */
 static bool has_choice(const struct gcb_codec *codec, size_t row, double value)
 {
     struct gcb_method m;

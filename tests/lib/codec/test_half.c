@@ -113,7 +113,8 @@ static void half_of_half_is_exact(void **state)
     trip_free(&t);
 }
 
-/* What is reported as entropy is counted: four values, one of them half of the time, take 1.75 bits each. */
+/* What is reported as entropy is counted: four values, one of them half of the time, take 1.75 bits
+ * each. */
 static void entropy_is_of_the_codes(void **state)
 {
     static const char *const specs[] = {"fp16", "bf16"};

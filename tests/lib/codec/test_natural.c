@@ -10,7 +10,8 @@
 
 #include "tests/support/trip.h"
 
-/* Powers of two, zeros of either sign and subnormal halves come back bit for bit, whatever is drawn. */
+/* Powers of two, zeros of either sign and subnormal halves come back bit for bit, whatever is
+ * drawn. */
 static void powers_are_exact(void **state)
 {
     enum { N = 2 * 254 + 2 };

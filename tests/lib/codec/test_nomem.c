@@ -1,7 +1,7 @@
 /*
- * Every allocation of every method fails once: opening an encoder and a decoder, and describing a message,
- * say so cleanly, and nothing is left behind. The test's own allocator takes the library's place
- * (src/lib/base/alloc.h).
+ * Every allocation of every method fails once: opening an encoder and a decoder, and describing a
+ * message, say so cleanly, and nothing is left behind. The test's own allocator takes the library's
+ * place (src/lib/base/alloc.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,8 @@ static void same_or_nomem(int err, const struct gcb_diag *diag, const struct gcb
     fail_msg("%s, allocation %zu: %d (%s)", m->name, counted.fail_at, err, diag->text);
 }
 
-/* Lets each allocation of run() fail in turn, until one run needs no more; returns how many there are. */
+/* Lets each allocation of run() fail in turn, until one run needs no more; returns how many there
+ * are. */
 struct attempt {
     const struct gcb_method *m;
     const uint8_t *message;
@@ -201,7 +202,8 @@ static int change(const struct attempt *a, struct gcb_diag *diag)
     return err;
 }
 
-/* The decoder of a raw message that gets no memory for the method of the next message stays what it is. */
+/* The decoder of a raw message that gets no memory for the method of the next message stays what it
+ * is. */
 static int learn(const struct attempt *a, struct gcb_diag *diag)
 {
     const size_t failing = counted.fail_at;

@@ -1,6 +1,7 @@
 /*
- * Defects found in other codecs of this kind, each as a case that ours must pass. What is tested in full in
- * the test of a codec stands here once more as the short story of what went wrong elsewhere.
+ * Defects found in other codecs of this kind, each as a case that ours must pass. What is tested in
+ * full in the test of a codec stands here once more as the short story of what went wrong
+ * elsewhere.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -105,7 +106,8 @@ static void no_bucket_too_many(void **state)
     free(x);
 }
 
-/* Sizes are cut to nothing: primes are transformed as they are, and none is padded to a power of two. */
+/* Sizes are cut to nothing: primes are transformed as they are, and none is padded to a power of
+ * two. */
 static void primes_are_not_padded(void **state)
 {
     enum { N = 257 * 509 };

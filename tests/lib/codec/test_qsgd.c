@@ -189,8 +189,8 @@ static void elias_lengths(void **state)
     free(x);
 }
 
-/* Simulated reference (papers) on Gaussian data, norms counted in bits and entropy; the bits to 1 %, the
- * rest to the 3 % that two digits leave. */
+/* Simulated reference (papers) on Gaussian data, norms counted in bits and entropy; the bits to 1
+ * %, the rest to the 3 % that two digits leave. */
 static void gaussian_reference(void **state)
 {
     static const struct {

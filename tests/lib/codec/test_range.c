@@ -13,8 +13,9 @@
 #define HEAD (16 + 1) /* of a range message: frame, bits */
 
 /*
- * The paper's example: eps = 0.125 with 3 mantissa bits makes the base pattern 0x3E0; 0.256 shifted is
- * 0x3E8, so its code is 9, which stands for 0.25. With 8 bits the 127th code above that base is 7168.
+ * The paper's example: eps = 0.125 with 3 mantissa bits makes the base pattern 0x3E0; 0.256 shifted
+ * is 0x3E8, so its code is 9, which stands for 0.25. With 8 bits the 127th code above that base is
+ * 7168.
  */
 static void worked_example(void **state)
 {
@@ -111,7 +112,8 @@ static void bound_holds_for_every_format(void **state)
     free(x);
 }
 
-/* Which pairs are refused: a mantissa as wide as the code, or eps below the normal numbers for max = 1. */
+/* Which pairs are refused: a mantissa as wide as the code, or eps below the normal numbers for max
+ * = 1. */
 static void refuses_formats_without_meaning(void **state)
 {
     struct gcb_method m;

@@ -34,7 +34,8 @@ static void every_sign_is_kept(void **state)
     free(x);
 }
 
-/* ||x - x'||^2 = ||x||^2 - ||x||_1^2 / n per bucket of n, up to the rounding of the mean to float32. */
+/* ||x - x'||^2 = ||x||^2 - ||x||_1^2 / n per bucket of n, up to the rounding of the mean to
+ * float32. */
 static void error_is_the_exact_one(void **state)
 {
     static const struct {
@@ -188,7 +189,8 @@ static void the_majority_wins(void **state)
             minus += votes == 0 && p.update[0][i] < 0.0f;
         }
         assert_true((tied > N / 10) == (workers % 2 == 0));
-        /* shares of equal length toss equal coins, which adds to the deviation: times sqrt(workers) at most */
+        /* shares of equal length toss equal coins, which adds to the deviation: times sqrt(workers)
+         * at most */
         assert_true(fabs((double)(minus - tied / 2)) <= 3.0 * sqrt((double)(tied * workers)));
         assert_int_equal(p.rounds, 2);
         party_close(&p);

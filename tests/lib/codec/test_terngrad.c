@@ -124,9 +124,9 @@ static double clipped_error(const char *spec, float *x, uint64_t n)
 }
 
 /*
- * Simulated reference (papers): omega of 2^20 values, of the clipped tensor where there is a clip. Without
- * one it follows the largest value, which varies from draw to draw (12 % and 25 % are two deviations
- * of a maximum; the seed is fixed); with it 2 % covers the draw.
+ * Simulated reference (papers): omega of 2^20 values, of the clipped tensor where there is a clip.
+ * Without one it follows the largest value, which varies from draw to draw (12 % and 25 % are two
+ * deviations of a maximum; the seed is fixed); with it 2 % covers the draw.
  */
 static void omega_as_simulated(void **state)
 {

@@ -1,4 +1,5 @@
-/* Exchanges: the order of rounds, weights, memories, NaNs; with the collectives that need no method of their own. */
+/* Exchanges: the order of rounds, weights, memories, NaNs; with the collectives that need no method
+ * of their own. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,8 @@ static void finish_and_conclude_agree(void **state)
     free(update);
 }
 
-/* memory=gmc needs the update of every step. A worker that computes none gets it from another worker. */
+/* memory=gmc needs the update of every step. A worker that computes none gets it from another
+ * worker. */
 static void a_worker_without_update_learns_it(void **state)
 {
     static const char spec[] = "topk:density=0.1,memory=gmc,momentum=0.9";
@@ -96,7 +98,8 @@ static void gmc_refuses_weights_that_cancel(void **state)
     gcb_exchange_close(e);
 }
 
-/* A change of theta keeps redsync's threshold and the residual: the steps are those of an encoder that is changed. */
+/* A change of theta keeps redsync's threshold and the residual: the steps are those of an encoder
+ * that is changed. */
 static void a_change_keeps_what_workers_keep(void **state)
 {
     static const char spec[] =
@@ -175,7 +178,8 @@ static void a_lone_worker_may_hand_back_its_own_bytes(void **state)
     }
 }
 
-/* The tensor of a step that another worker's NaN spoils leaves the memory again; only decay stays. */
+/* The tensor of a step that another worker's NaN spoils leaves the memory again; only decay
+ * stays. */
 static void a_spoilt_step_leaves_the_memory(void **state)
 {
     const struct party_options o = {.workers = 3, .nonfinite = GCB_NONFINITE_RAW};

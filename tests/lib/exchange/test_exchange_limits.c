@@ -1,4 +1,5 @@
-/* Exchanges at the limits of floats, sizes and the order of calls: what is refused, and that memories stay finite. */
+/* Exchanges at the limits of floats, sizes and the order of calls: what is refused, and that
+ * memories stay finite. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -26,7 +27,8 @@ static void expect_finite_memory(struct gcb_exchange *e, const char *spec)
             fail_msg("%s: the memory has %g", spec, (double)residual[i]);
 }
 
-/* As party_step, but with gcb_exchange_finish, where a memory may learn without a tensor of what arrived. */
+/* As party_step, but with gcb_exchange_finish, where a memory may learn without a tensor of what
+ * arrived. */
 static void finish_step(struct party *p, uint64_t step)
 {
     for (unsigned w = 0; w < p->workers; w++)
@@ -111,7 +113,8 @@ static void wild_values_spoil_no_memory(void **state)
     }
 }
 
-/* Bytes from a network may begin anywhere. A sanitizer sees values that are read where none may be. */
+/* Bytes from a network may begin anywhere. A sanitizer sees values that are read where none may
+ * be. */
 static void values_may_have_any_address(void **state)
 {
     static const char *const specs[] = {"identity:collective=allreduce",
@@ -183,7 +186,8 @@ static void a_changed_echo_is_found(void **state)
 
 /* ---- damaged messages ---- */
 
-/* Of what an owner sends, its own copy must have as many sums: the owner compares them with what it sent. */
+/* Of what an owner sends, its own copy must have as many sums: the owner compares them with what it
+ * sent. */
 static void an_owner_gets_what_it_sent(void **state)
 {
     const struct party_options o = {.workers = 1};

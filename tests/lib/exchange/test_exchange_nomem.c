@@ -1,7 +1,7 @@
 /*
- * Each allocation of an exchange fails once: while it opens, or in a step. The call says so and nothing leaks. Afterwards the
- * same step, done again, gives the update that it gives without the failure. The test's own allocator takes the library's
- * place (src/lib/base/alloc.h).
+ * Each allocation of an exchange fails once: while it opens, or in a step. The call says so and
+ * nothing leaks. Afterwards the same step, done again, gives the update that it gives without the
+ * failure. The test's own allocator takes the library's place (src/lib/base/alloc.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,8 @@ static void record(const char *spec, float *update)
     }
 }
 
-/* Worker 0's step, from the tape. Ends at the first failure, except that gcb_exchange_finish is called again. */
+/* Worker 0's step, from the tape. Ends at the first failure, except that gcb_exchange_finish is
+ * called again. */
 static int play(struct gcb_exchange *e, float *update)
 {
     struct gcb_round sent = {.size = sizeof(sent)};
@@ -294,7 +295,8 @@ static void a_damaged_count_takes_no_memory(void **state)
     gcb_exchange_close(e);
 }
 
-/* A step whose update arrived, but that the memory could not learn, ends when the method changes. */
+/* A step whose update arrived, but that the memory could not learn, ends when the method
+ * changes. */
 static void a_change_ends_an_unlearnt_step(void **state)
 {
     static const char spec[] = "qsgd:coding=elias,memory=ef,second-error=drop,collective=twoshot";

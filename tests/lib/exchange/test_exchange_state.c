@@ -1,4 +1,5 @@
-/* Exchanges between steps: checkpoints, other parameters, the norm of a worker; and steps that send nothing. */
+/* Exchanges between steps: checkpoints, other parameters, the norm of a worker; and steps that send
+ * nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,8 +60,8 @@ static void hand_over(struct party *p, struct party *q, unsigned w)
     assert_int_equal(gcb_exchange_restore(q->e[w], &s.view, NULL), 0);
 }
 
-/* Runs six steps. Another party takes the state after step `at` and must get the same updates from there on. It also writes
- * them over the tensors, which must not change them. */
+/* Runs six steps. Another party takes the state after step `at` and must get the same updates from
+ * there on. It also writes them over the tensors, which must not change them. */
 static void resume(const char *spec, uint64_t at)
 {
     static const uint64_t shape[] = {60, N / 60};
@@ -358,8 +359,8 @@ static void a_given_norm_limits_the_gradient(void **state)
 /* ---- steps that send nothing ---- */
 
 /*
- * A NaN in a step that sends nothing is left out, and all workers still send in the same steps. An all-reduce that is
- * spoilt is due again; an all-gather is not.
+ * A NaN in a step that sends nothing is left out, and all workers still send in the same steps. An
+ * all-reduce that is spoilt is due again; an all-gather is not.
  */
 static void a_nan_keeps_the_workers_in_step(void **state)
 {

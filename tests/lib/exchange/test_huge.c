@@ -1,5 +1,5 @@
-/* Values near the end of float32's range: finite tensors never give an update with an infinity or NaN if the mean is
- * finite, and no sum of two 16-bit floats does. */
+/* Values near the end of float32's range: finite tensors never give an update with an infinity or
+ * NaN if the mean is finite, and no sum of two 16-bit floats does. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -84,7 +84,8 @@ static void sums_saturate(void **state)
 
 enum { N = 700 };
 
-/* Values of worker w that are huge, one sign in each third of the tensor. The last elements are small. */
+/* Values of worker w that are huge, one sign in each third of the tensor. The last elements are
+ * small. */
 static void fill_huge(float *x, unsigned w)
 {
     for (unsigned i = 0; i < N; i++) {

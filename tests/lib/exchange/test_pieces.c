@@ -1,4 +1,5 @@
-/* What the collectives for sparse messages promise, whichever selection, values and index coder the method has. */
+/* What the collectives for sparse messages promise, whichever selection, values and index coder the
+ * method has. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,8 @@ static const char *with(char *spec, const char *method, const char *collective)
     return spec;
 }
 
-/* Fails unless the update is the sum of what arrived of each worker's tensor, up to the rounding of its summands. */
+/* Fails unless the update is the sum of what arrived of each worker's tensor, up to the rounding of
+ * its summands. */
 static void expect_nothing_lost(const struct party *p, const float *weights, const char *spec)
 {
     double lost = 0.0, summands = 0.0;

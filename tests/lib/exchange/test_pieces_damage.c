@@ -1,6 +1,7 @@
 /*
- * Damaged messages in sparse all-reduces. A message that is cut or too long is refused. A message with changed bytes is
- * refused, or the step goes on; nothing is written outside (run with sanitizers).
+ * Damaged messages in sparse all-reduces. A message that is cut or too long is refused. A message
+ * with changed bytes is refused, or the step goes on; nothing is written outside (run with
+ * sanitizers).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,8 @@ static const char *const specs[] = {
     "sparse:theta=0.9,index=varint,collective=spardl",
 };
 
-/* The array that is damaged, and how: either cut or extended to `length`, or with one byte changed. */
+/* The array that is damaged, and how: either cut or extended to `length`, or with one byte
+ * changed. */
 struct damage {
     unsigned round;
     uint32_t from, to;
@@ -49,7 +51,8 @@ static const uint8_t *array_of(const struct gcb_round *sent, uint32_t to, size_t
     return data;
 }
 
-/* Hands over one array, from a block of its own size, so that a sanitizer sees any access outside. */
+/* Hands over one array, from a block of its own size, so that a sanitizer sees any access
+ * outside. */
 static int hand_over(struct gcb_exchange *e, unsigned round, uint32_t from, uint32_t to,
                      const uint8_t *data, size_t length, const struct damage *d)
 {
@@ -68,7 +71,8 @@ static int hand_over(struct gcb_exchange *e, unsigned round, uint32_t from, uint
     return err;
 }
 
-/* Runs a step. Returns the first error, or 0. Stores the length of what `from` sends `to` in each round. */
+/* Runs a step. Returns the first error, or 0. Stores the length of what `from` sends `to` in each
+ * round. */
 static int run(struct party *p, uint64_t step, const struct damage *d, uint32_t from, uint32_t to,
                size_t *length)
 {
@@ -148,7 +152,8 @@ static void other_lengths_are_refused(void **state)
                     party_open(&p, specs[s], N, &o);
                     party_fill(&p, 1, 1.0f);
                     expect_refused(&p, 0, &d);
-                    /* if only one worker refuses the step's very last array, the others have learnt from the step */
+                    /* if only one worker refuses the step's very last array, the others have learnt
+                     * from the step */
                     if (from + 1 < WORKERS || r + 1 < rounds || strstr(specs[s], "spardl"))
                         assert_int_equal(run(&p, 1, NULL, 0, 0, NULL), rounds);
                     party_close(&p);

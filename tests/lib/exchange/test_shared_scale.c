@@ -73,7 +73,8 @@ static void impossible_combinations_are_refused(void **state)
     }
 }
 
-/* The variance of the sum of all workers' elements, rounded to `levels` levels of the largest weighted magnitude. */
+/* The variance of the sum of all workers' elements, rounded to `levels` levels of the largest
+ * weighted magnitude. */
 static double total_variance(float *const *x, unsigned workers, size_t n, double levels)
 {
     double top = 0.0, sum = 0.0;
@@ -105,10 +106,10 @@ static void clip_to(float *x, size_t n, double clip)
 }
 
 /*
- * The mean of the updates over seeds is the weighted sum. Rounding up with the probability p has the variance
- * step^2 p (1 - p), so the squared distance of the mean from the sum has a known mean. With this many elements, chance
- * makes it hardly ever 1.2 times as large; a bias of a tenth of the tensor makes it twice as large. TernGrad clips each
- * tensor before.
+ * The mean of the updates over seeds is the weighted sum. Rounding up with the probability p has
+ * the variance step^2 p (1 - p), so the squared distance of the mean from the sum has a known mean.
+ * With this many elements, chance makes it hardly ever 1.2 times as large; a bias of a tenth of the
+ * tensor makes it twice as large. TernGrad clips each tensor before.
  */
 static void updates_are_unbiased(void **state)
 {
@@ -150,7 +151,8 @@ static void updates_are_unbiased(void **state)
     }
 }
 
-/* A shared scale rounds in another way than the messages of an all-gather, so these methods do not claim LINEAR. */
+/* A shared scale rounds in another way than the messages of an all-gather, so these methods do not
+ * claim LINEAR. */
 static void no_method_claims_to_be_linear(void **state)
 {
     struct gcb_method m;

@@ -10,7 +10,8 @@
 
 #include "tests/support/party.h"
 
-/* fp32 values and u32 positions: 8 bytes for an element. A message has a head of 4 bytes; a piece has a count of 4. */
+/* fp32 values and u32 positions: 8 bytes for an element. A message has a head of 4 bytes; a piece
+ * has a count of 4. */
 enum { N = 20000, K = 200, HEAD = 4, PIECE = 4, ELEMENT = 8 };
 
 static uint64_t kept_of(const struct party *p)
@@ -97,7 +98,8 @@ static void observe_parts(void *ctx, unsigned round, const struct gcb_round *sen
     }
 }
 
-/* All large elements are in the last tenth: regions of equal length would give one owner everything. */
+/* All large elements are in the last tenth: regions of equal length would give one owner
+ * everything. */
 static void oktopk_balances_the_work(void **state)
 {
     const struct party_options o = {.workers = 8};
@@ -158,7 +160,8 @@ static void spardl_sends_what_the_formula_says(void **state)
                 assert_int_equal(p.round[r].kind, GCB_ROUND_SCATTER);
                 bytes += p.link_bytes[r];
             }
-            /* each worker sends each block but its own once; a block may have less than its share */
+            /* each worker sends each block but its own once; a block may have less than its
+             * share */
             assert_true(bytes <= workers * (rounds * HEAD + (workers - 1) * block));
             assert_true(s || bytes >= workers * (workers - 1) * block * 3 / 4);
             assert_int_equal(p.round[rounds].kind, GCB_ROUND_GATHER);

@@ -50,7 +50,8 @@ static void gives_the_weighted_sum(void **state)
         }
 }
 
-/* With a memory that also keeps the second error, nothing is lost: updates + residuals = tensors. */
+/* With a memory that also keeps the second error, nothing is lost: updates + residuals =
+ * tensors. */
 static void a_memory_keeps_the_second_error(void **state)
 {
     enum { N = 4000, WORKERS = 4, STEPS = 5 };
@@ -96,7 +97,8 @@ static void finish_step(struct party *p, uint64_t step, float *const *x, const f
     }
 }
 
-/* The memory learns the same from gcb_exchange_finish and from an array of what arrived, bit for bit. */
+/* The memory learns the same from gcb_exchange_finish and from an array of what arrived, bit for
+ * bit. */
 static void finish_and_conclude_agree(void **state)
 {
     enum { WORKERS = 3 };
@@ -159,7 +161,8 @@ static void a_weight_of_zero_is_no_division(void **state)
 
 /* ---- bytes ---- */
 
-/* The links carry 2 (n - 1) / n of a message per worker within 1 %, besides the headers of n + 1 messages per worker. */
+/* The links carry 2 (n - 1) / n of a message per worker within 1 %, besides the headers of n + 1
+ * messages per worker. */
 static void links_carry_two_messages(void **state)
 {
     enum { N = 200000 };

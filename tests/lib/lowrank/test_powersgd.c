@@ -1,4 +1,5 @@
-/* powersgd: what a low-rank approximation promises, from known singular values, and which tensors are sent whole. */
+/* powersgd: what a low-rank approximation promises, from known singular values, and which tensors
+ * are sent whole. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +133,8 @@ static void warm_steps_come_near_the_best_error(void **state)
     party_close(&p);
 }
 
-/* The update is the approximation of the weighted sum, and `own` times the sum of the weights is the update. */
+/* The update is the approximation of the weighted sum, and `own` times the sum of the weights is
+ * the update. */
 static void workers_factor_their_sum(void **state)
 {
     static const double sigma[] = {3, 2, 1};
@@ -194,7 +196,8 @@ static const struct {
     {{0}, 1, false, true},
 };
 
-/* Tensors that are sent whole come back exactly. The others come back as something finite and no larger. */
+/* Tensors that are sent whole come back exactly. The others come back as something finite and no
+ * larger. */
 static void shapes_decide_what_is_sent_whole(void **state)
 {
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -241,7 +244,8 @@ static void the_last_row_may_be_short(void **state)
     free(v);
 }
 
-/* Encoding a step again gives the same bytes; the next step begins with the Q of this one; another worker begins anew. */
+/* Encoding a step again gives the same bytes; the next step begins with the Q of this one; another
+ * worker begins anew. */
 static void an_encoder_starts_warm(void **state)
 {
     static const double sigma[] = {8, 7, 6, 5, 2, 1.5, 1, 0.5};

@@ -13,8 +13,8 @@
 #define N 500
 #define STEPS 200
 
-/* A run of a memory under a sparsifier that sends the elements above a threshold, with every sum that
- * the identities speak of, in double. */
+/* A run of a memory under a sparsifier that sends the elements above a threshold, with every sum
+ * that the identities speak of, in double. */
 struct run {
     double sent[N], input[N], carried[N]; /* sums */
     double mass[N];                       /* sum of |terms|, the scale of float rounding */

@@ -1,6 +1,7 @@
 /*
- * RedSync's residual gradient compression (Fang et al. 2019, algorithm 4), followed step by step in plain C by three
- * workers: updates, residuals and momentum must be equal bit for bit. Also what the other choices of the memory do.
+ * RedSync's residual gradient compression (Fang et al. 2019, algorithm 4), followed step by step in
+ * plain C by three workers: updates, residuals and momentum must be equal bit for bit. Also what
+ * the other choices of the memory do.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -80,7 +81,8 @@ static void compressed_step(struct worker *r, const float *g, uint64_t step, int
     }
 }
 
-/* A tensor that is not compressed: ordinary momentum, as if the optimiser did it after an all-reduce. */
+/* A tensor that is not compressed: ordinary momentum, as if the optimiser did it after an
+ * all-reduce. */
 static void whole_step(struct worker *r, const float *g, int how, float *message)
 {
     for (size_t i = 0; i < N; i++) {
@@ -165,7 +167,8 @@ static void other_choices(void **state)
     follow("topk:density=0.02,memory=dgc,momentum=0.75", 0);
 }
 
-/* nesterov=yes is that of optimisers (PyTorch's SGD): buffer = m buffer + g; the step is g + m buffer. */
+/* nesterov=yes is that of optimisers (PyTorch's SGD): buffer = m buffer + g; the step is g + m
+ * buffer. */
 static void nesterov_of_optimisers(void **state)
 {
     float buffer[N] = {0}, update[N];
@@ -184,7 +187,8 @@ static void nesterov_of_optimisers(void **state)
     party_close(&p);
 }
 
-/* Which elements were sent is not known after a transform: nothing is masked, and the residual stays. */
+/* Which elements were sent is not known after a transform: nothing is masked, and the residual
+ * stays. */
 static void a_transform_sends_no_elements(void **state)
 {
     static const char spec[] = "redsync:density=0.1,dense-below=0,transform=hadamard,momentum=0.75";

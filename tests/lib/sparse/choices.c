@@ -93,7 +93,8 @@ static int larger_first(const void *a, const void *b)
     return p->index > q->index ? 1 : -1;
 }
 
-/* Places of x[0..n) whose sign is `sign` (0 and not zero: positive, 1: negative, 2: any), largest first. */
+/* Places of x[0..n) whose sign is `sign` (0 and not zero: positive, 1: negative, 2: any), largest
+ * first. */
 uint64_t choice_sorted(struct choice_place *places, const float *x, uint64_t n, int sign)
 {
     uint64_t count = 0;
@@ -110,7 +111,8 @@ uint64_t choice_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their magnitudes. */
+/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their
+ * magnitudes. */
 double choice_largest(char *flags, const float *x, uint64_t n, int sign, uint64_t k)
 {
     struct choice_place *places = malloc((n + 1) * sizeof(*places));

@@ -13,7 +13,8 @@
 #include "src/lib/sparse/select.h"
 #include "tests/support/trip.h"
 
-/* Helpers for tests of selections: inputs, the positions that a message keeps, and independent selections by sorting. */
+/* Helpers for tests of selections: inputs, the positions that a message keeps, and independent
+ * selections by sorting. */
 enum choice_input {
     GAUSS,
     LAPLACE,
@@ -42,10 +43,12 @@ uint64_t choice_count(const char *flags, uint64_t n);
 char *choice_of(const char *spec, const float *x, uint64_t n, const struct trip_options *o);
 void choice_assert(const char *spec, const float *x, uint64_t n, const char *want,
                    const struct trip_options *o);
-/* Places of x[0..n) whose sign is `sign` (0 and not zero: positive, 1: negative, 2: any), largest first. */
+/* Places of x[0..n) whose sign is `sign` (0 and not zero: positive, 1: negative, 2: any), largest
+ * first. */
 uint64_t choice_sorted(struct choice_place *places, const float *x, uint64_t n, int sign);
 uint64_t choice_least(uint64_t a, uint64_t b);
-/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their magnitudes. */
+/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their
+ * magnitudes. */
 double choice_largest(char *flags, const float *x, uint64_t n, int sign, uint64_t k);
 uint64_t choice_count_from(const float *x, uint64_t n, uint32_t threshold);
 void choice_flag_from(char *flags, const float *x, uint64_t n, uint32_t threshold);

@@ -13,7 +13,8 @@
 
 /* ---- the coefficients of a message: all of them, as float32, from its payload ---- */
 
-/* Drops few coefficients, so that nearly all can be checked, but enough that the message is not stored. */
+/* Drops few coefficients, so that nearly all can be checked, but enough that the message is not
+ * stored. */
 #define THETA "0.1"
 
 struct sent {
@@ -56,7 +57,8 @@ static void naive_dct(double *c, const float *x, uint64_t n)
     }
 }
 
-/* Orthonormal Walsh-Hadamard transform in natural order: entry (k, j) is -1 to the number of common bits. */
+/* Orthonormal Walsh-Hadamard transform in natural order: entry (k, j) is -1 to the number of common
+ * bits. */
 static void naive_hadamard(double *c, const float *x, uint64_t n)
 {
     for (uint64_t k = 0; k < n; k++) {
@@ -142,7 +144,8 @@ static void matches_naive(const char *transform, const float *x, uint64_t n, uin
     }
     if (worst > 2e-6 * norm)
         fail_msg("%s, n = %u: %g off", spec, (unsigned)n, worst / norm);
-    /* Parseval: the energy sent is the energy less the dropped energy, and the error is the dropped energy */
+    /* Parseval: the energy sent is the energy less the dropped energy, and the error is the dropped
+     * energy */
     assert_true(fabs(s.energy + dropped - norm * norm) < 4e-6 * norm * norm);
     assert_true(fabs(trip_distance(x, t.back, n) - dropped) < 2e-6 * norm * norm);
     free(want);
@@ -196,7 +199,8 @@ static void units_keep_their_norm(void **state)
     }
 }
 
-/* The selection compares all chunks at unitary scale, so a larger constant in the short last chunk wins. */
+/* The selection compares all chunks at unitary scale, so a larger constant in the short last chunk
+ * wins. */
 static void short_chunks_weigh_alike(void **state)
 {
     static const char *const transforms[] = {"dct", "hadamard"};

@@ -28,7 +28,8 @@ static double weight_of(uint64_t k, uint64_t length)
     return k == 0 || 2 * k == length ? 1.0 : 2.0;
 }
 
-/* Computes the bins of all chunks and returns their number. O(n * chunk), so only for small tensors. */
+/* Computes the bins of all chunks and returns their number. O(n * chunk), so only for small
+ * tensors. */
 static uint64_t spectrum(struct bin *bins, const float *x, uint64_t n, uint64_t chunk)
 {
     uint64_t count = 0;
@@ -84,8 +85,9 @@ static double dropped_energy(const float *x, uint64_t n, uint64_t chunk, uint64_
 }
 
 /*
- * Parseval: without quantisation the squared error is the dropped energy, for any length. The transform is accurate to
- * 1e-6 log2 n of the norm (docs/method.md), and so is the root of the error.
+ * Parseval: without quantisation the squared error is the dropped energy, for any length. The
+ * transform is accurate to 1e-6 log2 n of the norm (docs/method.md), and so is the root of the
+ * error.
  */
 static void error_is_the_dropped_energy(const float *x, uint64_t n, uint64_t chunk, double theta)
 {
@@ -120,8 +122,9 @@ static void any_length(void **state)
 }
 
 /*
- * Bins of a short last chunk are compared at unitary scale: they win against bins of a whole chunk only if they have more
- * energy. With white noise all bins are alike, so a wrong weight shows at once.
+ * Bins of a short last chunk are compared at unitary scale: they win against bins of a whole chunk
+ * only if they have more energy. With white noise all bins are alike, so a wrong weight shows at
+ * once.
  */
 static void last_chunk_has_its_weight(void **state)
 {
@@ -154,7 +157,8 @@ static void odd_chunks(void **state)
     free(x);
 }
 
-/* An interior bin counts twice in the energy but once in the selection: a pure tone costs one bin. */
+/* An interior bin counts twice in the energy but once in the selection: a pure tone costs one
+ * bin. */
 static void a_tone_is_one_bin(void **state)
 {
     enum { N = 4096 };
@@ -187,7 +191,8 @@ static void keeping_all_gives_the_tensor(void **state)
     free(x);
 }
 
-/* The error beyond the unquantised error comes from the range floats of the kept bins: below 2^-m. */
+/* The error beyond the unquantised error comes from the range floats of the kept bins: below
+ * 2^-m. */
 static void quantised_error(void **state)
 {
     enum { N = 50000 };
@@ -205,7 +210,8 @@ static void quantised_error(void **state)
     free(x);
 }
 
-/* The relative error of i.i.d. data depends only on f: 1 - f (1 - ln f). Correlated data has less. */
+/* The relative error of i.i.d. data depends only on f: 1 - f (1 - ln f). Correlated data has
+ * less. */
 static void error_as_simulated(void **state)
 {
     static const double error[] = {.752, .752, .752, .325};
@@ -258,7 +264,8 @@ static void tiny_values(void **state)
     }
 }
 
-/* input=fp16 sends the message of the rounded tensor. Nothing else changes, so a decoder need not know. */
+/* input=fp16 sends the message of the rounded tensor. Nothing else changes, so a decoder need not
+ * know. */
 static void input_is_rounded_first(void **state)
 {
     static const char *const specs[][2] = {
@@ -300,8 +307,8 @@ static const uint8_t *payload_of(const struct trip *t, struct gcb_frame *frame)
     return payload.data;
 }
 
-/* The message of a padded tensor has the payload of the tensor with zeros after it, is decoded to its beginning, and
- * loses at most as much. */
+/* The message of a padded tensor has the payload of the tensor with zeros after it, is decoded to
+ * its beginning, and loses at most as much. */
 static void pads_like(const char *given, uint64_t n, uint64_t length)
 {
     float *x = trip_tensor(length, TRIP_LAPLACE, n);
@@ -368,7 +375,8 @@ static void padded_tensors_come_back(void **state)
     free(x);
 }
 
-/* The parameter is in the header only if it is `smooth`, and only with a transform that takes zeros. */
+/* The parameter is in the header only if it is `smooth`, and only with a transform that takes
+ * zeros. */
 static void damaged_padding_is_refused(void **state)
 {
     enum { TRANSFORM = 16, PAD = TRANSFORM + 8 };

@@ -117,7 +117,8 @@ static void random_positions(void **state)
     free(pos);
 }
 
-/* Positions that cost a coder most: all at the front, all at the end, both with one far away, and evenly spaced. */
+/* Positions that cost a coder most: all at the front, all at the end, both with one far away, and
+ * evenly spaced. */
 static void adversarial_gaps(void **state)
 {
     enum { N = 200000 };
@@ -142,8 +143,8 @@ static void adversarial_gaps(void **state)
     free(pos);
 }
 
-/* Runs of each length at each place of a stream's end. A run of 63 ones that filled the reader's word was once reported as
- * damage. */
+/* Runs of each length at each place of a stream's end. A run of 63 ones that filled the reader's
+ * word was once reported as damage. */
 static void runs_to_the_end(void **state)
 {
     uint32_t pos[160];
@@ -198,9 +199,9 @@ static void parameter_by_formula(void **state)
 }
 
 /*
- * Bits per random position, without the block directory, compared with b + 1 / (1 - (1 - p)^(2^b)) and the table of the
- * papers. The relative deviation of the mean gap is 1 / sqrt(kept), 0.3 % here. So 1 % is three deviations of the gap, and
- * the bits vary less.
+ * Bits per random position, without the block directory, compared with b + 1 / (1 - (1 - p)^(2^b))
+ * and the table of the papers. The relative deviation of the mean gap is 1 / sqrt(kept), 0.3 %
+ * here. So 1 % is three deviations of the gap, and the bits vary less.
  */
 static void bits_as_published(void **state)
 {
@@ -266,7 +267,8 @@ static void directory_is_checked(void **state)
     free(back);
 }
 
-/* Cut anywhere or with any bit changed, a stream is refused, or gives as many ascending positions below n as declared. */
+/* Cut anywhere or with any bit changed, a stream is refused, or gives as many ascending positions
+ * below n as declared. */
 static void damage_never_leaves_the_segment(void **state)
 {
     enum { N = 1000, KEPT = 150 };

@@ -54,7 +54,8 @@ static void test_structure_pays(void **state)
     positions_fini(&p);
 }
 
-/* Counts like the Fibonacci numbers make the deepest tree. The code stays complete and within its limit. */
+/* Counts like the Fibonacci numbers make the deepest tree. The code stays complete and within its
+ * limit. */
 static void test_deep_tree(void **state)
 {
     uint32_t count[GCB_PREFIX_SYMBOLS] = {1, 1};
@@ -100,8 +101,8 @@ static void test_prefix_lengths(void **state)
 }
 
 /*
- * A stream written out by hand from the description: one code with symbols 0 (0), 3 (10) and 16 (11, then 4
- * bits); gaps 0 3 0 21.
+ * A stream written out by hand from the description: one code with symbols 0 (0), 3 (10) and 16
+ * (11, then 4 bits); gaps 0 3 0 21.
  */
 static void test_by_hand(void **state)
 {
@@ -118,7 +119,8 @@ static void test_by_hand(void **state)
                      GCB_E_CORRUPT);
 }
 
-/* A stream of position 0 with `codes` codes, which begin at the sums 1 2 3 ... or, except the first, all at `again`. */
+/* A stream of position 0 with `codes` codes, which begin at the sums 1 2 3 ... or, except the
+ * first, all at `again`. */
 static int decode_codes(unsigned codes, unsigned again)
 {
     static const uint8_t lone[GCB_PREFIX_SYMBOLS] = {1};

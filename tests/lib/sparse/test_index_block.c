@@ -18,7 +18,8 @@ static void test_hostile(void **state)
     index_hostile(&gcb_index_block);
 }
 
-/* 1 byte + 2 per block of 4096 + 12 bits per position, or 1 + 4 per block of 65536 + 16 bits: the shorter. */
+/* 1 byte + 2 per block of 4096 + 12 bits per position, or 1 + 4 per block of 65536 + 16 bits: the
+ * shorter. */
 static void test_width(void **state)
 {
     struct positions p = {0};

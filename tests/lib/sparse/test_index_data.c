@@ -1,6 +1,7 @@
 /*
- * Adaptive positions on real gradients: at most 0.75 of Golomb's bits in each file of the given folder, at both densities
- * and selections, over the whole model. Without the files the test is skipped.
+ * Adaptive positions on real gradients: at most 0.75 of Golomb's bits in each file of the given
+ * folder, at both densities and selections, over the whole model. Without the files the test is
+ * skipped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -87,7 +87,8 @@ static void workers_share_places(void **state)
     free(x);
 }
 
-/* Every element is kept with the probability k / n, although strata have different lengths; so are neighbours. */
+/* Every element is kept with the probability k / n, although strata have different lengths; so are
+ * neighbours. */
 static void every_element_is_equally_likely(void **state)
 {
     enum { STEPS = 40000, SMALL = 103, KEPT = 31 };

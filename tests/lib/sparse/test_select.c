@@ -91,7 +91,8 @@ static void threshold_keeps_all_from_it(void **state)
 
 /* ---- one sign ---- */
 
-/* SBC's selection. In the comparison, a sign with fewer than k values counts the missing ones as zeros. */
+/* SBC's selection. In the comparison, a sign with fewer than k values counts the missing ones as
+ * zeros. */
 static void one_sided_choice(char *want, const float *x, uint64_t n, uint64_t k)
 {
     const double down = choice_largest(want, x, n, 1, k), up = choice_largest(want, x, n, 0, k);
@@ -157,8 +158,8 @@ static void one_sign_is_that_of_a_sort(void **state)
     free(want);
 }
 
-/* By hand: the larger mean wins; with equal means the positive side wins; one large value does not outweigh k values of
- * the other sign. */
+/* By hand: the larger mean wins; with equal means the positive side wins; one large value does not
+ * outweigh k values of the other sign. */
 static void one_sided_by_hand(void **state)
 {
     static const struct {

@@ -29,7 +29,8 @@ static void trimmed_is_topk(void **state)
     }
 }
 
-/* The corrected search (src/lib/sparse/select_redsync.c), by plain counting. 0: no ratio lets k elements pass. */
+/* The corrected search (src/lib/sparse/select_redsync.c), by plain counting. 0: no ratio lets k
+ * elements pass. */
 static uint32_t search(const float *x, uint64_t n, uint64_t k)
 {
     double sum = 0.0, max = 0.0, low = 0.0, high = 1.0;
@@ -121,7 +122,8 @@ static void assert_same_messages(const char *a, const char *b, const float *x, u
     trip_free(&t);
 }
 
-/* The tensor's bytes choose between all, trimmed and search. A limit itself belongs to the larger sizes. */
+/* The tensor's bytes choose between all, trimmed and search. A limit itself belongs to the larger
+ * sizes. */
 static void redsync_goes_by_size(void **state)
 {
     enum { DENSE = 131072 / 4, TRIMMED = 4194304 / 4 };
@@ -153,7 +155,8 @@ struct again {
     uint64_t n;
 };
 
-/* Encodes a step of a worker with the same coder and returns the kept flags. The caller frees them. */
+/* Encodes a step of a worker with the same coder and returns the kept flags. The caller frees
+ * them. */
 static char *kept_at(struct again *a, const float *x, uint64_t step, uint32_t worker)
 {
     const struct gcb_step at = {.step = step, .worker = worker};
@@ -177,7 +180,8 @@ static void assert_kept_at(struct again *a, const float *x, uint64_t step, uint3
     free(got);
 }
 
-/* A threshold is used for the other steps of the interval, even if the gradients drift. Then it is searched again. */
+/* A threshold is used for the other steps of the interval, even if the gradients drift. Then it is
+ * searched again. */
 static void redsync_reuses(void **state)
 {
     enum { N = 50000, STEPS = 12, INTERVAL = 5 };
@@ -205,7 +209,8 @@ static void redsync_reuses(void **state)
     free(want);
 }
 
-/* A threshold is not used for another worker, after the interval, in an earlier step, or with interval 1. */
+/* A threshold is not used for another worker, after the interval, in an earlier step, or with
+ * interval 1. */
 static void redsync_does_not_reuse(void **state)
 {
     enum { N = 50000 };

@@ -27,7 +27,8 @@ static int larger_first(const void *a, const void *b)
     return p->index > q->index ? 1 : -1;
 }
 
-/* rank[i]: number of elements before i, ordered by falling magnitude, then by index. The caller frees it. */
+/* rank[i]: number of elements before i, ordered by falling magnitude, then by index. The caller
+ * frees it. */
 static uint32_t *ranks_of(const float *x, uint64_t n)
 {
     struct place *all = malloc((n + 1) * sizeof(*all));
@@ -90,8 +91,8 @@ static void selection_is(const float *x, const uint32_t *rank, uint64_t n, uint6
 enum input { NOISE, TIES, EQUAL, ZERO, MOSTLY_ZERO, HUGE_AND_TINY, PERIODIC, LURKING, INPUTS };
 
 /*
- * PERIODIC repeats with each power of two up to 4096, and LURKING has its large values outside any even grid. So an evenly
- * spaced sample sees only large or only small values.
+ * PERIODIC repeats with each power of two up to 4096, and LURKING has its large values outside any
+ * even grid. So an evenly spaced sample sees only large or only small values.
  */
 static void fill(float *x, uint64_t n, enum input in)
 {
@@ -139,8 +140,8 @@ static void equals_a_full_sort(void **state)
     free(x);
 }
 
-/* The large values are exactly at the places of an evenly spaced sample, or exactly at all other places. Then the sample's
- * threshold is useless, but the selection is right. */
+/* The large values are exactly at the places of an evenly spaced sample, or exactly at all other
+ * places. Then the sample's threshold is useless, but the selection is right. */
 static void misled_samples(void **state)
 {
     enum { N = 1 << 18, K = 3000 };

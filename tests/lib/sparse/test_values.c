@@ -11,8 +11,8 @@
 #include "tests/support/trip.h"
 
 /*
- * Identities for kept values that are replaced by means: with exact means, the squared error is the energy minus k mu^2 of
- * each group.
+ * Identities for kept values that are replaced by means: with exact means, the squared error is the
+ * energy minus k mu^2 of each group.
  */
 
 enum { N = 100003, LAWS = TRIP_AR9 + 1 };
@@ -33,7 +33,8 @@ static void kept_values(const char *select, const float *x, uint64_t n, char *ke
     trip_free(&t);
 }
 
-/* Sum and number of the kept values of a sign: 1; -1, with zeros; or 0 for the magnitudes of both. */
+/* Sum and number of the kept values of a sign: 1; -1, with zeros; or 0 for the magnitudes of
+ * both. */
 struct group {
     double sum;
     uint64_t count;
@@ -210,7 +211,8 @@ static void means_of_extremes(void **state)
 
 /* ---- uniform ---- */
 
-/* The error of kept values is at most max / (2 s) and float32's rounding of levels. The largest value is exact. */
+/* The error of kept values is at most max / (2 s) and float32's rounding of levels. The largest
+ * value is exact. */
 static void uniform_within_half_a_level(void **state)
 {
     for (unsigned bits = 2; bits <= 16; bits++) {

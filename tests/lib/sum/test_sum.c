@@ -1,4 +1,5 @@
-/* Sums of messages: of every method, opened in every way, and mixtures of messages of several methods. */
+/* Sums of messages: of every method, opened in every way, and mixtures of messages of several
+ * methods. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +59,7 @@ static bool is_stored(const struct trip *t)
     return t->message[5] & GCB_WIRE_STORED;
 }
 
-/* Does the method transform? Then messages that are not stored are added to the canvas. */
+/* True if the method transforms. Then messages that are not stored are added to the canvas. */
 static bool transforms(const char *spec)
 {
     struct gcb_method m;
@@ -149,7 +150,8 @@ static float *finish(struct gcb_sum *s, uint64_t n)
     return x;
 }
 
-/* The sum of the messages for which `mask` has a bit, in a sum that was opened for the group's spec. */
+/* The sum of the messages for which `mask` has a bit, in a sum that was opened for the group's
+ * spec. */
 static float *sum_of(const struct way *way, const struct group *g, unsigned mask)
 {
     float *into = way->into ? malloc((g->n + 1) * sizeof(float)) : NULL, *x = into;
@@ -198,7 +200,8 @@ static float *decoded_sum(const struct group *g, unsigned mask)
     return acc;
 }
 
-/* The sum is near the exact sum of decoded messages: within 1e-5 of the norm of all that was added. */
+/* The sum is near the exact sum of decoded messages: within 1e-5 of the norm of all that was
+ * added. */
 static void must_be_near(const float *got, const struct group *g, unsigned mask, const char *what)
 {
     double error = 0.0, norm = 0.0;
@@ -342,7 +345,8 @@ static void nonfinite_tensors(void **state)
     }
 }
 
-/* The canvas is linear: one message with a weight of 2^k gives exactly 2^k times the decoded tensor. */
+/* The canvas is linear: one message with a weight of 2^k gives exactly 2^k times the decoded
+ * tensor. */
 static void one_message(void **state)
 {
     static const char *const specs[] = {

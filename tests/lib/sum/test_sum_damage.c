@@ -1,6 +1,6 @@
 /*
- * Damaged messages in a sum. A message that is cut, or has a changed byte, is refused, and the sum is the one without it;
- * or it is accepted, and counts as what it decodes to.
+ * Damaged messages in a sum. A message that is cut, or has a changed byte, is refused, and the sum
+ * is the one without it; or it is accepted, and counts as what it decodes to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,7 +150,8 @@ static void damage(struct scene *s)
     }
 }
 
-/* The messages of a scene. `sum`: the method of the sum; NULL: the sum is opened from a raw message. */
+/* The messages of a scene. `sum`: the method of the sum; NULL: the sum is opened from a raw
+ * message. */
 struct cast {
     const char *sum, *damaged, *others;
 };

@@ -42,7 +42,8 @@ static const struct mixture mixtures[] = {
       {"qsgd", false, 0},
       {"fft:theta=0.9,chunk=500", true, 0}}},
     {"fft", {{"topk", false, 0}, {"fft:theta=0.5", true, 0}, {"fft:chunk=100", false, 0}}},
-    /* padded messages fit those that are transformed at the same length: no zeros after whole chunks */
+    /* padded messages fit those that are transformed at the same length: no zeros after whole
+     * chunks */
     {"fft:pad=smooth,chunk=548",
      {{"fft:pad=smooth,chunk=548", true, 0},
       {"fft:chunk=548", false, 0},
@@ -83,7 +84,8 @@ static const struct mixture mixtures[] = {
       {"qsgd:coding=elias-sparse", false, 0},
       {"qsgd", false, 0}}},
     {"identity", {{"fp16", false, 0}, {"bf16", false, 0}, {"range", false, 0}}},
-    /* a sum that is opened from a raw message takes the method of the first message that is not raw */
+    /* a sum that is opened from a raw message takes the method of the first message that is not
+     * raw */
     {NULL,
      {{"topk:theta=0", false, 0},
       {"fft:chunk=500", true, 0},
@@ -301,7 +303,8 @@ static void opening_is_refused(void **state)
     free_group(&g);
 }
 
-/* max_elements limits the message that opens a sum. Later messages have the sum's number of elements anyway. */
+/* max_elements limits the message that opens a sum. Later messages have the sum's number of
+ * elements anyway. */
 static void the_limit_is_for_opening(void **state)
 {
     const struct gcb_options few = {.size = sizeof(few), .max_elements = 10};

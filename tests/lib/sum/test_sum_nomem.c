@@ -1,6 +1,7 @@
 /*
- * Each allocation of a sum fails once: while it opens, adds or finishes. The call says so, the sum is as before, and the
- * same call then succeeds. The test's own allocator takes the library's place (src/lib/base/alloc.h).
+ * Each allocation of a sum fails once: while it opens, adds or finishes. The call says so, the sum
+ * is as before, and the same call then succeeds. The test's own allocator takes the library's place
+ * (src/lib/base/alloc.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,8 @@ static const struct scene scenes[] = {
      {"qsgd:coding=elias", "sparse:transform=hadamard", "fft", "qsgd:coding=elias-sparse"},
      true},
     {"topk", {"topk", "topk:index=golomb", "sparse:transform=dct", "natural"}, false},
-    /* the decoder of the sum's own method is replaced: after a failure the sum still has no canvas */
+    /* the decoder of the sum's own method is replaced: after a failure the sum still has no
+     * canvas */
     {"qsgd", {"qsgd:coding=elias", "fft", "qsgd:bits=7", "fft"}, false},
     {"terngrad", {"terngrad:packing=base3", "fft:chunk=64", "terngrad", "fft:chunk=64"}, true},
     {NULL, {"topk:theta=0", "fft", "topk", "fft:theta=0.5"}, false},

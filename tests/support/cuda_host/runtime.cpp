@@ -40,7 +40,8 @@ constexpr unsigned char kFresh = 0xcb; /* content of memory that was not written
 constexpr size_t kAlign = 256;         /* as in cudaMalloc */
 constexpr double kSeconds =
     1e-5; /* what a kernel, a copy or a memset takes, by the device's clock */
-/* Bytes of pinned memory that are filled: staging memory of 16 MiB took most of the time of the tests. */
+/* Bytes of pinned memory that are filled: staging memory of 16 MiB took most of the time of the
+ * tests. */
 constexpr size_t kFilled = 1 << 16;
 
 constexpr size_t kFence =
@@ -129,7 +130,7 @@ void close_memory()
     touched.clear();
 }
 
-/* Are the bytes as they were when they were allocated? They may be accessed only here. */
+/* True if the bytes are as they were when they were allocated. They may be accessed only here. */
 bool fresh(const unsigned char *p, size_t size)
 {
     bool same;
@@ -387,7 +388,8 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
         return refused(cudaErrorMemoryAllocation);
     p.offset = (p.mapped - bytes) / kAlign * kAlign;
     p.base = static_cast<unsigned char *>(base) + kFence;
-    /* keeps the kernel from joining these pages with those around them, only to cut them out again */
+    /* keeps the kernel from joining these pages with those around them, only to cut them out
+     * again */
     madvise(p.base, p.mapped, MADV_DONTDUMP);
     mprotect(p.base, p.mapped, PROT_READ | PROT_WRITE);
     memset(p.base, kFresh, p.mapped);

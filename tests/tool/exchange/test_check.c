@@ -1,4 +1,5 @@
-/* The comparison of an exchange with a serial one: what a network may change, and what it may not. */
+/* The comparison of an exchange with a serial one: what a network may change, and what it may
+ * not. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +15,8 @@
 
 enum { N = 3000, WORKERS = 4 };
 
-/* What a network does to the values of a round: adds them in the order of workers from `first` on, and then changes the
- * first value by `error` of itself. */
+/* What a network does to the values of a round: adds them in the order of workers from `first` on,
+ * and then changes the first value by `error` of itself. */
 struct network {
     unsigned first;
     double error;

@@ -24,7 +24,8 @@ static uint32_t next(uint32_t *s)
     return *s;
 }
 
-/* x: values of different sizes and signs, a tenth of them zero; y: x with some errors and some zeros. */
+/* x: values of different sizes and signs, a tenth of them zero; y: x with some errors and some
+ * zeros. */
 static void fill(float *x, float *y, size_t n, uint32_t seed)
 {
     uint32_t s = seed * 2654435761u + 1;
@@ -186,7 +187,8 @@ static void test_parts_add_up(void **state)
     assert_agrees(&f, x, y, N, 1.0);
 }
 
-/* Elements that are not finite in x are not compared. One that is not finite only in y is farther than a finite one. */
+/* Elements that are not finite in x are not compared. One that is not finite only in y is farther
+ * than a finite one. */
 static void test_nearer_than_a_reference(void **state)
 {
     const float x[] = {1.0f, 1.0f, 1.0f, -2.0f, 0.0f, INFINITY, NAN, 3.0f, 1e-30f};

@@ -1,4 +1,5 @@
-/* Lines through measurements: compared with NumPy, at the limits of 0, and with sizes that do not differ enough. */
+/* Lines through measurements: compared with NumPy, at the limits of 0, and with sizes that do not
+ * differ enough. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static void test_numpy(void **state)
     assert_true(near(f.error, 0.027974968572532947, 1e-6));
 }
 
-/* NumPy's intercept would be -1.5e-7; the best line without a negative one goes through the origin. */
+/* NumPy's intercept would be -1.5e-7; the best line without a negative one goes through the
+ * origin. */
 static void test_no_time_back(void **state)
 {
     static const double y[N] = {1e-7, 5e-7, 4e-6, 1.9e-5, 7e-5, 1.2e-3, 4.5e-3, 0.03};

@@ -1,5 +1,5 @@
-/* Measuring: how many samples are taken, why it stops, and that errors are returned. The clock is this test's, so all times
- * are exact. */
+/* Measuring: how many samples are taken, why it stops, and that errors are returned. The clock is
+ * this test's, so all times are exact. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,7 +172,8 @@ static void test_stops(void **state)
     gcb_samples_fini(&s);
 }
 
-/* A measurement with almost no time still takes the samples that an interval needs, if they are quick. */
+/* A measurement with almost no time still takes the samples that an interval needs, if they are
+ * quick. */
 static void test_grace(void **state)
 {
     static const double quick[] = {1.0}, slow[] = {12000.0};
@@ -194,7 +195,8 @@ static void test_grace(void **state)
     gcb_samples_fini(&s);
 }
 
-/* Two operations in turn get the same number of samples; the first one changes from round to round. */
+/* Two operations in turn get the same number of samples; the first one changes from round to
+ * round. */
 static void test_pair(void **state)
 {
     static const double a[] = {20.0}, b[] = {200.0};

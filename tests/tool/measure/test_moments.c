@@ -1,4 +1,5 @@
-/* Moments, histogram and spectrum: compared with simple loops, after joins, and for values at the ends of bins. */
+/* Moments, histogram and spectrum: compared with simple loops, after joins, and for values at the
+ * ends of bins. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

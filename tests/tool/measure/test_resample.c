@@ -1,4 +1,5 @@
-/* Quantiles, the bootstrap of a median, Holm's correction: known results, and properties for any input. */
+/* Quantiles, the bootstrap of a median, Holm's correction: known results, and properties for any
+ * input. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -60,7 +60,8 @@ static void test_few(void **state)
     assert_true(isnan(s.median) && isnan(s.min) && isnan(s.max) && isnan(s.mad));
 }
 
-/* The rank computed with exact integers: the largest r with 2 (C(n,0) + ... + C(n,r-1)) / 2^n <= 1/20. */
+/* The rank computed with exact integers: the largest r with 2 (C(n,0) + ... + C(n,r-1)) / 2^n <=
+ * 1/20. */
 static size_t exact_rank(unsigned n)
 {
     uint64_t choose = 1, below = 0;

@@ -1,4 +1,5 @@
-/* When measuring stops, and how often the interval then contains the median. The samples are drawn at random. */
+/* When measuring stops, and how often the interval then contains the median. The samples are drawn
+ * at random. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static double normal(void)
     return sqrt(-2.0 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* Draws samples until the rule stops, and tells whether the interval contains 1, the true median. */
+/* Draws samples until the rule stops, and tells whether the interval contains 1, the true
+ * median. */
 static bool one_run(double deviation, double likeness, size_t *taken)
 {
     double samples[MOST], scratch[MOST], value = normal();
@@ -61,7 +63,8 @@ static double coverage(double deviation, double likeness)
     return 100.0 * (double)held / RUNS;
 }
 
-/* For comparison: stopping at the first narrow interval, from 6 samples on, gives 92, 75 and 59 % (docs/method.md). */
+/* For comparison: stopping at the first narrow interval, from 6 samples on, gives 92, 75 and 59 %
+ * (docs/method.md). */
 static void test_coverage(void **state)
 {
     assert_true(coverage(0.05, 0.0) >= 93.0);
@@ -71,7 +74,8 @@ static void test_coverage(void **state)
     assert_true(coverage(0.15, 0.7) >= 85.0);
 }
 
-/* The factor is about 1 for independent samples, larger for pairs of equal samples, and very large for a drift. */
+/* The factor is about 1 for independent samples, larger for pairs of equal samples, and very large
+ * for a drift. */
 static void test_likeness(void **state)
 {
     double v[MOST], pairs[MOST], drift[MOST];
@@ -97,7 +101,8 @@ static void test_likeness(void **state)
     assert_true(gcb_stats_likeness(v, 0, 0.0) == 1.0);
 }
 
-/* The interval of sorted samples is wider than that of the same samples in random order; few samples give all of them. */
+/* The interval of sorted samples is wider than that of the same samples in random order; few
+ * samples give all of them. */
 static void test_wider(void **state)
 {
     double mixed[100], sorted[100], scratch[100];

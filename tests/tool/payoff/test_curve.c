@@ -26,7 +26,8 @@ static void add(struct gcb_curve *curve, enum gcb_pattern pattern, double bytes,
     assert_int_equal(gcb_curve_add(curve, pattern, &point, NULL), 0);
 }
 
-/* Times between, below and above the measured sizes; a pattern without a line has the times of the other. */
+/* Times between, below and above the measured sizes; a pattern without a line has the times of the
+ * other. */
 static void test_times(void **state)
 {
     struct gcb_curve curve = {.path = "link.json"};

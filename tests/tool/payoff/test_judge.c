@@ -12,8 +12,8 @@
 #include "src/tool/measure/stats.h"
 #include "src/tool/payoff/judge.h"
 
-/* A gradient of one element on a network that takes no time for ways of no bytes: the time of a way is the time of its
- * coding. */
+/* A gradient of one element on a network that takes no time for ways of no bytes: the time of a way
+ * is the time of its coding. */
 static const struct gcb_setting plain = {
     .network = {.bandwidth = 1e9, .workers = 8, .per_node = 1},
     .elements = 1,
@@ -229,7 +229,8 @@ static double advised(const struct gcb_judgement *j, size_t i)
     return i == SIZE_MAX ? NONE : j->items[i].way->cost.code;
 }
 
-/* Ways of times exact, noise and lasting (with and without a memory) beside a second of fp16; which of them are advised. */
+/* Ways of times exact, noise and lasting (with and without a memory) beside a second of fp16; which
+ * of them are advised. */
 static void expect_advice(double exact, double noise, double lasting, double bare, double error,
                           double best, double noisy, double trained)
 {
@@ -321,7 +322,8 @@ static void test_limit_and_step(void **state)
     done(&j, &w);
 }
 
-/* A hidden exchange: only the step decides, and the bar is still the baseline with the fastest exchange. */
+/* A hidden exchange: only the step decides, and the bar is still the baseline with the fastest
+ * exchange. */
 static void test_hidden(void **state)
 {
     struct gcb_ways w = {.count = 0};
@@ -380,7 +382,8 @@ static void test_interval(void **state)
     done(&j, &w);
 }
 
-/* Without a baseline nothing can be judged, and nothing is advised. A way without times is left out. */
+/* Without a baseline nothing can be judged, and nothing is advised. A way without times is left
+ * out. */
 static void test_gaps(void **state)
 {
     struct gcb_ways w = {.count = 0};
@@ -477,7 +480,8 @@ static void test_workers(void **state)
     near(gcb_way_error(&w, way, 64, 1, false), sqrt(0.16 * 7 / 67 + 0.09));
     near(gcb_way_error(&w, way, 64, 1, true), 0.4 * sqrt(7.0 / 67));
     near(gcb_way_error(&w, way, 2, 1, true), 0.4 * sqrt(7.0 / 5));
-    /* 8 nodes of 8 round sums of 8, with a noise of 3/8: G = (8 + 3/8) / (1 + 3/8), of one message (4 + 3) / (1 + 3) */
+    /* 8 nodes of 8 round sums of 8, with a noise of 3/8: G = (8 + 3/8) / (1 + 3/8), of one message
+     * (4 + 3) / (1 + 3) */
     near(gcb_way_error(&w, way, 64, 8, true), 0.4 * sqrt(7.0 / 4 * 1.375 / 8.375));
     way->workers = 1; /* of one message: whether its noise averages out is unknown */
     near(gcb_way_error(&w, way, 64, 1, false), 0.5);

@@ -1,4 +1,5 @@
-/* The model of an exchange: steps, bytes and additions worked out again, two levels, overlap, and measured networks. */
+/* The model of an exchange: steps, bytes and additions worked out again, two levels, overlap, and
+ * measured networks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +61,8 @@ static struct way ring_reduce(unsigned n)
     return (struct way){"ring", 2.0 * (n - 1), 2.0 * (n - 1) / n, 0.0, (n - 1.0) / n};
 }
 
-/* Rabenseifner: without a power of two the nodes beyond it give all values to others, and get the result. */
+/* Rabenseifner: without a power of two the nodes beyond it give all values to others, and get the
+ * result. */
 static struct way halving_reduce(unsigned n)
 {
     struct way w = {.name = "halving"};
@@ -448,8 +450,8 @@ static double on_curve(const double *seconds, double bytes)
                                 (point_bytes[i] - point_bytes[i - 1]);
 }
 
-/* Steps that share their bytes evenly: first `shifts`, then `pairs`. The first of all is a first transfer, which takes
- * twice as long. Each is repeated in so many transfers. */
+/* Steps that share their bytes evenly: first `shifts`, then `pairs`. The first of all is a first
+ * transfer, which takes twice as long. Each is repeated in so many transfers. */
 static double on_network(double transfers, double shifts, double shift_bytes, double pairs,
                          double pair_bytes)
 {
@@ -512,7 +514,8 @@ static void test_curve(void **state)
     }
 }
 
-/* The exchange says when it is below all measured sizes, and times with additions have no further ones. */
+/* The exchange says when it is below all measured sizes, and times with additions have no further
+ * ones. */
 static void test_curve_of_an_exchange(void **state)
 {
     static struct gcb_curve curve;

@@ -1,4 +1,5 @@
-/* Times of coding in rows: which rows count, what other settings cost, and ways that come from rows alone. */
+/* Times of coding in rows: which rows count, what other settings cost, and ways that come from rows
+ * alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -382,8 +383,8 @@ static void test_perfect(void **state)
     struct gcb_cost c;
 
     take(&c, &t, "qsgd:bits=8", GCB_COLLECTIVE_TWOSHOT, 1.0);
-    /* reads 4, writes 1; the share of the sum besides: writes the sum, 4; decoding reads 1, writes 4; adding reads all
-     * messages, 1 in all; values of an all-reduce: reads two, writes one */
+    /* reads 4, writes 1; the share of the sum besides: writes the sum, 4; decoding reads 1, writes
+     * 4; adding reads all messages, 1 in all; values of an all-reduce: reads two, writes one */
     expect_cost(&c, 5e-9, 9e-9, 5e-9, 1e-9, 0, 3e-9);
     take(&c, &t, "identity", GCB_COLLECTIVE_ALLREDUCE, 4.0);
     expect_cost(&c, 0, 0, 8e-9, 0, 0, 12e-9); /* the sum is divided in place */

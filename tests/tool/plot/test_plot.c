@@ -1,4 +1,5 @@
-/* Plots without drawing: the rows that are kept, how curves are found and named, and how texts are escaped. */
+/* Plots without drawing: the rows that are kept, how curves are found and named, and how texts are
+ * escaped. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,7 +117,8 @@ static void collect(struct gcb_plot_set *set, const struct gcb_plot_data *data, 
         gcb_plot_set_collect(set, data, plot_of(name), gcb_plot_first(plot_of(name), data, 0)), 0);
 }
 
-/* One parameter runs along a curve, in the order of bits; a second parameter makes further curves. */
+/* One parameter runs along a curve, in the order of bits; a second parameter makes further
+ * curves. */
 static void test_curves(void **state)
 {
     struct gcb_plot_data *data = read_rows(
@@ -200,8 +202,8 @@ static void test_memories(void **state)
     gcb_plot_data_destroy(data);
 }
 
-/* Each built-in method has its own colour and mark, and baselines are black. The looks of a few methods are fixed here,
- * because people compare plots that were made at different times. */
+/* Each built-in method has its own colour and mark, and baselines are black. The looks of a few
+ * methods are fixed here, because people compare plots that were made at different times. */
 static void test_styles(void **state)
 {
     struct gcb_method a, b;
@@ -225,8 +227,9 @@ static void test_styles(void **state)
                          gcb_plot_style_of("fp32", 0).point);
 }
 
-/* No two methods of one picture have one colour, also if their own are the same; settings of one method have. At most
- * twelve entries are in the legend: the baselines, the methods of the lowest ranks, and one that counts the rest. */
+/* No two methods of one picture have one colour, also if their own are the same; settings of one
+ * method have. At most twelve entries are in the legend: the baselines, the methods of the lowest
+ * ranks, and one that counts the rest. */
 static void test_colours(void **state)
 {
     struct gcb_plot_set set = {.items = NULL};

@@ -1,6 +1,6 @@
 /*
- * The child that reads HDF5: what ends it becomes one line, and it may do little. Linked so that H5Dopen2 is replaced: the
- * name of a dataset says what HDF5 does wrong when it opens the dataset.
+ * The child that reads HDF5: what ends it becomes one line, and it may do little. Linked so that
+ * H5Dopen2 is replaced: the name of a dataset says what HDF5 does wrong when it opens the dataset.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,8 @@
 
 static pid_t test_process;
 
-/* Ends the process by a signal that only this function sends, so that the test sees that a call was possible. */
+/* Ends the process by a signal that only this function sends, so that the test sees that a call was
+ * possible. */
 static void report(bool possible)
 {
     if (possible)
@@ -97,7 +98,8 @@ int __real_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *f
 int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                              const char *shown, struct gcb_diag *diag);
 
-/* In the child, changes the shape of a dataset whose name asks for it, and so what the parent is told. */
+/* In the child, changes the shape of a dataset whose name asks for it, and so what the parent is
+ * told. */
 int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                              const char *shown, struct gcb_diag *diag)
 {
@@ -199,7 +201,8 @@ static void test_rights(void **state)
     assert_non_null(strstr(diag.text, "(signal 10)"));
 }
 
-/* The child is the only thing that a file needs: with in_process there is none, and nothing is refused. */
+/* The child is the only thing that a file needs: with in_process there is none, and nothing is
+ * refused. */
 static void test_in_process(void **state)
 {
     const struct gcb_read_limits limits = {.in_process = true};
@@ -334,8 +337,9 @@ static void put_chunked(struct h5make *m, const char *name, hid_t type, const hs
 }
 
 /*
- * Datasets larger than the shared memory arrive in pieces: rows of chunks, of which the last is not whole; one row that
- * needs more memory than there is; and both between small ones that are read ahead, in order and out of order.
+ * Datasets larger than the shared memory arrive in pieces: rows of chunks, of which the last is not
+ * whole; one row that needs more memory than there is; and both between small ones that are read
+ * ahead, in order and out of order.
  */
 static void test_pieces(void **state)
 {
@@ -411,8 +415,8 @@ static void test_pipe(void **state)
     remove(pipe);
 }
 
-/* The child reads ahead while tensors are read in order. Whatever order the caller then changes to, and after a tensor
- * that fails half-way, each tensor has its own elements. */
+/* The child reads ahead while tensors are read in order. Whatever order the caller then changes to,
+ * and after a tensor that fails half-way, each tensor has its own elements. */
 static void test_order(void **state)
 {
     enum { SETS = 24, ELEMENTS = 30000 };

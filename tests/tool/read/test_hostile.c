@@ -1,5 +1,6 @@
 /*
- * Opens and reads the files that tests/data/make_hostile.py wrote, and compares the results with its manifest:
+ * Opens and reads the files that tests/data/make_hostile.py wrote, and compares the results with
+ * its manifest:
  *     test_hostile DIRECTORY
  * With "any" the file may be read or refused, but a message has one line, and nothing crashes.
  */

@@ -1,4 +1,5 @@
-/* Where HDF5 gets no memory, or cannot close a file, the caller gets an error, and the process ends as it wants to. */
+/* Where HDF5 gets no memory, or cannot close a file, the caller gets an error, and the process ends
+ * as it wants to. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,8 +129,8 @@ static void limit_memory(size_t more)
         exit(99);
 }
 
-/* Does it in a child that has `more` bytes of memory left (0: no limit), and ends as a program does. Returns 0 if it
- * worked, 1 if it returned an error with words; fails otherwise. */
+/* Does it in a child that has `more` bytes of memory left (0: no limit), and ends as a program
+ * does. Returns 0 if it worked, 1 if it returned an error with words; fails otherwise. */
 static int run(int (*work)(struct gcb_diag *diag), size_t more)
 {
     const pid_t child = fork();

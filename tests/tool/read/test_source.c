@@ -94,7 +94,8 @@ static hid_t f16_type(hid_t like)
     return t;
 }
 
-/* Each dataset has the integers from -50 up. All formats represent them exactly, bfloat16 only up to 256. */
+/* Each dataset has the integers from -50 up. All formats represent them exactly, bfloat16 only up
+ * to 256. */
 static void make_types(void)
 {
     const hid_t f16 = f16_type(H5T_IEEE_F32LE), f16be = f16_type(H5T_IEEE_F32BE);
@@ -410,8 +411,8 @@ static int read_step(struct gcb_source *source, size_t i, float expected, struct
 }
 
 /*
- * A dump with more files than are open at a time: a file is opened again when it is read. If it has changed since it was
- * listed, nothing is written past the caller's memory.
+ * A dump with more files than are open at a time: a file is opened again when it is read. If it has
+ * changed since it was listed, nothing is written past the caller's memory.
  */
 static void test_many_files(void **state)
 {
@@ -462,7 +463,8 @@ static void put_doubles(struct h5make *m, const char *name, hid_t type, const do
     H5Sclose(space);
 }
 
-/* Infinities, NaNs and small values stay. A finite float64 that float32 cannot hold is refused by name. */
+/* Infinities, NaNs and small values stay. A finite float64 that float32 cannot hold is refused by
+ * name. */
 static void test_special(void **state)
 {
     static const double in[] = {INFINITY, -INFINITY, NAN, -0.0, 1e-40, 3.4028235e38, 1e-60};

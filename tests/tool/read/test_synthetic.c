@@ -138,7 +138,8 @@ static void test_autoregressive(void **state)
 
 static const char *const all[] = {"normal", "laplace", "student-t", "sparse", "ar"};
 
-/* A fill gives the same values again and is the beginning of a longer fill; another seed or stream gives other values. */
+/* A fill gives the same values again and is the beginning of a longer fill; another seed or stream
+ * gives other values. */
 static void test_determinism(void **state)
 {
     for (size_t k = 0; k < 5; k++) {

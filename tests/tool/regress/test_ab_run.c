@@ -1,5 +1,6 @@
-/* A/B runs of programs whose times are known: the order, the verdicts, and every way in which a build can fail. The clock is
- * this test's: it moves only by the time that a program says it takes. */
+/* A/B runs of programs whose times are known: the order, the verdicts, and every way in which a
+ * build can fail. The clock is this test's: it moves only by the time that a program says it
+ * takes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,7 +154,8 @@ static void test_order(void **state)
     }
     assert_null(fgets(line, sizeof(line), f));
     fclose(f);
-    /* chosen to fill nine tenths of the budget of 60 s: 40 processes, with calls of 1.5 ms and one more to warm up */
+    /* chosen to fill nine tenths of the budget of 60 s: 40 processes, with calls of 1.5 ms and one
+     * more to warm up */
     assert_int_equal(t.result.repeat, 899);
     judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     judged(&t, "natural", GCB_QUANTITY_SIZE, GCB_SAME);
@@ -348,7 +350,8 @@ static void test_failures(void **state)
     end(&t);
 }
 
-/* A method that fails in some processes of the new build is GONE, even if it works in the others. */
+/* A method that fails in some processes of the new build is GONE, even if it works in the
+ * others. */
 static void test_fails_once(void **state)
 {
     struct trial t = trial();

@@ -50,7 +50,8 @@ static void test_basename(void **state)
     }
 }
 
-/* First by everything, then without folders, then without the instruction set; an ambiguous case stays unpaired. */
+/* First by everything, then without folders, then without the instruction set; an ambiguous case
+ * stays unpaired. */
 static void test_match(void **state)
 {
     static const struct line base[] = {{"a/g.h5", "topk", "avx2"}, {"b/g.h5", "topk", "avx2"},

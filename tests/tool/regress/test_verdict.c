@@ -100,7 +100,8 @@ static const struct gcb_case *add_case(struct gcb_cases *cases, const char *spec
     return c;
 }
 
-/* A change of time is doubted only if the same method with the same operation and instruction set counts the same. */
+/* A change of time is doubted only if the same method with the same operation and instruction set
+ * counts the same. */
 static void test_settled_by_counts(void **state)
 {
     static const struct {

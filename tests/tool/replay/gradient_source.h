@@ -12,8 +12,8 @@
 #include "src/tool/replay/mean.h"
 
 /*
- * A dump in memory whose gradients are known: what all workers share, and noise of each worker. gradient_source.c stands in for
- * src/tool/read/source.c.
+ * A dump in memory whose gradients are known: what all workers share, and noise of each worker.
+ * gradient_source.c stands in for src/tool/read/source.c.
  */
 #define GRADIENT_TENSORS 64 /* most of a worker */
 
@@ -27,7 +27,8 @@ struct gcb_source {
     unsigned whole_reads, part_reads;
 };
 
-/* Values are normal: `shared` is their standard deviation over elements, `noise` that of each worker around them. */
+/* Values are normal: `shared` is their standard deviation over elements, `noise` that of each
+ * worker around them. */
 void gradient_source_make(struct gcb_source *s, size_t steps, unsigned workers,
                           const uint64_t *counts, size_t tensors, double shared, double noise);
 void gradient_source_free(struct gcb_source *s);
@@ -40,7 +41,8 @@ struct gradient_reader {
     struct gcb_layout layout;
     struct gcb_diag diag;
 };
-/* Reads gradients; returns the error of gcb_gradients_read. Release *r with gradient_reader_free when *g is no longer used. */
+/* Reads gradients; returns the error of gcb_gradients_read. Release *r with gradient_reader_free
+ * when *g is no longer used. */
 int gradient_read(struct gradient_reader *r, struct gcb_gradients *g, struct gcb_source *s,
                   const struct gcb_gradients_config *config);
 void gradient_reader_free(struct gradient_reader *r);

@@ -13,8 +13,9 @@
 #include "src/tool/replay/replay.h"
 
 /*
- * Replays over a source that lives in memory: replay_source.c stands in for src/tool/read/source.c and for the
- * allocator, so that what a replay reports can be compared with plain sums over what was put in.
+ * Replays over a source that lives in memory: replay_source.c stands in for src/tool/read/source.c
+ * and for the allocator, so that what a replay reports can be compared with plain sums over what
+ * was put in.
  */
 #define STEPS 6
 #define WORKERS 3

@@ -1,4 +1,5 @@
-/* A sample of a dump in memory: which tensors are drawn, what is read, and what the workers share. */
+/* A sample of a dump in memory: which tensors are drawn, what is read, and what the workers
+ * share. */
 #include <math.h>
 
 #include "tests/tool/replay/gradient_source.h"
@@ -20,7 +21,8 @@ static void done(struct setup *s)
     gradient_reader_free(&s->reader);
 }
 
-/* Each kept tensor is a tensor of the dump from its beginning, for all workers and steps, in the order of the dump. */
+/* Each kept tensor is a tensor of the dump from its beginning, for all workers and steps, in the
+ * order of the dump. */
 static void expect_values(struct setup *s, const size_t *steps)
 {
     uint64_t at = 0;

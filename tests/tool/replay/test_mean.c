@@ -1,4 +1,5 @@
-/* What workers end up with: errors against true means that are known, what lasts, bytes, and costs. */
+/* What workers end up with: errors against true means that are known, what lasts, bytes, and
+ * costs. */
 #include <math.h>
 #include <stdio.h>
 
@@ -90,7 +91,8 @@ static void test_small_errors(void **state)
     }
 }
 
-/* The true mean and the error of what all workers decode, worked out again from messages of one worker. */
+/* The true mean and the error of what all workers decode, worked out again from messages of one
+ * worker. */
 static void test_error_is_that_of_the_mean(void **state)
 {
     struct setup *s = *state;
@@ -207,7 +209,8 @@ static void test_second_error(void **state)
     }
 }
 
-/* A gradient of zeros has nothing that an error could be relative to: such a step does not count. */
+/* A gradient of zeros has nothing that an error could be relative to: such a step does not
+ * count. */
 static void test_zeros(void **state)
 {
     struct setup *s = *state;
@@ -238,7 +241,8 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
     return 0;
 }
 
-/* The bytes that all workers put on their links in a replayed step, with all tensors in one message, or one each. */
+/* The bytes that all workers put on their links in a replayed step, with all tensors in one
+ * message, or one each. */
 static double replayed(struct setup *s, const char *spec, enum gcb_scope scope)
 {
     const struct gcb_layout_config how = {.scope = scope};

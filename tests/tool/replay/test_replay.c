@@ -106,7 +106,8 @@ static void rounds_and_bytes(void **state)
     assert_true(f->sent.round_bytes[0] > f->sent.round_bytes[1] + STEPS * 2 * (WORKERS - 1) * 70);
 }
 
-/* Fewer workers are the first ones; repeated workers send what the others send; steps become workers. */
+/* Fewer workers are the first ones; repeated workers send what the others send; steps become
+ * workers. */
 static void other_workers(void **state)
 {
     struct replay_setup *s = *state;

@@ -192,7 +192,8 @@ static void delay_counts_its_input(void **state)
     assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
 }
 
-/* Workers that are alike have the norms that rows show; with a delay g is as large as its parts together. */
+/* Workers that are alike have the norms that rows show; with a delay g is as large as its parts
+ * together. */
 static void bound_is_of_these_figures(void **state)
 {
     struct replay_setup *s = *state;
@@ -220,7 +221,8 @@ static void bound_is_of_these_figures(void **state)
                   residual * residual / (4.0 * (1.0 - d) / (d * d) * window * window), 1e-9);
 }
 
-/* Momentum: what is owed is what entered the memory, so that what is missing is what is still in it. */
+/* Momentum: what is owed is what entered the memory, so that what is missing is what is still in
+ * it. */
 static void momentum_owes_what_it_added(void **state)
 {
     struct replay_setup *s = *state;
@@ -238,7 +240,8 @@ static void momentum_owes_what_it_added(void **state)
     assert_true(s->total.figures.alpha > 0.1 && s->total.figures.cumulative_error > 0.1);
 }
 
-/* The worker's gradient over all messages is clipped: what is left of the first step, worked out again. */
+/* The worker's gradient over all messages is clipped: what is left of the first step, worked out
+ * again. */
 static void clips_the_whole_gradient(void **state)
 {
     const double limit = 0.01 / sqrt((double)WORKERS);

@@ -34,7 +34,8 @@ static void label(size_t count, size_t sets)
     gcb_label_all(labels, count);
 }
 
-/* Does the same happen? A user may also give what is not shown: memory=none, or the collective that is taken anyway. */
+/* Does the same happen? A user may also give what is not shown: memory=none, or the collective that
+ * is taken anyway. */
 static bool is_same(const char *a, const char *b)
 {
     struct gcb_method x, y;

@@ -1,4 +1,5 @@
-/* Rows, sinks and tables: the exact bytes that are written, and the errors of a stream that cannot be written. */
+/* Rows, sinks and tables: the exact bytes that are written, and the errors of a stream that cannot
+ * be written. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>

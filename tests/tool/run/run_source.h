@@ -12,8 +12,8 @@
 #include "src/tool/run/breakdown.h"
 #include "src/tool/run/run.h"
 
-/* Runs on a source in memory: run_source.c replaces src/tool/read/source.c, so that a test can put any value into a
- * tensor. */
+/* Runs on a source in memory: run_source.c replaces src/tool/read/source.c, so that a test can put
+ * any value into a tensor. */
 #define STEPS 2
 #define WORKERS 2
 #define NAMES 3

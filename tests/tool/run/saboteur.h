@@ -3,7 +3,8 @@
 
 #include "src/tool/run/promises.h"
 
-/* A backend that stands between the checks of promises and the real coders, and breaks one promise at a time. */
+/* A backend that stands between the checks of promises and the real coders, and breaks one promise
+ * at a time. */
 
 enum fault {
     NONE,

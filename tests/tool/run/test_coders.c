@@ -55,7 +55,8 @@ static void test_reuse(void **state)
     gcb_coders_destroy(NULL);
 }
 
-/* A method with state gets a new coder for each message: a threshold found for one tensor is not used for the next. */
+/* A method with state gets a new coder for each message: a threshold found for one tensor is not
+ * used for the next. */
 static void test_what_remembers_begins_afresh(void **state)
 {
     static float x[2][4096];
@@ -127,7 +128,8 @@ static void test_decoders_come_from_messages(void **state)
     gcb_coders_destroy(c);
 }
 
-/* A sum is kept for each method and number of elements. Coders and sums are never taken for each other. */
+/* A sum is kept for each method and number of elements. Coders and sums are never taken for each
+ * other. */
 static void test_sums(void **state)
 {
     const struct gcb_coder_config cfg = {.max_elements = 200};

@@ -1,4 +1,5 @@
-/* The kernel bench covers all kernels, does the work it reports, and notices a variant that is wrong. */
+/* The kernel bench covers all kernels, does the work it reports, and notices a variant that is
+ * wrong. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,8 @@
 #include "src/tool/base/host.h"
 #include "src/tool/run/kernels.h"
 
-/* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves it out. */
+/* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves
+ * it out. */
 static enum { RIGHT, WRONG, LAZY } behaviour;
 static struct gcb_range_fns right;
 
@@ -26,7 +28,8 @@ static size_t wrong_encode(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* With --wrap the linker sends calls of gcb_range_init here, and calls of __real_gcb_range_init to the original. */
+/* With --wrap the linker sends calls of gcb_range_init here, and calls of __real_gcb_range_init to
+ * the original. */
 void __real_gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
 void __wrap_gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
 
@@ -93,7 +96,8 @@ static struct seen run(const struct gcb_kernels_config *config, size_t stop_afte
     return seen;
 }
 
-/* Every function of struct gcb_kernels has a case, and so does the fft family, which is not in it. */
+/* Every function of struct gcb_kernels has a case, and so does the fft family, which is not in
+ * it. */
 static void test_all_covered(void **state)
 {
     bool covered[sizeof(struct gcb_kernels) / sizeof(void *)] = {false};

@@ -1,5 +1,6 @@
 /*
- * Promises: every check finds a broken one, and accuses no method over many seeds. tests/contract asks them of every case.
+ * Promises: every check finds a broken one, and accuses no method over many seeds. tests/contract
+ * asks them of every case.
  *
  *   test_promises VERIFY.md    also looks for a row of each promise in that page
  */
@@ -83,7 +84,8 @@ static void fill(float *x, uint64_t n)
     gcb_synthetic_fill(&laplace, x, n, 7, 0);
 }
 
-/* Ways of breaking each promise, and a method that it binds. Error rules are broken by test_rules. */
+/* Ways of breaking each promise, and a method that it binds. Error rules are broken by
+ * test_rules. */
 static const struct {
     const char *promise, *method;
     enum fault fault;
@@ -171,7 +173,8 @@ static void check_rule(const struct gcb_method *m, const float *x)
         check_both("unbiased", m->name, x, SHRINKS_MUCH);
 }
 
-/* Every codec's error rule has a row, every row has a codec, and all checks of a rule find faults. */
+/* Every codec's error rule has a row, every row has a codec, and all checks of a rule find
+ * faults. */
 static void test_rules(void **state)
 {
     const struct gcb_error_rule *rule;
@@ -201,7 +204,7 @@ static void test_rules(void **state)
     }
 }
 
-/* Is this one of the promises that test_rules breaks? */
+/* True if this is one of the promises that test_rules breaks. */
 static bool has_rule(const struct gcb_promise *p)
 {
     const struct gcb_error_rule *rule;
@@ -310,8 +313,8 @@ static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed
     gcb_promise_case_fini(&b);
 }
 
-/* Rounding to float32's least step may break some of a promise: the rest still binds. If it may break all, the check
- * says nothing. */
+/* Rounding to float32's least step may break some of a promise: the rest still binds. If it may
+ * break all, the check says nothing. */
 static void test_least_steps(void **state)
 {
     static const struct {
@@ -355,7 +358,8 @@ static bool is_drawn(const struct gcb_method *m)
     return rule && rule->drawn;
 }
 
-/* Statistical checks accuse no method that keeps its promises: 40 seeds, few and many levels, and every method that draws. */
+/* Statistical checks accuse no method that keeps its promises: 40 seeds, few and many levels, and
+ * every method that draws. */
 static void test_no_false_alarm(void **state)
 {
     static const char *const specs[] = {

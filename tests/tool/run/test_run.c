@@ -1,4 +1,5 @@
-/* Runs: scopes, repetitions, infinities and NaNs, dense tensors, interruptions, methods that fail. */
+/* Runs: scopes, repetitions, infinities and NaNs, dense tensors, interruptions, methods that
+ * fail. */
 #include <math.h>
 
 #include "src/tool/base/host.h"
@@ -71,7 +72,8 @@ static void test_repeats_change_nothing(void **state)
     assert_false(isnan(gcb_sample_sums_mad(&s->result.totals[0].samples[GCB_TIMED_ENCODE])));
 }
 
-/* Each tensor is read once, although infinities and NaNs are an error. Known times are not single times. */
+/* Each tensor is read once, although infinities and NaNs are an error. Known times are not single
+ * times. */
 static void test_reads_once(void **state)
 {
     struct run_setup *s = *state;
@@ -226,8 +228,8 @@ static void test_interruption(void **state)
     assert_totals(s);
 }
 
-/* Runs topk, qsgd and identity with messages of at least `in_place` elements decoded in place; lost[] receives what each
- * tensor lost with qsgd. */
+/* Runs topk, qsgd and identity with messages of at least `in_place` elements decoded in place;
+ * lost[] receives what each tensor lost with qsgd. */
 static void run_in_place(struct run_setup *s, uint64_t in_place, struct gcb_tally totals[3],
                          struct gcb_loss lost[NAMES])
 {
@@ -334,7 +336,8 @@ static void test_carry_on(void **state)
     gcb_row_fini(&row);
 }
 
-/* A message is in the cache if three times its size fits, unless the bandwidth was measured with as little. */
+/* A message is in the cache if three times its size fits, unless the bandwidth was measured with as
+ * little. */
 static void test_in_cache(void **state)
 {
     const uint64_t room = gcb_host_cache() / 12;

@@ -69,7 +69,8 @@ static void assert_timed(const struct run_setup *s)
     }
 }
 
-/* Sums are timed for every method and message, also of infinities and NaNs; the whole sum less often. */
+/* Sums are timed for every method and message, also of infinities and NaNs; the whole sum less
+ * often. */
 static void test_sums(void **state)
 {
     struct run_setup *s = *state;
@@ -87,7 +88,8 @@ static void test_sums(void **state)
     assert_int_equal(evictions, 0);
 }
 
-/* With cold caches they are emptied before each sum of sixteen messages, and not before each message. */
+/* With cold caches they are emptied before each sum of sixteen messages, and not before each
+ * message. */
 static void test_cold_sums(void **state)
 {
     struct run_setup *s = *state;

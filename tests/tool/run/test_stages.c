@@ -1,5 +1,5 @@
-/* The stages of encoding: reported in order, timed separately, without any effect on the message. The clock is this test's:
- * one piece of work of each stage takes time. */
+/* The stages of encoding: reported in order, timed separately, without any effect on the message.
+ * The clock is this test's: one piece of work of each stage takes time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "src/tool/run/rows.h"
 #include "tests/support/one_trial.h"
 
-/* Seconds of a transform, of a selection's pass over a tile, of coding a tile of values, and of taking room in a message. Their
- * sums are exact. */
+/* Seconds of a transform, of a selection's pass over a tile, of coding a tile of values, and of
+ * taking room in a message. Their sums are exact. */
 #define TRANSFORM 1.0
 #define COLLECT 0x1p-12
 #define VALUES 0x1p-24
@@ -238,13 +238,14 @@ static double sum_of_stages(const struct gcb_row *row)
     return stages_of(stages, row);
 }
 
-/* Is this time made of pieces of `unit` seconds, up to 4095 of them, and shorter ones? */
+/* True if this time is made of pieces of `unit` seconds, up to 4095 of them, and shorter ones. */
 static bool made_of(double time, double unit)
 {
     return time >= unit && time < 4096.0 * unit;
 }
 
-/* Each stage takes the time of its own work. The encoding takes as long as all stages, and then ends the message. */
+/* Each stage takes the time of its own work. The encoding takes as long as all stages, and then
+ * ends the message. */
 static void test_sum(void **state)
 {
     struct gcb_tally tally;

@@ -1,5 +1,5 @@
-/* Suites: the shipped ones parse, and errors in a suite are reported with the name of the field. The values of options are
- * tested in tests/cli/test_suite_options.c. */
+/* Suites: the shipped ones parse, and errors in a suite are reported with the name of the field.
+ * The values of options are tested in tests/cli/test_suite_options.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
 
 #define METHODS 2
 
-/* A suite and the record of its observer: "[scope device threads cache", a dot for each trial, an s for
- * shapes, "]", or "-]" if the device cannot be used. */
+/* A suite and the record of its observer: "[scope device threads cache", a dot for each trial, an s
+ * for shapes, "]", or "-]" if the device cannot be used. */
 struct seen {
     struct gcb_suite_plan plan;
     struct gcb_source *source;

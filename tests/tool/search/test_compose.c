@@ -1,4 +1,5 @@
-/* The search of compositions, what their stages earn, and the choice among methods and compositions. */
+/* The search of compositions, what their stages earn, and the choice among methods and
+ * compositions. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static bool at_once(void *ctx)
     return true;
 }
 
-/* Makes values with a few large ones, as gradients have, and one message of each step and worker. */
+/* Makes values with a few large ones, as gradients have, and one message of each step and
+ * worker. */
 static const struct gcb_run_config *gradients(struct run_setup *s)
 {
     for (size_t i = 0; i < TENSORS; i++)
@@ -95,7 +97,8 @@ static void compose(struct run_setup *s, struct gcb_descent *d, struct gcb_desce
     assert_false(interrupted);
 }
 
-/* The best compositions meet the goal, come in order, differ in their transform or values, and beat plain top-k. */
+/* The best compositions meet the goal, come in order, differ in their transform or values, and beat
+ * plain top-k. */
 static void test_compose(void **state)
 {
     struct run_setup *s = *state;

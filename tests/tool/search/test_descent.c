@@ -16,7 +16,8 @@ static bool never(void *ctx)
     return false;
 }
 
-/* Values of which each run of 256 has another size, so that the best bucket is neither the smallest nor the largest. */
+/* Values of which each run of 256 has another size, so that the best bucket is neither the smallest
+ * nor the largest. */
 static void make_runs(struct run_setup *s)
 {
     for (size_t i = 0; i < TENSORS; i++)
@@ -140,7 +141,8 @@ static double value_of(const struct gcb_method *m, const char *key)
     return value;
 }
 
-/* What the user gave stays, and so do choices that tell the codec's methods apart; other parameters are tried. */
+/* What the user gave stays, and so do choices that tell the codec's methods apart; other parameters
+ * are tried. */
 static void test_what_stays(void **state)
 {
     struct run_setup *s = *state;

@@ -1,4 +1,5 @@
-/* The line search finds the edge of a monotonic figure, and reports figures that are not monotonic. */
+/* The line search finds the edge of a monotonic figure, and reports figures that are not
+ * monotonic. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -186,8 +187,8 @@ static void test_ends(void **state)
     assert_true(!found.reached && found.position == LINE - 1);
 }
 
-/* A figure with a minimum is reported as not monotonic. The search finds the near edge if the target can be met, else the
- * minimum. */
+/* A figure with a minimum is reported as not monotonic. The search finds the near edge if the
+ * target can be met, else the minimum. */
 static void test_valley(void **state)
 {
     struct gcb_line_found found = search(&error, 0.5, valley, LINE);
@@ -221,7 +222,8 @@ static void test_what_is_no_number_meets_nothing(void **state)
     assert_true(!found.reached && found.value == 0.1);
 }
 
-/* Squared errors and sizes are sums over messages, and so is the inverse of a ratio; more meets fewer targets. */
+/* Squared errors and sizes are sums over messages, and so is the inverse of a ratio; more meets
+ * fewer targets. */
 static void test_sums(void **state)
 {
     static const struct {
@@ -268,7 +270,8 @@ static void test_goals(void **state)
     assert_false(gcb_match_meets(&goal, (double)NAN));
 }
 
-/* From any start, a search finds what the search from the grid finds; from a near one with few measurements. */
+/* From any start, a search finds what the search from the grid finds; from a near one with few
+ * measurements. */
 static void test_starts_anywhere(void **state)
 {
     static figure *const figures[] = {straight, curved, plateaus, flat, mostly_nan};

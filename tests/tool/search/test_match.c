@@ -221,7 +221,8 @@ static void fill_from(struct gcb_run_result *result, const struct gcb_match_sear
     assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline that was not started */
 }
 
-/* The totals get the best setting of the grid, without times; totals that the run has measured stay. */
+/* The totals get the best setting of the grid, without times; totals that the run has measured
+ * stay. */
 static void test_interrupted_behind_the_grid(void **state)
 {
     static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};

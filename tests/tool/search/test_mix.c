@@ -110,7 +110,8 @@ static void test_nan(void **state)
     check(find(points, 0, 0.3, NEVER), SIZE_MAX, SIZE_MAX, 1.0, false);
 }
 
-/* A single setting just below the limit stands by itself, unless a mix is more than a hundredth cheaper (3.1 bytes). */
+/* A single setting just below the limit stands by itself, unless a mix is more than a hundredth
+ * cheaper (3.1 bytes). */
 static void test_single(void **state)
 {
     struct gcb_mix_point points[] = {{.limited = 0.16, .cost = 4},

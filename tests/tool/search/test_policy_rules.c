@@ -1,4 +1,5 @@
-/* Rules for the tensors of a network: each tensor gets its method, and alike tensors share a glob. */
+/* Rules for the tensors of a network: each tensor gets its method, and alike tensors share a
+ * glob. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -65,8 +66,8 @@ static void test_alike_tensors_share_a_glob(void **state)
     assert_int_equal(write_rules(paths, all, 6), 1);
 }
 
-/* Characters of globs in names are literal; a '=' would end the glob on the command line. What rows and tables escape is
- * not in the glob, so that the printed options can be copied. */
+/* Characters of globs in names are literal; a '=' would end the glob on the command line. What rows
+ * and tables escape is not in the glob, so that the printed options can be copied. */
 static void test_odd_names(void **state)
 {
     static const char *const paths[] = {"*", "[ab]", "a",   "a=b",      "a\\",

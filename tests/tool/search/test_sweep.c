@@ -231,7 +231,8 @@ static void test_refusals(void **state)
     refused(LIST("range:bits=8"), LIST("mantissa=8,9"), "does not fit");
 }
 
-/* By default a sweep takes the methods that have parameters, and a preset instead of a codec that is the same. */
+/* By default a sweep takes the methods that have parameters, and a preset instead of a codec that
+ * is the same. */
 static void test_defaults(void **state)
 {
     static const char *const taken[] = {"range", "qsgd", "qgz", "topk", "dgc"};

@@ -1,4 +1,5 @@
-/* The container: messages and the data that restores their tensors. Damage: test_container_damage.c. */
+/* The container: messages and the data that restores their tensors. Damage:
+ * test_container_damage.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -27,7 +28,8 @@ static const struct gcb_tensor *row_of(const char *dataset, const char *prefix)
     return NULL;
 }
 
-/* All messages can be read, and their tensors are those of the dump below `prefix` (NULL: a prefix per message). */
+/* All messages can be read, and their tensors are those of the dump below `prefix` (NULL: a prefix
+ * per message). */
 static size_t check_content(struct gcb_container *c, const char *const *prefixes)
 {
     size_t tensors = 0;

@@ -16,7 +16,8 @@
 #include "src/lib/wire/message.h"
 #include "tests/support/containers.h"
 
-/* Damaged metadata makes HDF5 ask for more memory than there is. Under a sanitizer, too, that must be an error. */
+/* Damaged metadata makes HDF5 ask for more memory than there is. Under a sanitizer, too, that must
+ * be an error. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -1,4 +1,5 @@
-/* Dumps: written data can be read; a file appears complete or not at all; a full disk is an ordinary error. */
+/* Dumps: written data can be read; a file appears complete or not at all; a full disk is an
+ * ordinary error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@
 
 static char folder[64], path[128];
 
-/* Number of writes to the disk that still succeed; < 0: all. This pwrite replaces the C library's. */
+/* Number of writes to the disk that still succeed; < 0: all. This pwrite replaces the C
+ * library's. */
 static long writes_left = -1;
 static long writes_seen;
 
@@ -331,8 +333,8 @@ static int write_all(struct gcb_diag *diag)
 }
 
 /*
- * The disk becomes full at each write in turn. Each time there is an error, no file is left over, the old file is unchanged,
- * and HDF5 does not crash when this program ends.
+ * The disk becomes full at each write in turn. Each time there is an error, no file is left over,
+ * the old file is unchanged, and HDF5 does not crash when this program ends.
  */
 static void test_full_disk(void **state)
 {

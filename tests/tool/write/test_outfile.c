@@ -335,7 +335,8 @@ static void keeps_mode_and_owner(void **state)
     assert_int_equal(after.st_gid, before.st_gid);
 }
 
-/* Makes a file that a process with this number could have left, and says whether the next output removes it. */
+/* Makes a file that a process with this number could have left, and says whether the next output
+ * removes it. */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static bool is_swept(const char *shape, long pid)
 {

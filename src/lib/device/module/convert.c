@@ -1,7 +1,8 @@
 #include "kernels/convert/convert_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers of the type. */
+/* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers
+ * of the type. */
 struct convert {
     struct gcb_codec_base base;
     const struct gcb_cuda_convert *by;

@@ -1,6 +1,7 @@
 #include "src/lib/device/module/codecs.h"
 
-/* The codecs of the module, by wire id (see src/lib/codec). identity, fp16 and bf16 share their functions. */
+/* The codecs of the module, by wire id (see src/lib/codec). identity, fp16 and bf16 share their
+ * functions. */
 const struct gcb_device_codec gcb_device_codecs[] = {
     {1, &gcb_device_convert},  {2, &gcb_device_convert}, {3, &gcb_device_convert},
     {4, &gcb_device_range},    {5, &gcb_device_qsgd},    {6, &gcb_device_terngrad},

@@ -7,8 +7,9 @@ namespace gcb
 {
 
 /*
- * Ignores the failure of a call that frees something: the next wait reports a broken device. CUDA keeps the error until
- * somebody reads it, so it is read here; otherwise the next launch would seem to have failed.
+ * Ignores the failure of a call that frees something: the next wait reports a broken device. CUDA
+ * keeps the error until somebody reads it, so it is read here; otherwise the next launch would seem
+ * to have failed.
  */
 inline void released(cudaError_t error)
 {

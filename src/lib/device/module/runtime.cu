@@ -149,8 +149,8 @@ void free_pinned(void *p)
 
 /* ---- streams ---- */
 
-/* Waits, because queued work may use memory that the caller frees next. CUDA does not promise that freeing pinned memory
- * waits. */
+/* Waits, because queued work may use memory that the caller frees next. CUDA does not promise that
+ * freeing pinned memory waits. */
 void stream_destroy(struct gcb_device_stream *s)
 {
     if (s && s->handle) {

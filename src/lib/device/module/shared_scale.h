@@ -6,8 +6,9 @@
 #include "src/lib/codec/shared_scale.h"
 
 /*
- * What qsgd and terngrad have in common in an all-reduce on a device (src/lib/codec/shared_scale.h): absorb_async and
- * conclude_async of a struct gcb_quantiser. kept_dev begins with the scales that all workers share, one for each bucket.
+ * What qsgd and terngrad have in common in an all-reduce on a device
+ * (src/lib/codec/shared_scale.h): absorb_async and conclude_async of a struct gcb_quantiser.
+ * kept_dev begins with the scales that all workers share, one for each bucket.
  */
 
 int gcb_device_scales_absorb(const void *state, unsigned round, const void *combined_dev,

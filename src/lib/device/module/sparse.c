@@ -168,8 +168,9 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
 }
 
 /*
- * Feedback through a transform: decodes the message with the decoder's kernels. The residual is the tensor minus the
- * decoded message. Without a transform the selection has already updated the residual.
+ * Feedback through a transform: decodes the message with the decoder's kernels. The residual is the
+ * tensor minus the decoded message. Without a transform the selection has already updated the
+ * residual.
  */
 static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)

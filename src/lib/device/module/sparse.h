@@ -11,8 +11,9 @@
 #include "src/lib/sparse/sparse.h"
 
 /*
- * The sparse codec on the device: transform -> select -> values -> index, as on the CPU (src/lib/sparse/sparse.h). Each
- * stage has a table of its own here, indexed by the same ids as on the CPU. A stage without a row runs on the CPU only.
+ * The sparse codec on the device: transform -> select -> values -> index, as on the CPU
+ * (src/lib/sparse/sparse.h). Each stage has a table of its own here, indexed by the same ids as on
+ * the CPU. A stage without a row runs on the CPU only.
  *
  * The stages after the transform take one float per position, of the tensor or of its spectrum.
  */
@@ -50,32 +51,36 @@ struct gcb_device_work {
 
 /* A function that is NULL does nothing, unless said otherwise. */
 struct gcb_device_transform {
-    /* Makes plans and tables; nothing else is ever allocated. fini accepts a state whose init failed. */
+    /* Makes plans and tables; nothing else is ever allocated. fini accepts a state whose init
+     * failed. */
     int (*init)(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_device_sparse *s);
     uint64_t (*scratch)(const struct gcb_device_sparse *s);
-    /* Adds error feedback to in->x, transforms it, and writes what the decoder needs besides the coefficients. *order:
-     * one float per position, whose magnitude the selection compares. */
+    /* Adds error feedback to in->x, transforms it, and writes what the decoder needs besides the
+     * coefficients. *order: one float per position, whose magnitude the selection compares. */
     int (*forward)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                    const float **order, const struct gcb_device_work *w);
-    /* Brings the chosen coefficients to unitary scale. Coefficients of two floats are first copied from the spectrum. */
+    /* Brings the chosen coefficients to unitary scale. Coefficients of two floats are first copied
+     * from the spectrum. */
     int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
                   const struct gcb_device_work *w);
-    /* If `fuses` is not NULL and returns true, `choose` replaces forward, selection and gather. It selects the largest
-     * magnitudes of each chunk and needs no spectrum in memory. The caller has laid out *chosen. */
+    /* If `fuses` is not NULL and returns true, `choose` replaces forward, selection and gather. It
+     * selects the largest magnitudes of each chunk and needs no spectrum in memory. The caller has
+     * laid out *chosen. */
     bool (*fuses)(const struct gcb_device_sparse *s);
     int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
     /* Does `inverse` read the kept coefficients from w->kept instead of the scratch? NULL: no. */
     bool (*lists)(const struct gcb_device_sparse *s);
-    /* Turns coefficients at unitary scale, which are at the beginning of the scratch, into elements. If w->from is not
-     * NULL (in an encoder with env->feedback), writes w->from minus the elements instead. */
+    /* Turns coefficients at unitary scale, which are at the beginning of the scratch, into
+     * elements. If w->from is not NULL (in an encoder with env->feedback), writes w->from minus the
+     * elements instead. */
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };
 
-/* Takes `bytes` of a scratch at *end and moves *end after them, aligned to 256. If `scratch` is NULL only *end moves, to
- * compute sizes. */
+/* Takes `bytes` of a scratch at *end and moves *end after them, aligned to 256. If `scratch` is
+ * NULL only *end moves, to compute sizes. */
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 
 /* The `count` elements of the input that begin at element `from`. */
@@ -92,15 +97,17 @@ extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
 
 /* ---- selection: sparse_select.c ---- */
 
-/* The chunks of select=chunk. `length` is 0 for other selections, and if there is only one chunk. */
+/* The chunks of select=chunk. `length` is 0 for other selections, and if there is only one
+ * chunk. */
 struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
     bool reuses; /* keeps a threshold between calls, in s->found */
     /* bytes of scratch that select needs, including the chosen positions */
     uint64_t (*scratch)(const struct gcb_sparse *p);
-    /* Queues the selection from in->n = p.t.positions finite floats. Lays out *chosen, whose n and most the caller has set,
-     * in the call's scratch. It must stay there until the message is written. */
+    /* Queues the selection from in->n = p.t.positions finite floats. Lays out *chosen, whose n and
+     * most the caller has set, in the call's scratch. It must stay there until the message is
+     * written. */
     int (*select)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call);
 };
@@ -117,7 +124,8 @@ struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p);
 
 struct gcb_device_index {
     struct gcb_cuda_index_length length; /* bytes of the index, if the counts determine them */
-    /* bytes of scratch for encoding at most `most` of n positions, and for decoding; NULL: 0 bytes */
+    /* bytes of scratch for encoding at most `most` of n positions, and for decoding; NULL: 0
+     * bytes */
     uint64_t (*put_scratch)(uint64_t n, uint64_t most);
     uint64_t (*get_scratch)(uint64_t n);
     gcb_cuda_put_index_fn *put;

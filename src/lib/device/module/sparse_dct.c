@@ -7,16 +7,16 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/device/module/table.h"
 
-/* Layout of the scratch: first the coefficients of the tiles that need them, in the same place as the folded elements.
- * If cuFFT is used, its bins and its own memory follow. */
+/* Layout of the scratch: first the coefficients of the tiles that need them, in the same place as
+ * the folded elements. If cuFFT is used, its bins and its own memory follow. */
 struct layout {
     float *coef, *bins;
     void *work;
     uint64_t bytes;
 };
 
-/* Are whole chunks transformed in shared memory? Then the inverse needs none of their coefficients in memory. The
- * forward transform needs none either if dct_fuses is true. */
+/* True if whole chunks are transformed in shared memory. Then the inverse needs none of their
+ * coefficients in memory. The forward transform needs none either if dct_fuses is true. */
 static bool is_short(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_SHORT && s->dct.count != 0;
@@ -74,7 +74,8 @@ static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
     return length <= FEW_ELEMENTS || count < 2 * length ? GCB_DCT_DIRECT : GCB_DCT_LONG;
 }
 
-/* How the shorter last chunk is transformed. It has a cuFFT plan only if the whole chunks have one. */
+/* How the shorter last chunk is transformed. It has a cuFFT plan only if the whole chunks have
+ * one. */
 static enum gcb_device_dct_way rest_way(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_LONG ? GCB_DCT_LONG : GCB_DCT_DIRECT;
@@ -183,7 +184,8 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 
 /* ---- the stage ---- */
 
-/* Transforms by direct cosine sums. They read each element many times, so error feedback is added before. */
+/* Transforms by direct cosine sums. They read each element many times, so error feedback is added
+ * before. */
 static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
                           const struct gcb_device_input *in, const struct gcb_device_call *call)
 {
@@ -241,8 +243,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return gcb_cuda_status(stream);
 }
 
-/* Transforms the shorter last chunk back. First fills in its coefficients if whole chunks are transformed in shared
- * memory. */
+/* Transforms the shorter last chunk back. First fills in its coefficients if whole chunks are
+ * transformed in shared memory. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

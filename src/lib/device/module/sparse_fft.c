@@ -8,10 +8,10 @@
 #include "src/lib/device/module/table.h"
 
 /*
- * Layout of the scratch: the bins; if encoding, also the power of each bin, the chosen bins, and the largest real or
- * imaginary part; then cuFFT's own memory. If whole chunks are transformed and selected from in one kernel, only the
- * bins of a shorter last chunk are in memory (with feedback, all that the inverse needs), and `reach` has a word for
- * each whole chunk.
+ * Layout of the scratch: the bins; if encoding, also the power of each bin, the chosen bins, and
+ * the largest real or imaginary part; then cuFFT's own memory. If whole chunks are transformed and
+ * selected from in one kernel, only the bins of a shorter last chunk are in memory (with feedback,
+ * all that the inverse needs), and `reach` has a word for each whole chunk.
  */
 struct layout {
     float *bins, *power, *chosen;
@@ -55,7 +55,8 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
 
 /* ---- plans and tables ---- */
 
-/* Are whole chunks transformed and selected from in one kernel? Then only the shorter last chunk has a spectrum in memory. */
+/* True if whole chunks are transformed and selected from in one kernel. Then only the shorter
+ * last chunk has a spectrum in memory. */
 static bool is_fused(const struct gcb_device_sparse *s)
 {
     return !s->p.t.env.decoding && s->fft_short.count &&
@@ -123,8 +124,8 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* Transforms the elements that cuFFT handles into bins, and finds the largest real or imaginary part. Adds error
- * feedback before. */
+/* Transforms the elements that cuFFT handles into bins, and finds the largest real or imaginary
+ * part. Adds error feedback before. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
@@ -175,7 +176,8 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
     return s->spectrum.first != 0;
 }
 
-/* Selects from the shorter last chunk. Until the bins are gathered, the values of the list are powers. */
+/* Selects from the shorter last chunk. Until the bins are gathered, the values of the list are
+ * powers. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
                        const struct gcb_device_input *in,
                        const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
@@ -224,8 +226,8 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* Transforms the bins that cuFFT handles. If whole chunks are transformed in shared memory, first fills in these
- * bins. */
+/* Transforms the bins that cuFFT handles. If whole chunks are transformed in shared memory, first
+ * fills in these bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

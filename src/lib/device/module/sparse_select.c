@@ -1,7 +1,8 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/sparse/select.h"
 
-/* Bytes of scratch for most selectors: memory for the collected positions and for the chosen positions. */
+/* Bytes of scratch for most selectors: memory for the collected positions and for the chosen
+ * positions. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
 {
     return gcb_cuda_select_scratch(p->t.positions, p->max_kept);
@@ -128,8 +129,8 @@ const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS] = {
     [GCB_SELECT_THRESHOLD] = {.scratch = select_scratch, .select = select_threshold},
     [GCB_SELECT_ONE_SIDED] = {.scratch = one_sided_scratch, .select = select_one_sided},
     [GCB_SELECT_ALTERNATE] = {.scratch = select_scratch, .select = select_alternate},
-    /* The CPU lowers a threshold until at least k positions reach it, then keeps the k largest. topk keeps the same
-     * positions and is faster here. */
+    /* The CPU lowers a threshold until at least k positions reach it, then keeps the k largest.
+     * topk keeps the same positions and is faster here. */
     [GCB_SELECT_TRIMMED] = {.scratch = select_scratch, .select = select_topk},
     [GCB_SELECT_SEARCH] = {.scratch = select_scratch, .select = select_search},
     [GCB_SELECT_REDSYNC] = {.reuses = true, .scratch = select_scratch, .select = select_redsync},
