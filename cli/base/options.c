@@ -290,7 +290,7 @@ int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_d
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
     opt_suggest(hint, sizeof(hint), in->sort, "", names, n);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'%s",
+    return gcb_diag_set(diag, GCB_E_INVALID, "--sort: cannot sort by '%s'%s",
                         gcb_escape(shown, sizeof(shown), in->sort),
                         hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
 }

@@ -8,7 +8,7 @@ sample=$(dirname "$0")/../../datasets/sample.h5
 run plot --list
 exits 0
 plots=$(sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' "$out")
-check "there are plots" test "$(echo "$plots" | wc -l)" -eq 12
+check "there are plots" test -n "$plots"
 
 # Rows of each kind, so that each plot has its data.
 run compress --repeat 6 --histogram --spectrum --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd \

@@ -51,7 +51,8 @@ static void show_payoff(double v, double w)
         .compute = w,
         .inner_steps = fabs(v)};
     const struct payoff_plan plan = {.cluster = "ethernet-10g"};
-    struct gcb_judgement j = {.setting = setting, .items = items, .count = 8, .answer = {.bar = "fp16", .times = true}};
+    struct gcb_judgement j = {
+        .setting = setting, .items = items, .count = 8, .answer = {.bar = "fp16", .times = true}};
     struct printed p;
 
     for (size_t i = 0; i < 8; i++) {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "src/tool/page/page.h"
-#include "src/tool/payoff/measured.h"
 #include "src/tool/payoff/judge.h"
+#include "src/tool/payoff/measured.h"
 #include "src/tool/payoff/timed.h"
 #include "src/tool/plot/plot.h"
 #include "src/tool/regress/verdict.h"

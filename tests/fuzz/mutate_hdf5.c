@@ -254,8 +254,10 @@ struct tally {
 
 static int read_dump(const char *path, struct gcb_diag *diag)
 {
-    const struct gcb_source_config config = {
-        .files = &path, .file_count = 1, .limits.max_bytes = 1 << 20, .limits.seconds = 2 * patience()};
+    const struct gcb_source_config config = {.files = &path,
+                                             .file_count = 1,
+                                             .limits.max_bytes = 1 << 20,
+                                             .limits.seconds = 2 * patience()};
     struct gcb_source *source = NULL;
     float *x = malloc(1 << 20);
     int err = gcb_source_open(&source, &config, diag);

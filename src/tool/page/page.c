@@ -254,18 +254,6 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
     return err;
 }
 
-/* True if the charts and tables of the page show the rows of the plot: those can be worked with. */
-static bool is_on_page(const struct gcb_plot *plot)
-{
-    static const char *const names[] = {"rate-distortion", "ratio-error", "pareto",  "throughput",
-                                        "match",           "break-even",  "scaling", "history"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(plot->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Appends {title, svg} of each plot that the page shows. Fails only if memory runs out. If a plot
  * fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the
  * first. */
@@ -276,7 +264,7 @@ static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
     struct gcb_plot_job job = {.data = data, .folder = config->plot_folder, .type = GCB_PLOT_SVG};
 
     for (size_t i = 0; (job.plot = gcb_plot_at(i)); i++) {
-        const size_t pages = is_on_page(job.plot) ? 0 : gcb_plot_pages(job.plot, data);
+        const size_t pages = job.plot->pictured ? gcb_plot_pages(job.plot, data) : 0;
 
         for (job.page = 0; job.page < pages; job.page++) {
             struct gcb_diag why = {.status = 0};

@@ -49,11 +49,13 @@ enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
  */
 #define GCB_PLOT_FIELDS 16
 struct gcb_plot {
-    const char *name;       /* name for --only and the files */
-    const char *script;     /* its script, plots/SCRIPT.gp; NULL: it is called like the plot */
-    const char *title;      /* what the plot shows, for lists */
-    const char *needs;      /* rows that the plot needs, and the command for them */
-    const char *heading;    /* heading above the picture; NULL: `add` writes it */
+    const char *name;    /* name for --only and the files */
+    const char *script;  /* its script, plots/SCRIPT.gp; NULL: it is called like the plot */
+    const char *title;   /* what the plot shows, for lists */
+    const char *needs;   /* rows that the plot needs, and the command for them */
+    const char *heading; /* heading above the picture; NULL: `add` writes it */
+    /* the report shows the plot: no chart or table of the page has its rows */
+    bool pictured;
     enum gcb_record record; /* the plot needs rows of this kind for which is_wanted returns true */
     bool (*is_wanted)(const struct gcb_plot_record *row);
     enum gcb_plot_runs runs;

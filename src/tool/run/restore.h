@@ -14,7 +14,7 @@ struct gcb_restore {
     struct gcb_place place;            /* where messages are decoded, if it has a device */
     uint64_t max_bytes;                /* for gcb_container_open, with in_process */
     bool in_process;
-    struct gcb_coder *decoder;  /* owned: the last decoder, which the next message may use too */
+    struct gcb_coder *decoder; /* owned: the last decoder, which the next message may use too */
 };
 
 /* Adds the tensors of all messages of a file. An error's message names the file and the message.

@@ -557,7 +557,8 @@ static void test_external(void **state)
 static void test_external_gone(void **state)
 {
     const char *files[1];
-    struct gcb_source_config config = {.files = files, .file_count = 1, .limits.allow_external = true};
+    struct gcb_source_config config = {
+        .files = files, .file_count = 1, .limits.allow_external = true};
     struct h5make m;
 
     h5make_open(&m, "gone.h5");

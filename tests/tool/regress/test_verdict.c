@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "src/tool/regress/verdict.h"
 #include "src/tool/regress/counts.h"
+#include "src/tool/regress/verdict.h"
 
 static void test_rule(void **state)
 {

@@ -71,8 +71,8 @@ static char *digest(void)
         for (size_t j = 0; j < m->tensor_count && !err; j++) {
             const struct gcb_tensor *t = &m->tensors[j];
 
-            used += (size_t)sprintf(text + used, "|%s %d %d", t->dataset, (int)t->dtype,
-                                    (int)t->index);
+            used +=
+                (size_t)sprintf(text + used, "|%s %d %d", t->dataset, (int)t->dtype, (int)t->index);
             for (unsigned k = 0; k < t->rank; k++)
                 used += (size_t)sprintf(text + used, "x%d", (int)t->dims[k]);
         }
