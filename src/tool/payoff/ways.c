@@ -148,7 +148,7 @@ void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
     char shown[160], entry[GCB_LEFT_OUT];
     const size_t used = strlen(list);
 
-    snprintf(entry, sizeof(entry), ", %s (%.100s)", gcb_escape(shown, sizeof(shown), name), why);
+    snprintf(entry, sizeof(entry), ", %s (%.160s)", gcb_escape(shown, sizeof(shown), name), why);
     if (strstr(list, entry) || strncmp(list, entry + 2, strlen(entry + 2)) == 0)
         return;
     if (used + strlen(entry) + sizeof(", ...") <= GCB_LEFT_OUT)

@@ -29,7 +29,7 @@ struct gcb_way {
     struct gcb_cost rounds[GCB_WAY_ROUNDS];
 };
 
-#define GCB_LEFT_OUT 300
+#define GCB_LEFT_OUT 400
 
 struct gcb_ways {
     struct gcb_way *items;

@@ -225,7 +225,7 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
 
     if (err || !take)
         return err;
-    v->result->messages++;
+    v->result->messages += !must_stop(v);
     for (size_t i = 0; !err && i < v->config->method_count; i++) {
         if (must_stop(v))
             send_note(v, GCB_VERIFY_UNREACHED, plan, i);
