@@ -97,7 +97,7 @@ extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 /*
  * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a
  * thread with a larger stack if the limit of the process is low. Then prints why the program
- * failed: "NAME: words". `name` is ctx->program.
+ * failed: "NAME: words", where NAME is ctx->program.
  */
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
 

@@ -69,7 +69,7 @@ struct norm_run {
     unsigned each;        /* elements per bucket after that; all three are at most kTileEach */
     const uint32_t *norm; /* norm of the first element's bucket */
 
-    /* Do all elements share one norm? */
+    /* True if all elements share one norm. */
     __device__ __forceinline__ bool has_one_norm() const
     {
         return end >= count;
@@ -121,7 +121,7 @@ struct norm_walk {
     {
     }
 
-    /* Does another bucket begin with element i? Must be called for the elements in order. */
+    /* True if another bucket begins with element i. Must be called for the elements in order. */
     __device__ __forceinline__ bool next_bucket(unsigned i)
     {
         if (i != end)

@@ -162,7 +162,7 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
 
 /* Saves and restores what a state keeps from step to step, if that is more than GCB_KEPT
  * numbers. */
-struct gcb_keeper {
+struct gcb_kept_ops {
     uint64_t (*bytes)(const void *state); /* depends only on what the state was made for */
     void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
     /* Reads `bytes` bytes, which may be hostile; `in` NULL: becomes like a new state.
@@ -205,7 +205,7 @@ struct gcb_codec_ops {
      * kept. */
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
-    const struct gcb_keeper *keeper; /* NULL: an encoder keeps nothing else */
+    const struct gcb_kept_ops *kept_ops; /* NULL: an encoder keeps nothing else */
     /* Not timed. The state is a decoder's, and read would return 0 for this payload. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
 };

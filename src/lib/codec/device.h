@@ -46,8 +46,8 @@ struct gcb_device_call {
  * encode_async.
  */
 struct gcb_device_group_ops {
-    /* May messages of these two states be in one group? Sizes and random streams may differ. NULL:
-     * always. */
+    /* True if messages of these two states may be in one group. Sizes and random streams may
+     * differ. NULL: always true. */
     bool (*alike)(const void *state, const void *other);
     /* Sets the fields of `item` that depend on the message. The caller sets input, payload, result
      * and scratch. `at` is NULL to decode. The function is NULL if the codec has no other fields to
@@ -79,7 +79,7 @@ struct gcb_device_sum_ops {
     /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the
      * codec does not transform, and messages are added to elements. NULL: 0 for every state. */
     uint64_t (*canvas)(const void *state);
-    /* Have these two states, of the same count, the same canvas? */
+    /* True if these two states, of the same count, have the same canvas. */
     bool (*alike)(const void *state, const void *other);
     /* Queues an addition. If the status is not 0 afterwards, nothing was added. Any bytes are safe,
      * as for decoding. */

@@ -66,7 +66,7 @@ struct gcb_collective_ops {
     /* The encoder whose clamped count, largest magnitude and density describe the step, or NULL. */
     struct gcb_coder *(*encoder)(void *state);
     /* What the state keeps from step to step, besides that encoder. NULL: nothing. */
-    const struct gcb_keeper *keeper;
+    const struct gcb_kept_ops *kept_ops;
     /* After the last round: did some worker give infinities or NaNs, so that the update has them?
      * NULL: never, or unknown. */
     bool (*spoilt)(const void *state);

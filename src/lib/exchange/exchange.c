@@ -191,7 +191,7 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *s
     return (struct gcb_checkpoint){
         .memory = e->memory,
         .encoder = e->ops->encoder(state),
-        .keeper = e->ops->keeper,
+        .kept_ops = e->ops->kept_ops,
         .state = state,
     };
 }

@@ -152,7 +152,7 @@ static int oktopk_read(void *state, struct gcb_rbuf *in)
     return in->failed || known > 3 || s->threshold >= GCB_INF_BITS ? GCB_E_MISMATCH : 0;
 }
 
-static const struct gcb_keeper oktopk_keeper = {
+static const struct gcb_kept_ops oktopk_kept_ops = {
     .bytes = oktopk_kept_bytes,
     .write = oktopk_write,
     .read = oktopk_read,
@@ -399,7 +399,7 @@ const struct gcb_collective_ops gcb_collective_oktopk = {
     .settle = gcb_pieces_settle,
     .describe = gcb_pieces_describe,
     .encoder = gcb_pieces_encoder,
-    .keeper = &oktopk_keeper,
+    .kept_ops = &oktopk_kept_ops,
     .spoilt = gcb_pieces_spoilt,
     .conserves = gcb_pieces_conserves,
     .add_selection = gcb_pieces_add_selection,

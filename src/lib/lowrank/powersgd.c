@@ -352,7 +352,7 @@ static int powersgd_read_kept(void *state, struct gcb_rbuf *in)
     return 0;
 }
 
-static const struct gcb_keeper powersgd_keeper = {
+static const struct gcb_kept_ops powersgd_kept_ops = {
     .bytes = powersgd_kept_bytes,
     .write = powersgd_write,
     .read = powersgd_read_kept,
@@ -441,7 +441,7 @@ static const struct gcb_codec_ops powersgd_ops = {
     .fini = powersgd_fini,
     .encode = powersgd_encode,
     .read = powersgd_read,
-    .keeper = &powersgd_keeper,
+    .kept_ops = &powersgd_kept_ops,
     .describe = powersgd_describe,
 };
 

@@ -4,30 +4,30 @@
 
 #include "src/lib/base/sized.h"
 
-/* ---- the array `kept`: of the encoder, then of the other keeper ---- */
+/* ---- the array `kept`: of the encoder, then of `state` ---- */
 
-static const struct gcb_keeper *keeper_of(const struct gcb_checkpoint *c)
+static const struct gcb_kept_ops *kept_ops_of(const struct gcb_checkpoint *c)
 {
-    return c->encoder ? gcb_coder_method(c->encoder)->codec->ops->keeper : NULL;
+    return c->encoder ? gcb_coder_method(c->encoder)->codec->ops->kept_ops : NULL;
 }
 
-static uint64_t bytes_of(const struct gcb_keeper *keeper, const void *state)
+static uint64_t bytes_of(const struct gcb_kept_ops *kept_ops, const void *state)
 {
-    return keeper ? keeper->bytes(state) : 0;
+    return kept_ops ? kept_ops->bytes(state) : 0;
 }
 
 uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c)
 {
-    const struct gcb_keeper *codec = keeper_of(c);
+    const struct gcb_kept_ops *codec = kept_ops_of(c);
 
     return (codec ? bytes_of(codec, gcb_coder_codec_state(c->encoder)) : 0) +
-           bytes_of(c->keeper, c->state);
+           bytes_of(c->kept_ops, c->state);
 }
 
 static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s,
                       struct gcb_diag *diag)
 {
-    const struct gcb_keeper *codec = keeper_of(c);
+    const struct gcb_kept_ops *codec = kept_ops_of(c);
     const uint64_t bytes = gcb_checkpoint_bytes(c);
     struct gcb_wbuf out = {.data = s->kept, .cap = s->kept_bytes};
 
@@ -36,19 +36,19 @@ static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s
                             (unsigned long long)bytes, s->kept_bytes);
     if (codec)
         codec->write(gcb_coder_codec_state(c->encoder), &out);
-    if (c->keeper)
-        c->keeper->write(c->state, &out);
+    if (c->kept_ops)
+        c->kept_ops->write(c->state, &out);
     s->kept_bytes = out.len;
     return out.failed || out.len != bytes
                ? gcb_diag_set(diag, GCB_E_INTERNAL, "a state has another length")
                : 0;
 }
 
-/* If both keepers have something, the second is a new state, which the caller drops after a
- * failure. */
+/* If both the encoder and `state` keep something, the second is a new state, which the caller drops
+ * after a failure. */
 static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_view *s)
 {
-    const struct gcb_keeper *codec = keeper_of(c);
+    const struct gcb_kept_ops *codec = kept_ops_of(c);
     struct gcb_rbuf in = {.data = s->kept, .len = s->kept_bytes};
     int err = 0;
 
@@ -56,8 +56,8 @@ static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_vie
         return GCB_E_MISMATCH;
     if (codec)
         err = codec->read(gcb_coder_codec_state(c->encoder), s->kept ? &in : NULL);
-    if (!err && c->keeper)
-        err = c->keeper->read(c->state, s->kept ? &in : NULL);
+    if (!err && c->kept_ops)
+        err = c->kept_ops->read(c->state, s->kept ? &in : NULL);
     return err;
 }
 

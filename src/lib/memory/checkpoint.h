@@ -7,9 +7,9 @@
 /* What a worker keeps from step to step for a tensor. */
 struct gcb_checkpoint {
     struct gcb_memory *memory;
-    struct gcb_coder *encoder;       /* NULL: none */
-    const struct gcb_keeper *keeper; /* of something else; NULL: none */
-    void *state;                     /* that the keeper keeps */
+    struct gcb_coder *encoder;           /* NULL: none */
+    const struct gcb_kept_ops *kept_ops; /* of something else; NULL: none */
+    void *state;                         /* that kept_ops saves and restores */
 };
 
 /* Saves and restores it. src/gcbench.h describes the structs and the errors. After a failure

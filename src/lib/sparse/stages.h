@@ -59,8 +59,8 @@ struct gcb_transform {
     uint64_t side_bytes;
     void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
     void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
-    /* Is there memory for what a library allocates in forward or inverse? NULL: it allocates
-     * nothing. */
+    /* True if there is memory for what a library allocates in forward or inverse. NULL: it
+     * allocates nothing. */
     bool (*has_room)(const struct gcb_transform_state *t);
     /* coefficients of x, valid until the next call; never allocates. NULL: x itself */
     const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,

@@ -71,7 +71,8 @@ struct gcb_device_transform {
     bool (*fuses)(const struct gcb_device_sparse *s);
     int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
-    /* Does `inverse` read the kept coefficients from w->kept instead of the scratch? NULL: no. */
+    /* True if `inverse` reads the kept coefficients from w->kept instead of the scratch. NULL:
+     * false. */
     bool (*lists)(const struct gcb_device_sparse *s);
     /* Turns coefficients at unitary scale, which are at the beginning of the scratch, into
      * elements. If w->from is not NULL (in an encoder with env->feedback), writes w->from minus the
