@@ -15,7 +15,7 @@ static const struct opt_row rows[] = {
     {OPT_ROW("max-bytes", SIZE, decompress_options, max_bytes), .min = 1, .max = 0x1p63,
      .help = "refuse a message that decodes to more than this (default: half of memory)"},
     {OPT_ROW("in-process", FLAG, decompress_options, in_process),
-     .help = "read HDF5 in this process, not in a restricted child; for debugging"},
+     .help = "read files in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -94,7 +94,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
                                                             .bandwidth_count = 1});
         if (r.table) {
             print_facts(r.out, &row);
-            fprintf(r.out, "%-*sread in a child process %s\n", INDENT, "hdf5",
+            fprintf(r.out, "%-*sread in a child process %s\n", INDENT, "input files",
                     gcb_sandbox_filters()
                         ? "with few system calls"
                         : "(this kernel or build does not restrict its system calls)");

@@ -38,8 +38,8 @@ use() { # WHAT SHARE README EXAMPLE_C
     check "$what: the demo has its last row" grep -q 'fp16 (baseline)' /tmp/said
     check "$what: gcbench help choose" gcbench help choose
     check "$what: the dumper is where the help says" test -f "$(tail -n 1 /tmp/said | tr -d ' ')"
-    printf '\223NUMPY\1\0' >/tmp/a.npy
-    check "$what: the converter that a message names" test -f "$(gcbench inspect /tmp/a.npy 2>&1 | sed 's/.*python3 \([^ ]*\) .*/\1/')"
+    printf '\200\2\212\12' >/tmp/a.pt
+    check "$what: the converter that a message names" test -f "$(gcbench inspect /tmp/a.pt 2>&1 | sed 's/.*python3 \([^ ]*\) .*/\1/')"
     check "$what: a named suite" gcbench bench --suite quick --repeat 1 --method topk
     check "$what: what methods promise holds" gcbench verify --method topk --method fft "$share/gcbench/datasets/sample.h5"
     check "$what: the manual" test -e "$share/man/man1/gcbench.1" -o -e "$share/man/man1/gcbench.1.gz"

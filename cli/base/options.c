@@ -45,7 +45,7 @@ const struct opt_row opt_input_rows[] = {
     {OPT_ROW("allow-external", FLAG, opt_input, allow_external),
      .help = "follow external links, external storage and virtual datasets"},
     {OPT_ROW("in-process", FLAG, opt_input, in_process),
-     .help = "read HDF5 in this process, not in a restricted child; for debugging"},
+     .help = "read files in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };
 
@@ -183,13 +183,12 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
     };
 
     if (files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no input file given: name an HDF5 file of gradients");
+        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given: name a file of gradients");
     for (size_t i = 0; i < files->count; i++)
         if (strcmp(files->items[i], "-") == 0)
-            return gcb_diag_set(
-                diag, GCB_E_INVALID,
-                "'-': HDF5 needs a file that can seek, which standard input cannot; name a file");
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "'-': gcbench needs a file that can seek, which standard input "
+                                "cannot; name a file");
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
         const int err = opt_choose(&choice, "as", gcb_element_names, in->as.items[i], diag);

@@ -16,12 +16,10 @@ import textwrap
 
 # The files that a command reads and writes if it has the option.
 FILES = [
-    ("dataset", "FILE.h5",
-     "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups such as `step_100`, `iter100` and "
-     "`worker_0`, `rank0` give step and worker. A note says how many other datasets were skipped; `--as` reads bfloat16 "
-     "and fp8 in integers. Several files form one dump. The file is not trusted: no filter plug-in is loaded, and nothing "
+    ("dataset", "FILE",
+     "Gradients. READERS Several files form one dump. The file is not trusted: no filter plug-in is loaded, and nothing "
      "outside the file is read without `--allow-external`. A child process with few rights reads it, so that a crash of "
-     "the HDF5 library ends the child only."),
+     "a library ends the child only."),
     ("output", "output",
      "The file of `-o` is written under another name and renamed when it is complete. An existing file is replaced only "
      "with `--force`."),
@@ -168,7 +166,9 @@ def endings(tables, command):
                    if not command or only in (None, command["name"]))
     if command:
         names = {row["name"] for group in command["groups"] for row in group["rows"]}
-        files = [tagged(".I " + escape(name), words) for needs, name, words in FILES if needs in names]
+        readers = " ".join(f"{name}: {summary}" for name, summary in tables["readers"])
+        files = [tagged(".I " + escape(name), words.replace("READERS", readers))
+                 for needs, name, words in FILES if needs in names]
         out += ".SH FILES\n" + "".join(files) if files else ""
     else:
         out += ".SH ENVIRONMENT\n" + tagged(".B NO_COLOR", "If not empty, nothing is coloured unless `--color always`.")
@@ -200,7 +200,7 @@ def overview(tables):
     out += synopsis("COMMAND [options] [FILE...]") + ".br\n\\fBgcbench help\\fP " + synopsis("[COMMAND | choose]")
     out += ".br\n\\fBgcbench\\fP " + synopsis("--version") + ".SH DESCRIPTION\n"
     out += paragraph(
-        "`gcbench` reads gradients dumped to HDF5, runs published gradient compressors on them, and reports the bytes that "
+        "`gcbench` reads dumped gradients, runs published gradient compressors on them, and reports the bytes that "
         "each sends, the accuracy it loses and the time it takes. Every message is decoded from its own bytes. This tells "
         "you which compressor to use, at what setting, and whether it pays.")
     out += ".PP\n" + paragraph("Results go to standard output, everything else to standard error. `--format json` writes "

@@ -4,10 +4,11 @@
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
 #include "src/lib/base/text.h"
+#include "src/tool/read/reader.h"
 #include "src/tool/rows/fields.h"
 
-/* Runs while gcbench is built; prints the tables of commands, options and result fields as JSON.
- * generate.py makes the manual, the completions and docs/rows.md from it. */
+/* Runs while gcbench is built; prints the tables of commands, options, file formats and result
+ * fields as JSON. generate.py makes the manual, the completions and docs/rows.md from it. */
 
 static json_t *row_object(const struct opt_row *row)
 {
@@ -65,7 +66,8 @@ static json_t *record_list(enum gcb_record record)
 
 int main(void)
 {
-    json_t *commands = json_array(), *exits = json_array(), *records = json_object(), *all;
+    json_t *commands = json_array(), *exits = json_array(), *records = json_object();
+    json_t *readers = json_array(), *all;
     const struct cmd *cmd;
     bool failed;
 
@@ -73,10 +75,13 @@ int main(void)
         json_array_append_new(commands, command_object(cmd));
     for (const struct cmd_meaning *x = cmd_meanings; x->words; x++)
         json_array_append_new(exits, json_pack("[iss?]", (int)x->code, x->words, x->command));
+    for (size_t i = 0; gcb_readers[i]; i++)
+        json_array_append_new(readers,
+                              json_pack("[ss]", gcb_readers[i]->name, gcb_readers[i]->summary));
     for (enum gcb_record record = 0; record < GCB_RECORD_PARTS; record++)
         json_object_set_new(records, gcb_record_name(record), record_list(record));
-    all = json_pack("{ss so so so}", "version", gcb_version(), "commands", commands, "exits", exits,
-                    "records", records);
+    all = json_pack("{ss so so so so}", "version", gcb_version(), "commands", commands, "exits",
+                    exits, "readers", readers, "records", records);
     failed = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || fflush(stdout);
     json_decref(all);
     return failed;

@@ -73,7 +73,7 @@ one="1 step x 1 worker x 1 tensor, fp32, 3.6 kB"
 follow "$in/lzf.h5" "/step_0/worker_0/w: it is compressed with lzf, which gcbench does not read; rewrite the file: python3 " \
     "1 step x 1 worker x 2 tensors, fp32, 3.7 kB"
 follow "$in/part_000.h5" "one part of a file that HDF5 divided into several; join them: " "$one"
-follow "$in/a.npz" "a.npz: a NumPy file, not HDF5" "2 steps x 1 worker x 1 tensor"
+follow "$in/a.npz" ", but a NumPy file; convert it: python3 " "2 steps x 1 worker x 1 tensor"
 run inspect "$in/long.h5"
 exits 0
 says "1 dataset of a float format that gcbench does not read skipped, such as /long; python3 "
@@ -120,22 +120,22 @@ for format in "classic 1" "64-bit-offset 2" "cdf5 5"; do
     printf 'netcdf a { dimensions: x = 900, none = 5; variables: float w(x); data: w = 1%s; }' "$(printf ', %d' $(seq 2 900))" \
         >"$tmp/a.cdl"
     ncgen -k "${format% *}" -o "$in/a.nc" "$tmp/a.cdl"
-    follow "$in/a.nc" "a.nc: a netCDF-3 file, not HDF5; convert it: nccopy -k nc4 " "$one"
+    follow "$in/a.nc" ", but a netCDF-3 file; convert it: nccopy -k nc4 " "$one"
     says "2 netCDF dimensions without values skipped"
 done
 for tool in "gzip gz" "xz xz" "bzip2 bz2" "zstd zst"; do
     name=${tool% *}
     lacks "$name" "$name" && continue
     "$name" -c "$in/plain.h5" >"$in/plain.h5.${tool#* }"
-    follow "$in/plain.h5.${tool#* }" "a file that $name compressed, not HDF5; unpack it: $name -dc " "$one"
+    follow "$in/plain.h5.${tool#* }" ", but a file that $name compressed; unpack it: $name -dc " "$one"
 done
 tar -C "$in" -cf "$in/a.tar" plain.h5
-follow "$in/a.tar" "a.tar: a tar archive, not HDF5; unpack it: tar -xf " "$one"
+follow "$in/a.tar" ", but a tar archive; unpack it: tar -xf " "$one"
 tar -C "$in" -czf "$in/a.tar.gz" plain.h5
 follow "$in/a.tar.gz" "a file that gzip compressed" "$one"
 if ! lacks unzip unzip; then
     (cd "$in" && python3 -m zipfile -c a.zip plain.h5)
-    follow "$in/a.zip" "a.zip: a zip archive, not HDF5; unpack it: unzip " "$one"
+    follow "$in/a.zip" ", but a zip archive; unpack it: unzip " "$one"
 fi
 if ! lacks git-lfs git-lfs; then
     HOME=$tmp GIT_CONFIG_NOSYSTEM=1
@@ -149,7 +149,7 @@ if ! lacks git-lfs git-lfs; then
         git push -q "file://$tmp/remote.git" HEAD:refs/heads/main && git lfs push "file://$tmp/remote.git" HEAD) >"$out" 2>&1
     verdict $? "a repository with a pointer" "$out"
     GIT_LFS_SKIP_SMUDGE=1 git clone -q -b main "file://$tmp/remote.git" "$in/clone" 2>"$err"
-    refused 1 "plain.h5: a Git LFS pointer instead of the data, not HDF5; fetch it: git lfs pull" inspect "$in/clone/plain.h5"
+    refused 1 ", but a Git LFS pointer instead of the data; fetch it: git lfs pull" inspect "$in/clone/plain.h5"
     (cd "$in/clone" && git lfs pull) >"$out" 2>&1
     run inspect "$in/clone/plain.h5"
     prints "$one"

@@ -26,20 +26,18 @@ for command in inspect decompress; do
 done
 
 for command in bench compress; do
-    fails 1 "not an HDF5 file" $command --method topk "$tmp/text.h5"
+    fails 1 "not an HDF5" $command --method topk "$tmp/text.h5"
     check "no word of results" sh -c "! grep -q results '$err'"
-    fails 1 "looks like a result file, not HDF5; plot, report" $command --method topk "$tmp/results.h5"
+    fails 1 "but perhaps a result file; plot, report" $command --method topk "$tmp/results.h5"
 done
 
 # files of other kinds that hold tensors: the message has the command that converts them
 # (tests/cli/advice.sh runs them)
-printf '\223NUMPY\001\000' >"$tmp/a.npy"
-printf 'PK\003\004%22s\007\000\000\000a/b.npy' '' >"$tmp/a.npz"
 printf 'PK\003\004%22s\020\000\000\000archive/data.pkl' '' >"$tmp/a.pt"
 printf '\200\002\212\012l' >"$tmp/old.pt"
-printf '\010\000\000\000\000\000\000\000{"a":{}}' >"$tmp/a.safetensors"
-for kind in NumPy:a.npy NumPy:a.npz PyTorch:a.pt PyTorch:old.pt safetensors:a.safetensors; do
-    fails 1 "${kind#*:}: a ${kind%%:*} file, not HDF5; convert it: python3 " compress --method topk "$tmp/${kind#*:}"
+printf 'MATLAB 5.0 MAT-file' >"$tmp/a.mat"
+for kind in "a PyTorch file:a.pt" "a PyTorch file:old.pt" "a MATLAB file of version 5:a.mat"; do
+    fails 1 ", but ${kind%%:*}; convert it: python3 " compress --method topk "$tmp/${kind#*:}"
 done
 
 fails 1 "missing.h5" inspect "$tmp/good.h5" "$tmp/missing.h5"

@@ -38,7 +38,7 @@ wrong "not '1.5'" inspect --threads 1.5 x.h5
 wrong "not '-1'" inspect --threads -1 x.h5
 wrong "not ''" inspect --threads= x.h5
 wrong "--max-bytes takes a size" inspect --max-bytes 12Q x.h5
-wrong "HDF5 needs a file that can seek" inspect -
+wrong "needs a file that can seek" inspect -
 wrong "info takes no operand" info x.h5
 
 wrong "unknown method 'tokp'; did you mean 'topk'?" methods tokp

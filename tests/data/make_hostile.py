@@ -583,7 +583,7 @@ def _(path):
     os.truncate(path, 50)
 
 
-@case("text.h5", "corrupt", words="not an HDF5 file")
+@case("text.h5", "corrupt", words="not an HDF5")
 def _(path):
     open(path, "w").write("step,loss\n0,2.3\n" * 100)
 
@@ -593,7 +593,7 @@ def _(path):
     open(path, "wb").write(b"\x89HDF\r\n\x1a\n" + b"\xff" * 400)
 
 
-@case("zeroed.h5", "corrupt", words="not an HDF5 file")
+@case("zeroed.h5", "corrupt", words="not an HDF5")
 def _(path):
     open(path, "wb").write(bytes(4096))
 

@@ -52,7 +52,7 @@ static const struct row rows[] = {
     {0, BYTES("\x80\x05\x95"), {"a Python pickle", PICKLE}},
     {0,
      BYTES("{"),
-     {"looks like a result file", "plot, report, payoff and regress read result files"}},
+     {"perhaps a result file", "plot, report, payoff and regress read result files"}},
 };
 
 /* True if the file begins as a web page or XML. Blanks and a byte order mark may come first. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Recognises, by its first bytes, a file that somebody may take for an HDF5 file or a log, and says
+ * Recognises, by its first bytes, a file that somebody may take for gradients or a log, and says
  * what to type next. This module only looks at bytes; it parses no format.
  */
 struct gcb_filekind {

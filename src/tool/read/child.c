@@ -130,6 +130,12 @@ static bool take_record(struct gcb_port_record *r, struct gcb_rbuf *in)
     return true;
 }
 
+/* True if the user allows the reader to open other files. */
+static bool opens_others(const struct gcb_infile *file)
+{
+    return file->limits.allow_external && file->reader->opens_files;
+}
+
 bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file)
 {
     const size_t size = t->element < GCB_ELEMENTS ? gcb_element_size(t->element) : 0;
@@ -149,8 +155,8 @@ bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile
             return false;
     if (t->count != (empty ? 0 : count))
         return false;
-    /* with --allow-external the bytes may be in another file, so the child sends no offset */
-    return t->offset == 0 || (!file->limits.allow_external && t->offset <= file->size &&
+    /* if the bytes may be in another file, the child sends no offset */
+    return t->offset == 0 || (!opens_others(file) && t->offset <= file->size &&
                               t->count <= (file->size - t->offset) / size);
 }
 
@@ -324,7 +330,7 @@ _Noreturn static void serve(const struct gcb_infile *file, const char *path,
 
     gcb_infile_trace(&s.file, "/");
     err = file->reader->open(&s.state, &s.file, path, &diag);
-    if (!file->limits.allow_external || !file->reader->opens_files)
+    if (!opens_others(file))
         gcb_sandbox_close_files();
     if (!err && lister)
         err = list_file(&s.file, s.state, lister, socket, &diag);
@@ -501,7 +507,7 @@ static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *ou
             return fail_ended(c, GCB_E_IO, diag,
                               "no data for %u s; copy the file to a local disk%s",
                               PATIENCE * c->file.limits.seconds,
-                              c->file.limits.allow_external
+                              opens_others(&c->file)
                                   ? ", or leave out --allow-external: its data may be in a pipe"
                                   : "");
     }

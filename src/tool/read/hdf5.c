@@ -274,6 +274,10 @@ static bool probe(int descriptor, uint64_t size)
 }
 
 const struct gcb_reader gcb_hdf5 = {
+    .name = "HDF5",
+    .summary = "each dataset of 16, 32 or 64-bit floats is a tensor; groups such as `step_100`, "
+               "`iter100` and `worker_0`, `rank0` give step and worker. A note says how many other "
+               "datasets were skipped; `--as` reads bfloat16 and fp8 in integers.",
     .library = "the HDF5 library",
     /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other
      * data */

@@ -76,22 +76,25 @@ static int find_reader(struct gcb_infile *f, const struct gcb_reader *const *rea
                        int descriptor, struct gcb_diag *diag)
 {
     struct gcb_filekind kind;
+    char names[96] = "";
     int err = 0;
 
     if (f->size == 0) {
         err = gcb_infile_check_lock(f, descriptor, diag);
         return err ? err : gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
     }
-    for (; *readers; readers++)
-        if ((*readers)->probe(descriptor, f->size)) {
-            f->reader = *readers;
+    for (size_t i = 0; readers[i]; i++) {
+        if (readers[i]->probe(descriptor, f->size)) {
+            f->reader = readers[i];
             return 0;
         }
+        gcb_append(names, sizeof(names), "%s%s", i ? " or " : "", readers[i]->name);
+    }
     kind = gcb_filekind_find(descriptor);
     if (!kind.name)
-        return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
-    return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "%s, not HDF5%s%s", kind.name,
-                           kind.advice[0] ? "; " : "", kind.advice);
+        return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "not an %s file", names);
+    return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "not an %s file, but %s%s%s", names,
+                           kind.name, kind.advice[0] ? "; " : "", kind.advice);
 }
 
 int gcb_infile_find(struct gcb_infile *out, const char *path,

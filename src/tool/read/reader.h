@@ -125,6 +125,8 @@ int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *
 /* ---- the table ---- */
 
 struct gcb_reader {
+    const char *name;       /* of the format, as in "not an HDF5 file" */
+    const char *summary;    /* for the manual, after "HDF5: ": which data of a file are tensors */
     const char *library;    /* what is to blame for a crash: "the HDF5 library" */
     uint64_t address_space; /* bytes that the child may map beyond what it has at the start */
     bool opens_files;       /* with --allow-external it opens other files while it reads */

@@ -518,6 +518,19 @@ static void test_long_names(void **state)
     gcb_source_close(source);
 }
 
+/* A tensor lies at its offset if the reader opens no other files, also with --allow-external. */
+static void test_offset(void **state)
+{
+    struct gcb_reader reader = {.opens_files = false};
+    const struct gcb_infile file = {.reader = &reader, .size = 64, .limits.allow_external = true};
+    const struct gcb_tensor t = {
+        .dtype = GCB_F32, .element = GCB_ELEMENT_FP32, .count = 1, .offset = 60};
+
+    assert_true(gcb_tensor_is_plausible(&t, &file));
+    reader.opens_files = true;
+    assert_false(gcb_tensor_is_plausible(&t, &file));
+}
+
 static int clean(void **state)
 {
     h5make_clean();
@@ -532,7 +545,7 @@ int main(void)
         cmocka_unit_test(test_leaks),          cmocka_unit_test(test_texts),
         cmocka_unit_test(test_pieces),         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_long_names),     cmocka_unit_test(test_order),
-        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_offset),
     };
 
     if (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "/vgpreload_")) {
