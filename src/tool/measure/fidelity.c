@@ -197,3 +197,27 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->nearer_share = share((double)f->nearer, f->compared);
     out->farther_share = share((double)f->farther, f->compared);
 }
+
+const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, enum gcb_field field)
+{
+    const struct {
+        enum gcb_field field;
+        const double *figure;
+    } rows[] = {
+        {GCB_FIELD_REL_L2, &figures->rel_l2},
+        {GCB_FIELD_COSINE, &figures->cosine},
+        {GCB_FIELD_MAX_ABS_ERROR, &figures->max_abs_error},
+        {GCB_FIELD_MEAN_ERROR, &figures->mean_error},
+        {GCB_FIELD_SIGN_AGREEMENT, &figures->sign_agreement},
+        {GCB_FIELD_ZEROS_PRESERVED, &figures->zeros_preserved},
+        {GCB_FIELD_SNR_DB, &figures->snr_db},
+        {GCB_FIELD_ACCURACY_GAIN_BITS, &figures->accuracy_gain_bits},
+        {GCB_FIELD_NEARER_SHARE, &figures->nearer_share},
+        {GCB_FIELD_FARTHER_SHARE, &figures->farther_share},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].field == field)
+            return rows[i].figure;
+    return NULL;
+}

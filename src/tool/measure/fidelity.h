@@ -4,6 +4,7 @@
 #include "kernels/kernels.h"
 #include "src/lib/base/queue.h"
 #include "src/lib/device/batch.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * The error of a decoded tensor y, compared with the input x. The struct has sums, which can be
@@ -68,5 +69,7 @@ struct gcb_fidelity_figures {
 };
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,
                           double bits_per_element);
+/* Returns the figure that is this field of rows; NULL if it is another field. */
+const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, enum gcb_field field);
 
 #endif

@@ -136,22 +136,16 @@ static void put_rates(struct gcb_row *row, const struct gcb_method *method,
 static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
                          const struct gcb_tally *t)
 {
-    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    const struct gcb_fidelity_figures figures = gcb_tally_figures(t);
+    const double *figure;
     char spec[512] = "";
 
-    gcb_row_real(row, GCB_FIELD_REL_L2, f.rel_l2);
-    gcb_row_real(row, GCB_FIELD_COSINE, f.cosine);
-    gcb_row_real(row, GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error);
-    gcb_row_real(row, GCB_FIELD_MEAN_ERROR, f.mean_error);
-    gcb_row_real(row, GCB_FIELD_SIGN_AGREEMENT, f.sign_agreement);
-    gcb_row_real(row, GCB_FIELD_ZEROS_PRESERVED, f.zeros_preserved);
-    gcb_row_real(row, GCB_FIELD_SNR_DB, f.snr_db);
-    gcb_row_real(row, GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits);
+    for (enum gcb_field field = 0; field < GCB_FIELDS; field++)
+        if ((figure = gcb_fidelity_figure(&figures, field)))
+            gcb_row_real(row, field, *figure);
     if (s->nearer_than && t->fidelity.compared)
         gcb_method_spec(spec, sizeof(spec), s->nearer_than, GCB_SPEC_FULL);
     gcb_row_text(row, GCB_FIELD_NEARER_THAN, spec[0] ? spec : NULL);
-    gcb_row_real(row, GCB_FIELD_NEARER_SHARE, f.nearer_share);
-    gcb_row_real(row, GCB_FIELD_FARTHER_SHARE, f.farther_share);
 }
 
 const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {

@@ -178,7 +178,8 @@ struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
 /* Sets *out to a figure; false if tallies do not have it. */
 static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field field)
 {
-    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    const struct gcb_fidelity_figures fidelity = gcb_tally_figures(t);
+    const double *figure = gcb_fidelity_figure(&fidelity, field);
     const struct {
         enum gcb_field field;
         double value;
@@ -189,14 +190,7 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
         {GCB_FIELD_RATIO, gcb_tally_ratio(t)},
         {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits(t)},
         {GCB_FIELD_DENSITY, gcb_tally_density(t)},
-        {GCB_FIELD_REL_L2, f.rel_l2},
-        {GCB_FIELD_COSINE, f.cosine},
         {GCB_FIELD_ERROR_OF_MEAN, t->error_of_mean > 0.0 ? t->error_of_mean : (double)NAN},
-        {GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error},
-        {GCB_FIELD_SNR_DB, f.snr_db},
-        {GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits},
-        {GCB_FIELD_NEARER_SHARE, f.nearer_share},
-        {GCB_FIELD_FARTHER_SHARE, f.farther_share},
         {GCB_FIELD_ENCODE_SECONDS, t->encode.seconds},
         {GCB_FIELD_DECODE_SECONDS, t->decode.seconds},
         {GCB_FIELD_ENCODE_GBPS, gcb_tally_gbps(t, &t->encode)},
@@ -208,7 +202,9 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
             *out = figures[i].value;
             return true;
         }
-    return false;
+    if (figure)
+        *out = *figure;
+    return figure;
 }
 
 bool gcb_tally_has_figure(enum gcb_field field)
