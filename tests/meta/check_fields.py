@@ -140,6 +140,9 @@ def main():
         print(__doc__)
         return 2
     root, tables, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    for path in tables, gcbench:
+        if not Path(path).is_file():
+            sys.exit(f"{path} is missing: build gcbench first")
     fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
     problems = [*check_page(root, tables), *check_literals(root, fields), *check_script(root, fields),
                 *check_rows(root, tables, gcbench)]
