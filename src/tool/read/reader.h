@@ -147,7 +147,7 @@ struct gcb_reader {
      * little-endian. On input, *count is how many fit into `out`. On output, it is how many were
      * read: at least one. If the format cannot read so few, *count becomes the number that it
      * needs, and `out` is unchanged. Returns GCB_E_CORRUPT also if the tensor has changed since the
-     * listing.
+     * listing. May be NULL if all tensors have an offset.
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);
