@@ -44,24 +44,6 @@ void gcb_put_f32(struct gcb_wbuf *w, float v)
     put(w, &v, sizeof(v));
 }
 
-const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
-{
-    const uint8_t *p;
-
-    if (r->failed || n > r->len - r->pos) {
-        r->failed = true;
-        return NULL;
-    }
-    p = r->data + r->pos;
-    r->pos += (size_t)n;
-    return p;
-}
-
-size_t gcb_rbuf_left(const struct gcb_rbuf *r)
-{
-    return r->failed ? 0 : r->len - r->pos;
-}
-
 static void get(struct gcb_rbuf *r, void *v, size_t n)
 {
     const uint8_t *p = gcb_rbuf_take(r, n);

@@ -32,8 +32,24 @@ void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
 void gcb_put_f32(struct gcb_wbuf *w, float v);
 
 /* Returns the next n bytes and moves after them, or NULL (and `failed`). */
-const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n);
-size_t gcb_rbuf_left(const struct gcb_rbuf *r);
+static inline const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
+{
+    const uint8_t *p;
+
+    if (r->failed || n > r->len - r->pos) {
+        r->failed = true;
+        return NULL;
+    }
+    p = r->data + r->pos;
+    r->pos += (size_t)n;
+    return p;
+}
+
+static inline size_t gcb_rbuf_left(const struct gcb_rbuf *r)
+{
+    return r->failed ? 0 : r->len - r->pos;
+}
+
 uint8_t gcb_get_u8(struct gcb_rbuf *r);
 uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
