@@ -43,7 +43,7 @@ def print_results():
         print(json.dumps(row))
 
     def replay(method, spec, error, sent):
-        print(json.dumps(dict(record="replay", schema=1, method=method, spec=spec, workers=8, alpha=error, steps=1, link_bytes=sent)))
+        print(json.dumps(dict(record="replay", schema=1, method=method, spec=spec, workers=8, alpha=error, steps=1, link_bytes=int(sent))))
 
     print(json.dumps(dict(record="environment", schema=1, copy_gbps=8)))
     result("identity", "identity", 400000, 0, 4e-5, 0)

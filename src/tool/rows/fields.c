@@ -16,7 +16,8 @@ enum {
     MEASUREMENTS = PAYOFF | MEASURED,
 };
 
-/* The kinds of fields.def: type, unit, and how tables show the field. */
+/* The kinds of fields.def: type, unit, how tables show the field, and whether a number may be
+ * negative. */
 #define KIND_TEXT GCB_TYPE_TEXT, "", GCB_SHOW_TEXT
 #define KIND_NAME GCB_TYPE_TEXT, "", GCB_SHOW_NAME
 #define KIND_WORD GCB_TYPE_TEXT, "", GCB_SHOW_WORD
@@ -29,7 +30,10 @@ enum {
 #define KIND_REAL_SIZE GCB_TYPE_REAL, "bytes", GCB_SHOW_SIZE
 #define KIND_NUMBER GCB_TYPE_REAL, "", GCB_SHOW_NUMBER
 #define KIND_ERROR GCB_TYPE_REAL, "", GCB_SHOW_ERROR
-#define KIND_COSINE GCB_TYPE_REAL, "", GCB_SHOW_COSINE
+#define KIND_COSINE GCB_TYPE_REAL, "", GCB_SHOW_COSINE, true
+#define KIND_SIGNED KIND_NUMBER, true
+#define KIND_SIGNED_ERROR KIND_ERROR, true
+#define KIND_SIGNED_BITS KIND_BITS, true
 #define KIND_PERCENT GCB_TYPE_REAL, "", GCB_SHOW_PERCENT
 #define KIND_BY_UNIT GCB_TYPE_REAL, "", GCB_SHOW_BY_UNIT
 #define KIND_SECONDS GCB_TYPE_REAL, "s", GCB_SHOW_SECONDS
@@ -37,7 +41,7 @@ enum {
 #define KIND_GBPS GCB_TYPE_REAL, "GB/s", GCB_SHOW_NUMBER
 #define KIND_GBIT GCB_TYPE_REAL, "Gb/s", GCB_SHOW_NUMBER
 #define KIND_BITS GCB_TYPE_REAL, "bits", GCB_SHOW_NUMBER
-#define KIND_DB GCB_TYPE_REAL, "dB", GCB_SHOW_NUMBER
+#define KIND_DB GCB_TYPE_REAL, "dB", GCB_SHOW_NUMBER, true
 #define KIND_LIST GCB_TYPE_LIST, "", GCB_SHOW_TEXT
 #define KIND_LIST_NAMES GCB_TYPE_LIST, "", GCB_SHOW_NAME
 #define KIND_LIST_SIZES GCB_TYPE_LIST, "bytes", GCB_SHOW_SIZE
@@ -46,7 +50,7 @@ enum {
 
 static const struct gcb_field_info infos[GCB_FIELDS] = {
 #define JUDGED(id, name, records, place, kind, gate, better, meaning) \
-    [GCB_FIELD_##id] = {name, KIND_##kind, GCB_GATE_##gate, GCB_BETTER_##better},
+    [GCB_FIELD_##id] = {name, GCB_GATE_##gate, GCB_BETTER_##better, KIND_##kind},
 #include "src/tool/rows/fields.def"
 };
 

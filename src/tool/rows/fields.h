@@ -65,11 +65,12 @@ enum gcb_field_better { GCB_BETTER_NEITHER, GCB_BETTER_LESS, GCB_BETTER_MORE };
 
 struct gcb_field_info {
     const char *name;
+    enum gcb_field_gate gate;
+    enum gcb_field_better better;
     enum gcb_field_type type;
     const char *unit; /* "" if the field has no unit */
     enum gcb_field_show show;
-    enum gcb_field_gate gate;
-    enum gcb_field_better better;
+    bool negative; /* of a number: it may be below 0 */
 };
 const struct gcb_field_info *gcb_field_info(enum gcb_field field);
 

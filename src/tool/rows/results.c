@@ -84,6 +84,54 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     return 0;
 }
 
+/* True if a row may have this value in this field. */
+static bool is_possible(const struct gcb_field_info *info, const json_t *value)
+{
+    const double number = json_number_value(value);
+    bool possible = json_is_array(value);
+
+    switch (info->type) {
+    case GCB_TYPE_TEXT:
+        return json_is_string(value);
+    case GCB_TYPE_BOOL:
+        return json_is_boolean(value);
+    case GCB_TYPE_OBJECT:
+        return json_is_object(value);
+    case GCB_TYPE_LIST:
+        for (size_t i = 0; *info->unit && i < json_array_size(value); i++)
+            possible &= json_number_value(json_array_get(value, i)) >= 0.0;
+        return possible;
+    case GCB_TYPE_INTEGER: /* gcb_row_u64 writes a number from 2^63 on as a real */
+        return number >= 0.0 && (json_is_integer(value) || (number >= 0x1p63 && number <= 0x1p64));
+    case GCB_TYPE_REAL:
+        return json_is_number(value) && (info->negative || number >= 0.0);
+    }
+    return false;
+}
+
+/* Checks all fields of these records in an object. */
+static int check_values(const struct reading *r, const json_t *object, unsigned records,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_field_row *row;
+    char words[160];
+    int err = 0;
+
+    for (size_t i = 0; !err && (row = gcb_field_row(i)) != NULL; i++) {
+        const json_t *value = row->records & records ? gcb_results_json(object, row->field) : NULL;
+
+        if (!value || json_is_null(value))
+            continue;
+        snprintf(words, sizeof(words), "its field `%s` has an impossible value",
+                 gcb_field_name(row->field));
+        if (!is_possible(gcb_field_info(row->field), value))
+            err = fail(r, GCB_E_CORRUPT, words, diag);
+        else if (row->field == GCB_FIELD_SUMS)
+            err = check_values(r, value, GCB_RECORD_BIT(GCB_RECORD_SUMS), diag);
+    }
+    return err;
+}
+
 /* The record of a line that begins as this program writes it, without parsing it, which takes most
  * of the time. GCB_RECORDS: not known. */
 static enum gcb_record record_of(const struct reading *r, size_t length)
@@ -122,8 +170,12 @@ static int take_line(struct reading *r, size_t length, const char *path,
             .length = length,
         };
 
-        if (row.kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(row.kind))
-            err = visit(ctx, &row, diag);
+        if (row.kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(row.kind)) {
+            err = check_values(r, json, GCB_RECORD_BIT(row.kind) | GCB_RECORD_BIT(GCB_RECORD_SWEEP),
+                               diag);
+            if (!err)
+                err = visit(ctx, &row, diag);
+        }
     }
     json_decref(json);
     return err;

@@ -42,8 +42,8 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
  * reads this open stream, which stays open; `path` is then its name in messages and rows. Rows of
  * records that are not in `records` (GCB_RECORD_BIT) are left out, and most of them are not even
  * parsed. Returns the error of `visit`; GCB_E_IO: the file cannot be read; GCB_E_CORRUPT, with file
- * and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON or has
- * an unknown schema.
+ * and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON, has an
+ * unknown schema, or has a field (fields.def) of another type or with an impossible number.
  */
 int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
                      void *ctx, struct gcb_diag *diag);

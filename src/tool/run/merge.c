@@ -13,6 +13,11 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/run/trial.h"
 
+/* What rows of a message have in common. */
+static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER,
+                                                GCB_FIELD_ELEMENTS};
+#define MESSAGE_FIELDS (sizeof(message_fields) / sizeof(message_fields[0]))
+
 /* The row of a message: where it is, and its place in the results of one run. */
 struct item {
     uint32_t file; /* index into files */
@@ -20,6 +25,7 @@ struct item {
     uint32_t method;
     uint32_t length; /* of the line, in bytes */
     uint64_t message, offset, line;
+    uint64_t common[MESSAGE_FIELDS];
     const char *spec;    /* kept in `texts` */
     const char *promise; /* kept in `texts`; NULL: the row of a result */
 };
@@ -211,13 +217,19 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     const bool numbered = !isnan(gcb_results_real(row->json, GCB_FIELD_MESSAGE));
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
     const char *promise = gcb_results_text(row->json, GCB_FIELD_PROMISE);
+    struct gcb_tally tally;
     struct item *item;
+    int err = 0;
 
     if (!spec || !numbered || row->length > UINT32_MAX)
         return refuse(m, m->file, diag, GCB_E_INVALID,
                       "line %" PRIu64 ": the row has no number of its message: it comes from "
                       "another version of gcbench",
                       row->line);
+    if (!promise)
+        err = gcb_rows_tally(&tally, row->json, diag);
+    if (err)
+        return gcb_diag_locate(diag, err, row->path, "line", row->line);
     if (gcb_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items)))
         return gcb_diag_nomem(diag, 0, "the rows");
     item = &m->items[m->item_count++];
@@ -230,6 +242,8 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
         .spec = gcb_strings_keep(&m->texts, spec),
         .promise = promise ? gcb_strings_keep(&m->texts, promise) : NULL,
     };
+    for (size_t i = 0; i < MESSAGE_FIELDS; i++)
+        item->common[i] = gcb_results_u64(row->json, message_fields[i]);
     return item->spec && (item->promise || !promise) ? 0 : gcb_diag_nomem(diag, 0, "a method");
 }
 
@@ -447,13 +461,18 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
                         missing > 1 ? "s" : "", list, missing > 8 ? ", ..." : "", count);
 }
 
-static int compare_places(const struct item *x, const struct item *y)
+static int compare_messages(const struct item *x, const struct item *y)
 {
     if (x->run_case != y->run_case)
         return x->run_case < y->run_case ? -1 : 1;
-    if (x->message != y->message)
-        return x->message < y->message ? -1 : 1;
-    return (x->method > y->method) - (x->method < y->method);
+    return (x->message > y->message) - (x->message < y->message);
+}
+
+static int compare_places(const struct item *x, const struct item *y)
+{
+    const int order = compare_messages(x, y);
+
+    return order ? order : (x->method > y->method) - (x->method < y->method);
 }
 
 /* The promises of a method on a message stay in the order of their shard. */
@@ -465,7 +484,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Sorts the rows, and refuses a message that is there twice or that the plan does not have. */
+/* Sorts the rows. Refuses a message that is there twice, that the plan does not have, or of which
+ * rows say different things. */
 static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
 {
     char here[NAME], there[NAME];
@@ -486,6 +506,12 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
         if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
             return refuse(m, x->file, diag, GCB_E_CORRUPT,
                           "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
+        for (size_t k = 0; i && compare_messages(x - 1, x) == 0 && k < MESSAGE_FIELDS; k++)
+            if (x->common[k] != x[-1].common[k])
+                return refuse(m, x->file, diag, GCB_E_CORRUPT,
+                              "line %" PRIu64 ": its field `%s` is not that of line %" PRIu64
+                              ", which is of the same message",
+                              x->line, gcb_field_name(message_fields[k]), x[-1].line);
     }
     return 0;
 }

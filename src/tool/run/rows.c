@@ -359,9 +359,10 @@ void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_rows_summary(row, setting, method, &total, file, false);
 }
 
-/* Reads the members of a table from a JSON object. A real that is null was not finite. */
+/* Reads the members of a table from a JSON object. A real that is null was not finite. Sets
+ * *missing, unless it is NULL, if a count is null. */
 static void take_members(struct gcb_tally *t, const json_t *object, const struct member *table,
-                         size_t length)
+                         size_t length, enum gcb_field *missing)
 {
     for (size_t i = 0; i < length; i++) {
         void *at = (char *)t + table[i].offset;
@@ -370,6 +371,8 @@ static void take_members(struct gcb_tally *t, const json_t *object, const struct
             *(double *)at = gcb_results_real(object, table[i].field);
         else
             *(uint64_t *)at = gcb_results_u64(object, table[i].field);
+        if (missing && !table[i].real && !json_is_number(gcb_results_json(object, table[i].field)))
+            *missing = table[i].field;
     }
 }
 
@@ -412,14 +415,17 @@ int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag
 {
     const json_t *object = gcb_results_json(row, GCB_FIELD_SUMS);
     const char *dtype = gcb_results_text(row, GCB_FIELD_INPUT_DTYPE);
+    enum gcb_field missing = GCB_FIELD_NONE;
 
     memset(t, 0, sizeof(*t));
     if (!json_is_object(object) || !dtype || gcb_dtype_parse(&t->dtype, dtype))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the row has no sums: it comes from another version of gcbench");
-    take_members(t, row, bytes, LENGTH(bytes));
-    take_members(t, row, counts, LENGTH(counts));
-    take_members(t, object, sums, LENGTH(sums));
+    take_members(t, row, bytes, LENGTH(bytes), &missing);
+    take_members(t, row, counts, LENGTH(counts), NULL);
+    take_members(t, object, sums, LENGTH(sums), &missing);
+    if (missing)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the row has no `%s`", gcb_field_name(missing));
     t->follows = gcb_results_u64(object, GCB_FIELD_FOLLOWS) > 0;
     t->varying = !gcb_results_bool(row, GCB_FIELD_FIXED_LENGTH);
     t->on_device = json_is_number(gcb_results_json(row, GCB_FIELD_DEVICE_BYTES));

@@ -79,7 +79,8 @@ static void test_rows(void **state)
 {
     static const char text[] = "{\"record\":\"environment\",\"schema\":1}\n"
                                "{\"record\":\"result\",\"schema\":1,\"low\":2}\n"
-                               "{\"record\":\"summary\",\"schema\":1,\"low\":0.5,\"y\":null}\n";
+                               "{\"record\":\"summary\",\"schema\":1,\"low\":0.5,\"y\":null,"
+                               "\"step\":18446744073709551616.0,\"mean_error\":-1}\n";
     struct seen s = {.rows = 0};
     struct gcb_diag diag;
 
@@ -109,6 +110,16 @@ static void test_refused(void **state)
         {"{\"record\":\"result\"}\n", "schema"},
         {"{\"record\":\"result\",\"schema\":2}\n", "schema"},
         {"{\"record\":\"a\",\"record\":\"b\",\"schema\":1}\n", "not JSON"},
+        {"{\"record\":\"result\",\"schema\":1,\"wire_bytes\":-5}\n",
+         "line 1: its field `wire_bytes`"},
+        {"{\"record\":\"result\",\"schema\":1,\"wire_bytes\":1e308}\n", "`wire_bytes`"},
+        {"{\"record\":\"result\",\"schema\":1,\"rel_l2\":\"x\"}\n", "`rel_l2`"},
+        {"{\"record\":\"summary\",\"schema\":1,\"rel_l2\":-1}\n", "`rel_l2`"},
+        {"{\"record\":\"summary\",\"schema\":1,\"encode_seconds\":-1}\n", "`encode_seconds`"},
+        {"{\"record\":\"summary\",\"schema\":1,\"pareto\":1}\n", "`pareto`"},
+        {"{\"record\":\"result\",\"schema\":1,\"sums\":{\"zeros\":0.5}}\n", "`zeros`"},
+        {"{\"record\":\"result\",\"schema\":1,\"encode_seconds_samples\":[1,-1]}\n", "_samples`"},
+        {"{\"record\":\"result\",\"schema\":1,\"method\":[]}\n", "`method`"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
