@@ -109,12 +109,17 @@ static size_t exchange_row(const struct gcb_method *m)
 
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
 {
-    if (row < memory_row(m))
-        return &m->codec->params[row];
-    if (row < exchange_row(m))
-        return &gcb_memory_table[row - memory_row(m)];
-    row -= exchange_row(m);
-    return row < gcb_param_count(gcb_exchange_table) ? &gcb_exchange_table[row] : NULL;
+    const struct gcb_param *const tables[] = {m->codec->params, gcb_memory_table,
+                                              gcb_exchange_table};
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        const size_t count = gcb_param_count(tables[i]);
+
+        if (row < count)
+            return &tables[i][row];
+        row -= count;
+    }
+    return NULL;
 }
 
 /* The parameter with this name or complement, or NULL. */
@@ -136,25 +141,31 @@ static const struct gcb_param *find_row(const struct gcb_method *m, const char *
     return NULL;
 }
 
-bool gcb_method_at(struct gcb_method *out, size_t i)
+/* Finds the method with this name, or the i-th one if the name is NULL. */
+static bool find_method(struct gcb_method *out, const char *name, size_t i)
 {
     const struct gcb_codec *codec;
 
     for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
-        if (i-- == 0)
+        if (name ? strcmp(codec->name, name) == 0 : i-- == 0)
             return method_of(out, codec, NULL);
         for (const struct gcb_preset *p = codec->presets; p && p->name; p++)
-            if (i-- == 0)
+            if (name ? strcmp(p->name, name) == 0 : i-- == 0)
                 return method_of(out, codec, p);
     }
     return false;
+}
+
+bool gcb_method_at(struct gcb_method *out, size_t i)
+{
+    return find_method(out, NULL, i);
 }
 
 /* Sets key=value pairs separated by commas. `given`: true if the user wrote the pairs. A pair of
  * 128 bytes or more is refused. */
 static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
 {
-    char pair[128], shown[128];
+    char pair[128], shown[64];
 
     for (bool more = *pairs; more;) {
         const size_t n = strcspn(pairs, ",");
@@ -243,14 +254,11 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
 {
     const size_t n = spec ? strcspn(spec, ":") : 0;
     char name[64];
-    bool found = false;
 
     if (!spec)
         return gcb_diag_set(diag, GCB_E_INVALID, "no method is given");
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
-    for (size_t i = 0; !found && gcb_method_at(out, i); i++)
-        found = strcmp(out->name, name) == 0;
-    if (!found)
+    if (!find_method(out, name, 0))
         return unknown_method(name, diag);
     if (spec[n] == ':' && spec[n + 1] == '\0')
         return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' has no key=value after the colon",
