@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
@@ -43,6 +44,7 @@ struct plotter {
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
     size_t count, drawn;
     const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
+    bool made;       /* the folder did not exist */
     size_t failed;   /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
 };
@@ -94,7 +96,9 @@ static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
     struct gcb_plot_drawing drawing = {.drawn = false};
     int err = 0;
 
-    if (mkdir(job->folder, 0777) && errno != EEXIST)
+    if (mkdir(job->folder, 0777) == 0)
+        p->made = true;
+    else if (errno != EEXIST)
         err = gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
                            gcb_escape(shown, sizeof(shown), job->folder), strerror(errno));
     if (!err && strlen(job->folder) + 1 + GCB_PLOT_NAME > sizeof(paths[0]))
@@ -222,6 +226,8 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         (err == GCB_E_IO &&
          interrupt_seen())) /* an interrupt also ends gnuplot, and then draw_pages returns GCB_E_IO */
         err = finish(&p);
+    if (p.made)
+        rmdir(p.o->output); /* fails unless nothing was drawn */
     gcb_plot_data_destroy(p.data);
     return err;
 }

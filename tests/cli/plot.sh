@@ -55,6 +55,25 @@ check "script and data are left" test -s "$tmp/dir/rate-distortion.gp" -a -s "$t
 check "nothing else is" test -z "$(ls -A "$tmp/dir" | grep -vE '\.(gp|csv)$')"
 rm -r "$tmp/dir"
 
+# A gnuplot that cannot start is not a missing one.
+mkdir "$tmp/broken"
+printf '#!/bin/sh\necho "libfoo.so.1: cannot open" >&2\nexit 127\n' >"$tmp/broken/gnuplot"
+chmod +x "$tmp/broken/gnuplot"
+last="plot with a broken gnuplot"
+PATH=$tmp/broken:$PATH "$GCBENCH" plot --only pareto -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
+rc=$?
+exits 1
+says "gnuplot: exit status 127: libfoo.so.1: cannot open"
+rm -r "$tmp/dir"
+
+# A limit on files: the message names the file of the user, and nothing is left.
+last="plot within a limit"
+(ulimit -f 1 && "$GCBENCH" plot -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err")
+rc=$?
+exits 1
+says "gcbench: $tmp/dir/rate-distortion.gp: "
+check "nothing is left" test ! -e "$tmp/dir"
+
 # On a full disk gnuplot ends well with a part of the image.
 mkdir "$tmp/cut"
 printf '#!/bin/sh\nprintf "<svg> a picture that ends here <g>" >"${2%%.gp}.svg"\n' >"$tmp/cut/gnuplot"

@@ -17,17 +17,14 @@ const char *const gcb_plot_type_names[] = {"png", "svg", "pdf", "txt", NULL};
 
 static int fail(struct gcb_diag *diag, const char *path)
 {
-    char shown[256];
-    const int why = errno;
-
-    return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
-                        strerror(why));
+    gcb_diag_set(diag, GCB_E_IO, "%s", strerror(errno));
+    return gcb_diag_locate(diag, GCB_E_IO, path, NULL, 0);
 }
 
 /*
  * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own
  * settings: GNUTERM=x11, for example, would end a gnuplot without X11 before it reads the script.
- * If gnuplot is not installed, returns GCB_E_UNSUPPORTED with a message that says what to install.
+ * If env does not find gnuplot, returns GCB_E_UNSUPPORTED with a message that says what to install.
  * If gnuplot fails, returns GCB_E_IO with its error message.
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
@@ -60,7 +57,7 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
         return err;
     snprintf(child.name, sizeof(child.name), "gnuplot");
     err = gcb_child_finish(&child, &status, diag);
-    if (status != NOT_FOUND)
+    if (status != NOT_FOUND || (diag && !strstr(diag->text, words[0])))
         return err;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                         "gnuplot, which draws the plots, is not installed (Debian: apt install "
@@ -199,6 +196,7 @@ static void work_fini(struct work *w)
 static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
                      const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
+    char final[4096]; /* a message names the file that the user gets */
     size_t size;
 
     *w = (struct work){.folder = gcb_temp_make_folder(job->folder)};
@@ -221,8 +219,10 @@ static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
             continue;
         f = fopen(path, "wxe");
         failed = !f || fwrite(text->bytes, 1, text->size, f) != text->size;
-        if ((f && fclose(f) != 0) || failed)
-            return fail(diag, path);
+        if ((f && fclose(f) != 0) || failed) {
+            snprintf(final, sizeof(final), "%s%s", job->folder, strrchr(path, '/'));
+            return fail(diag, final);
+        }
     }
     return 0;
 }
