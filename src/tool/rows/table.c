@@ -189,8 +189,11 @@ static void print_name(const struct print *p, const char *text)
 static void print_line(struct print *p, const char *const *cells)
 {
     const struct gcb_table *t = p->table;
+    size_t count = t->count;
 
-    for (size_t i = 0; i < t->count; i++) {
+    while (cells && count > 1 && !*cells[count - 1]) /* no blanks at the end of a line */
+        count--;
+    for (size_t i = 0; i < count; i++) {
         const char *text = cells ? cells[i] : t->columns[i].title;
 
         if (i == 0 && t->count > 1 && t->columns[0].elastic &&
@@ -200,7 +203,7 @@ static void print_line(struct print *p, const char *const *cells)
         }
         if (i)
             print_spaces(p->out, GAP);
-        print_cell(p, text, i, i + 1 == t->count);
+        print_cell(p, text, i, i + 1 == count);
     }
 }
 
