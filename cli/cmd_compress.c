@@ -378,6 +378,8 @@ static void print_notes(const struct compress *c, FILE *out)
     for (size_t m = 0; m < c->given; m++)
         note_messages(c, m, out);
     out_note_dense(out, c->methods, c->given, r);
+    if (first->messages)
+        out_note_values(out, first->fidelity.xx);
     if (first->dense)
         opt_note(out, "%" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask",
                  first->dense, first->messages);

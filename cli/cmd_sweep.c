@@ -727,6 +727,8 @@ static void print_notes(const struct sweep *c, FILE *out)
                  (unsigned long long)r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
         opt_note(out, "%llu infinities and NaNs were taken as 0", (unsigned long long)r->zeroed);
+    if (tally_of(c, 0)->messages)
+        out_note_values(out, tally_of(c, 0)->fidelity.xx);
     heading_note_load(out, (unsigned)c->o->timing.repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",

@@ -240,6 +240,15 @@ void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
     }
 }
 
+void out_note_values(FILE *out, double squares)
+{
+    if (squares == 0.0)
+        opt_note(out, "all values of the input are zero: the errors say nothing about gradients");
+    else if (!(squares < 1e72))
+        opt_note(out, "the norm of the input is over 1e36, and the largest float is 3.4e38: sums "
+                      "and methods may overflow");
+}
+
 void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
 {
     const double half = isfinite(gbps) ? 50.0 * (times->high - times->low) / times->seconds : NAN;

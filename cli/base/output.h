@@ -82,6 +82,10 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
 void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
                     const struct gcb_run_result *result);
 
+/* Prints a note if the input has only zeros, or values so large that their sums may overflow: then
+ * errors say little. `squares`: the sum of its squares. */
+void out_note_values(FILE *out, double squares);
+
 /* Adds a cell "1.23 ±2%": the speed, and half of the interval from `low` to `high` as a share of
  * the median; "1.23 ±?" if the interval is wider than twice the median. Without an interval it adds
  * only the speed. At most 11 columns. */

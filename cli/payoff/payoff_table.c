@@ -172,6 +172,8 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
     if (ways->dump.nonfinite)
         opt_note(report->out, "%" PRIu64 " infinities or NaNs of the dump count as 0",
                  ways->dump.nonfinite);
+    if (ways->dump.count)
+        out_note_values(report->out, ways->dump.signal + ways->dump.noise);
     if (workers == 1)
         opt_note(report->out,
                  "errors are those of one worker: noise is assumed not to average out");

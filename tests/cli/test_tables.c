@@ -102,6 +102,68 @@ static void test_load(void **state)
     machine = (struct gcb_host){.cpus = -1, .load1 = -1.0};
 }
 
+/* Only an input of zeros, or one near the largest float, has a note. */
+static void test_values(void **state)
+{
+    static const double squares[] = {1.0, 0.0, 4e76, INFINITY, NAN};
+
+    for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++) {
+        struct printed p;
+
+        begin(&p);
+        out_note_values(p.report.out, squares[i]);
+        assert_int_equal(has(&p, "note: "), i > 0);
+        end(&p);
+    }
+}
+
+/* The columns of compress and merge, and as many as a table of bench has, with speeds, or of its
+ * kernels. */
+static void show_methods(double v, double w)
+{
+    static const struct gcb_table_column bench[] = {{.title = "method", .elastic = true},
+                                                    {.title = "ratio"},
+                                                    {.title = "rel L2"},
+                                                    {.title = "enc GB/s"},
+                                                    {.title = "dec GB/s"},
+                                                    {.title = "sum GB/s"},
+                                                    {.title = "% of mem"},
+                                                    {.title = "end", .text = true}};
+    struct gcb_tally tally = {.messages = 1,
+                              .elements = UINT64_MAX,
+                              .input_bytes = UINT64_MAX,
+                              .wire_bytes = v < 0.0 ? UINT64_MAX : 1};
+    struct gcb_table *tables[] = {gcb_table_create(out_columns, OUT_COLUMNS),
+                                  gcb_table_create(bench, 8)};
+    struct printed p;
+    char text[64];
+
+    tally.encode = tally.decode = (struct gcb_times){.seconds = w, .low = w, .high = v};
+    tally.fidelity.dd = fabs(v);
+    tally.fidelity.xx = fabs(w);
+    tally.fidelity.xy = w;
+    begin(&p);
+    for (int i = 0; i < 2; i++)
+        gcb_table_cell(tables[i], "sparse:transform=dct,chunk=4096,values=range,bits=5 *");
+    out_figures(tables[0], out_columns, OUT_COLUMNS, &tally, 8);
+    out_cell(tables[1], GCB_FIELD_RATIO, v, 7);
+    out_cell(tables[1], GCB_FIELD_REL_L2, w, 0);
+    for (int i = 0; i < 3; i++)
+        out_speed(tables[1], i == 1 ? w : v, &tally.encode);
+    gcb_table_cell(tables[1], gcb_percent(text, v));
+    gcb_table_cell(tables[1], "time");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(out_table(&p.report, tables[i], NULL), 0);
+    end(&p);
+}
+
+static void test_methods(void **state)
+{
+    for (size_t i = 0; i < VALUES; i++)
+        for (size_t j = 0; j < VALUES; j++)
+            show_methods(values[i], values[j]);
+}
+
 static struct gcb_replay_figures replay_figures(double v, double w)
 {
     return (struct gcb_replay_figures){
@@ -228,8 +290,10 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table), cmocka_unit_test(test_speed),
-        cmocka_unit_test(test_replay),  cmocka_unit_test(test_load),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_speed),   cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_load),    cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_values),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);
