@@ -460,8 +460,7 @@ static void print_mixes(const struct sweep *c, FILE *out)
             continue;
         if (!any)
             opt_wrapf(out, 0, 0,
-                      "mixed settings, by their shares of the messages, meet the target exactly; "
-                      "speeds are those of the first:");
+                      "mixed settings, by their shares of the messages, meet the target exactly:");
         any = true;
         gcb_method_spec(name, sizeof(name), &c->methods[i], GCB_SPEC_LABEL);
         gcb_method_spec(other, sizeof(other), &s[i].mix.other, GCB_SPEC_LABEL);

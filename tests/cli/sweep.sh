@@ -148,6 +148,9 @@ assert len(rows) == 5 and len(bad) == 1 and bad[0]['status'] == 'unsupported', r
 assert 'does not fit' in bad[0]['reason'] and bad[0]['ratio'] is None and bad[0]['pareto'] is False, bad"
 run sweep --method range --match ratio=6 --vary mantissa=2,7 --over bits --format json $one "$sample"
 exits 0
+run sweep --method range --match ratio=10 $one "$sample"
+exits 0
+check "a mix has no speed, and no line ends with a blank" sh -c "grep -qE '\(mixed\) .* -(  \*)?$' '$out' && ! grep ' $' '$out'"
 fails 2 "does not fit" sweep --method range:bits=4 --vary mantissa=6,7 $one "$sample"
 
 # ---- a file of results that exists ----

@@ -505,6 +505,7 @@ void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search 
     tally->wire_bytes = (uint64_t)llround(s->mix.bytes);
     tally->fidelity.dd = error * error * tally->fidelity.xx;
     tally->fidelity.xy = (double)NAN;
+    tally->encode.seconds = tally->decode.seconds = (double)NAN;
 }
 
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)

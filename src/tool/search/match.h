@@ -128,7 +128,7 @@ bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_s
  * without messages does not. */
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
 /* Changes the bytes and the error in the tally of the search's setting to those of the mix. The
- * cosine of a mix is not known: NAN. All other figures stay. */
+ * cosine and the speeds of a mix are not known. All other figures stay. */
 void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search *s);
 
 /* True if the goal is a limit on the error. Otherwise it limits the size. */
