@@ -34,7 +34,8 @@ rows() {
 }
 
 # ---- options that are wrong, or contradict each other ----
-for options in "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" "--bandwidth 10" "--bandwidth 0Gb" \
+digits=$(printf '9%.0s' $(seq 4095))
+for options in "--workers $digits" "--params $digits" "--bandwidth ${digits}Gb" "--latency ${digits}us" "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" "--bandwidth 10" "--bandwidth 0Gb" \
     "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb..2Gb/3" "--bandwidth 1Gb," "--bandwidth ..2Gb" "--bandwidth 1Gb.." \
     "--workers 2,,3" "--latency 20" "--latency -1us" "--params many" "--params 0" \
     "--model-bytes 100X" "--compute fast" "--inner-steps 0" "--bucket-bytes 0" "--host-copy fast" "--exact 0" "--exact 2" "--noise 0" \
