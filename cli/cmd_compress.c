@@ -396,7 +396,7 @@ static void print_notes(const struct compress *c, FILE *out)
                  " messages were timed only once, so no speed is shown: leave --repeat out",
                  first->encode.single, first->messages);
     else
-        fputs("±: half of the median's 95 % interval; of fewer than 6 runs, half their range\n",
+        fputs("±: half of the median's 95 % interval (under 6 runs: the range); ±?: over 99%\n",
               out);
     heading_note_load(out, (unsigned)c->o->timing.repeat);
     if (r->interrupted)

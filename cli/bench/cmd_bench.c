@@ -238,18 +238,19 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 
 /* Describes what is measured: the suite, and which step and worker of its file or of the files
  * given. */
-static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input)
+static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input,
+                                  const struct gcb_extent *extent)
 {
     const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
     const bool suite = c->suite.name, file = !c->s.files->count && c->suite.inputs[input].file;
 
     snprintf(out, size, "%s%s%s", suite ? "suite " : "", suite ? c->suite.name : "",
              suite && file ? ", " : "");
-    return suite && !file
-               ? out
-               : gcb_append(out, size, "step %s%" PRIu64 ", worker %s%u",
-                            c->options.common.input.step ? "from " : "", first->step,
-                            c->options.common.input.worker ? "from " : "", (unsigned)first->worker);
+    return suite && !file ? out
+                          : gcb_append(out, size, "%s %" PRIu64 ", %s %u",
+                                       extent->steps > 1 ? "steps from" : "step", first->step,
+                                       extent->workers > 1 ? "workers from" : "worker",
+                                       (unsigned)first->worker);
 }
 
 /* Begins the cases of an input: prints the line above their tables. */
@@ -270,7 +271,7 @@ static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
     if (input)
         fputc('\n', c->s.report.out);
     heading_print(c->s.report.out, c->s.files->count ? c->s.files : &names, &extent,
-                  describe_input(words, sizeof(words), c, input));
+                  describe_input(words, sizeof(words), c, input, &extent));
     return 0;
 }
 

@@ -206,7 +206,9 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
         {.title = "x"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-    char text[64], bar[96];
+    char text[64], bar[96], way[GCB_WAY_LABEL + 8];
+    bool noise = false;
+    int err;
 
     for (size_t i = 0; i < count; i++) {
         const struct gcb_judgement *j = &places[i];
@@ -224,11 +226,18 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
                 gcb_table_cell(table, k ? "" : "-");
             continue;
         }
-        gcb_table_cell(table, j->items[best].way->label);
+        noise |= best == j->answer.noisy;
+        snprintf(way, sizeof(way), "%s%s", j->items[best].way->label,
+                 best == j->answer.noisy ? " (noise)" : "");
+        gcb_table_cell(table, way);
         gcb_table_cell(table, error_text(text, j->items[best].item.error));
         gcb_table_cell(table, gcb_factor(text, j->items[best].item.gain));
     }
-    return out_table(report, table, diag);
+    err = out_table(report, table, diag);
+    if (!err && noise && !report->quiet)
+        opt_note(report->out, "noise: right on average, like the error of a smaller batch; "
+                              "compare a first training with fp16");
+    return err;
 }
 
 /* ---- measured exchanges ---- */

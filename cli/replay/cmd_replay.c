@@ -305,6 +305,9 @@ static int show(struct replay *c, const struct gcb_label *labels, struct gcb_dia
     if (!err && report->table && skipped && !report->quiet)
         opt_note(report->out, "%llu step%s with infinities or NaNs left out",
                  (unsigned long long)skipped, skipped == 1 ? "" : "s");
+    if (!err && report->table && !report->quiet)
+        opt_note(report->out, "alpha: error of each step's update; cum err: error of the sum of "
+                              "all updates; `gcbench help replay` explains the other figures");
     if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
         err = replay_answer(&c->s.report, c->methods, labels, plan, c->totals, c->done, diag);
     return err;
@@ -387,14 +390,14 @@ const struct cmd cmd_replay = {
         "its link in a step, on average; compare collectives by it, because ratio counts each "
         "message once. ratio: input bytes over message bytes; the input includes "
         "the steps that were added up before a message. alpha: error of the update, relative to "
-        "the exact update that was owed since the last message. cum err: the same for the sum of "
-        "all "
-        "updates so far. cosine: between the update and what was owed.\n"
+        "the exact update: the mean over workers of all gradients since the last message. cum err: "
+        "the same for the sum of all updates so far. cosine: between the update and the exact "
+        "update.\n"
         "Other columns of steps. wire: bytes of all workers' messages. resid: norm of what is not "
         "sent yet. kept %: share of positions sent. any %: share of elements that at least one "
         "worker sent. stale: steps since an element was last sent, median and 99th percentile.\n"
-        "Notes. contraction: 1 minus the share of the squared norm that encoding loses, in the "
-        "worst "
+        "Notes. positions: elements, or bins of a transform. residual: norm of what is not sent "
+        "yet. contraction: 1 minus the share of the squared norm that encoding loses, in the worst "
         "step and worker, and on average. docs/replay.md defines all figures.\n"
         "With --device cuda, memories, encoders and decoders are on the device, and each step is "
         "compared with the CPU. Exit status 5: the device gave other values; 3: the device or a "

@@ -133,13 +133,13 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
 
 #define NOTE 600
 
-/* Appends, for example, "contraction 0.401 at least, 0.485 on average; residual^2 at 12.7 % of
+/* Appends, for example, "contraction 0.401 at worst, 0.485 on average; residual^2 at 12.7 % of
  * its bound". */
 static void add_bound(char *note, const struct gcb_replay_total *t)
 {
     char least[32], mean[32];
 
-    gcb_append(note, NOTE, "contraction %s at least, %s on average",
+    gcb_append(note, NOTE, "contraction %s at worst, %s on average",
                gcb_number(least, t->contraction_min, 3), gcb_number(mean, t->contraction_mean, 3));
     if (t->feedback && isnan(t->bound_ratio))
         gcb_append(note, NOTE, "; not above 0, so the residual has no bound");
