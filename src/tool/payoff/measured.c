@@ -42,7 +42,7 @@ static const char *find_gap(const struct gcb_measured *x)
     if (!(x->seconds > 0.0) || !(amount(x, GCB_FIELD_ELEMENTS) > 0.0) || !(x->coding >= 0.0) ||
         !(x->network >= 0.0))
         return "elements and the times of its phases";
-    if (low > high || low < 0.0)
+    if (low > high)
         return "an interval whose ends are in order";
     for (size_t i = 0; i < KINDS; i++)
         if (!(amount(x, kinds[i].count) >= 0.0 && amount(x, kinds[i].bytes) >= 0.0 &&

@@ -91,9 +91,7 @@ static double real_of(const json_t *row, enum gcb_field field)
 {
     const json_t *value = gcb_results_json(row, field);
 
-    if (json_is_boolean(value))
-        return json_is_true(value) ? 1.0 : 0.0;
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return json_is_boolean(value) ? (double)json_is_true(value) : gcb_results_real(row, field);
 }
 
 /* Adds the parameters that the method got after the row was written, with their defaults: the same

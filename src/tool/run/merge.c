@@ -221,7 +221,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     struct item *item;
     int err = 0;
 
-    if (!spec || !numbered || row->length > UINT32_MAX)
+    if (!spec || !numbered)
         return refuse(m, m->file, diag, GCB_E_INVALID,
                       "line %" PRIu64 ": the row has no number of its message: it comes from "
                       "another version of gcbench",
