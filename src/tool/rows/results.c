@@ -109,7 +109,7 @@ static bool is_possible(const struct gcb_field_info *info, const json_t *value)
     return false;
 }
 
-/* Checks all fields of these records in an object. */
+/* Checks all fields of these records in an object. No sum over floats reaches 1e100. */
 static int check_values(const struct reading *r, const json_t *object, unsigned records,
                         struct gcb_diag *diag)
 {
@@ -124,7 +124,8 @@ static int check_values(const struct reading *r, const json_t *object, unsigned 
             continue;
         snprintf(words, sizeof(words), "its field `%s` has an impossible value",
                  gcb_field_name(row->field));
-        if (!is_possible(gcb_field_info(row->field), value))
+        if (!is_possible(gcb_field_info(row->field), value) ||
+            (records == GCB_RECORD_BIT(GCB_RECORD_SUMS) && fabs(json_number_value(value)) > 1e100))
             err = fail(r, GCB_E_CORRUPT, words, diag);
         else if (row->field == GCB_FIELD_SUMS)
             err = check_values(r, value, GCB_RECORD_BIT(GCB_RECORD_SUMS), diag);

@@ -119,6 +119,7 @@ static void test_refused(void **state)
         {"{\"record\":\"summary\",\"schema\":1,\"pareto\":1}\n", "`pareto`"},
         {"{\"record\":\"result\",\"schema\":1,\"sums\":{\"zeros\":0.5}}\n", "`zeros`"},
         {"{\"record\":\"result\",\"schema\":1,\"encode_seconds_samples\":[1,-1]}\n", "_samples`"},
+        {"{\"record\":\"result\",\"schema\":1,\"sums\":{\"errors\":-1e308}}\n", "`errors`"},
         {"{\"record\":\"result\",\"schema\":1,\"method\":[]}\n", "`method`"},
     };
 
