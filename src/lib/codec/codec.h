@@ -15,7 +15,7 @@
 
 /*
  * The interface of a codec. Each codec has one const descriptor, at the end of its file, and one
- * row in src/lib/codec/registry.c. docs/adding-a-codec.md shows how to write one.
+ * row in src/lib/codec/codecs.def. docs/adding-a-codec.md shows how to write one.
  */
 
 enum gcb_caps {
@@ -305,18 +305,8 @@ struct gcb_codec {
 };
 
 /* The descriptors of the codecs. */
-extern const struct gcb_codec gcb_codec_identity;    /* src/lib/codec/identity.c */
-extern const struct gcb_codec gcb_codec_fp16;        /* src/lib/codec/half.c */
-extern const struct gcb_codec gcb_codec_bf16;        /* src/lib/codec/half.c */
-extern const struct gcb_codec gcb_codec_range;       /* src/lib/codec/range.c */
-extern const struct gcb_codec gcb_codec_qsgd;        /* src/lib/codec/qsgd.c */
-extern const struct gcb_codec gcb_codec_terngrad;    /* src/lib/codec/terngrad.c */
-extern const struct gcb_codec gcb_codec_natural;     /* src/lib/codec/natural.c */
-extern const struct gcb_codec gcb_codec_signsgd;     /* src/lib/codec/signsgd.c */
-extern const struct gcb_codec gcb_codec_randomk;     /* src/lib/sparse/randomk.c */
-extern const struct gcb_codec gcb_codec_powersgd;    /* src/lib/lowrank/powersgd.c */
-extern const struct gcb_codec gcb_codec_countsketch; /* src/lib/sparse/countsketch.c */
-extern const struct gcb_codec gcb_codec_sparse;      /* src/lib/sparse/sparse.c */
+#define CODEC(name) extern const struct gcb_codec gcb_codec_##name;
+#include "src/lib/codec/codecs.def"
 
 /* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */
 const struct gcb_codec *gcb_codec_at(size_t i);

@@ -511,15 +511,13 @@ static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)
     const unsigned can = gcb_method_collectives(m);
     struct gcb_exchange_params p;
     char names[80] = "";
-    size_t used = 0;
 
     gcb_method_exchange(&p, m);
     if (can & GCB_COLLECTIVE_BIT(p.collective))
         return 0;
     for (int i = 0; i < GCB_COLLECTIVES; i++)
         if (can & GCB_COLLECTIVE_BIT(i))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-                                     gcb_collective_names[i]);
+            gcb_append(names, sizeof(names), "%s%s", *names ? ", " : "", gcb_collective_names[i]);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "method '%s' cannot use collective=%s with these parameters; choose %s",
                         m->name, gcb_collective_names[p.collective], names);

@@ -1,9 +1,8 @@
 #include "src/lib/codec/codec.h"
 
 static const struct gcb_codec *const codecs[] = {
-    &gcb_codec_identity, &gcb_codec_fp16,     &gcb_codec_bf16,        &gcb_codec_range,
-    &gcb_codec_qsgd,     &gcb_codec_terngrad, &gcb_codec_natural,     &gcb_codec_signsgd,
-    &gcb_codec_randomk,  &gcb_codec_powersgd, &gcb_codec_countsketch, &gcb_codec_sparse,
+#define CODEC(name) &gcb_codec_##name,
+#include "src/lib/codec/codecs.def"
 };
 
 const struct gcb_codec *gcb_codec_at(size_t i)
