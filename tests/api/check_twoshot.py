@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "meta"))
-from decode_by_format import Frame, RangeFloat, decode
+from decode_by_format import Frame, decode
 from draws import philox_bytes, stream
+from format_parts import RangeFloat
 from party import GATHER, SCATTER, Party
 
 N, STEPS, SEED, PATH = 5003, 5, 3, "layer"
@@ -50,7 +51,7 @@ def nearest_level(size, s):
 def range_float(x, message, *_):
     """The nearest value of the format that the message names."""
     frame = Frame(message)
-    bits = frame.params.number(1)
+    bits = frame.params[0]
     scale = RangeFloat(bits, frame.payload)
     packed = np.arange(2 ** (bits - 1), dtype=np.uint16)
     table = scale.values(np.packbits((packed[:, None] >> np.arange(bits) & 1).astype(np.uint8).ravel(),

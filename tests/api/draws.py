@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "meta"))
-from decode_by_format import philox_bytes  # noqa: E402, F401: twins take it from here
+from format_parts import philox_bytes  # noqa: E402, F401: twins take it from here
 
 
 @functools.cache

@@ -119,10 +119,9 @@ class Twoshot:
     def parts(self, n):
         if n == 0:
             return {}
-        _, fields, _ = CODECS[self.codec]
         scales, values = self.payload(n)
         assert scales + values <= 4 * n, "a message that is sent raw"
-        return {"header_bytes": 16 + sum(width for _, width, _, _ in fields) + 8, "scale_bytes": scales,
+        return {"header_bytes": 16 + sum(width for _, width, _, _ in CODECS[self.codec].parameters) + 8, "scale_bytes": scales,
                 "value_bytes": values}
 
 
