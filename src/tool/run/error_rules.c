@@ -555,7 +555,8 @@ static const struct gcb_error_rule rules[] = {
         .promise =
             {.name = "fp16-error",
              .claim =
-                 "error at most 2^-11 |x| for 2^-14 <= |x| <= 65504, at most 2^-25 for smaller |x|",
+                 "error at most 2^-11 |x| for 2^-14 <= |x| <= 65504, at most 2^-25 for smaller "
+                 "|x|; larger values may be clamped",
              .source = "IEEE 754 binary16",
              .check = check_elements},
         .visit = visit_fp16,
@@ -583,8 +584,8 @@ static const struct gcb_error_rule rules[] = {
             {.name = "levels-error",
              .claim =
                  "mean of ||x - x'||^2: sum of (N/s)^2 p(1-p), at most min(d/s^2, sqrt(d)/s) N^2 "
-                 "for a bucket (d elements, norm N, s levels, p: chance to round up; "
-                 "false alarm below 1e-9)",
+                 "for a bucket, with norm=max d/(4 s^2) N^2 (d elements, norm N, s levels, p: "
+                 "chance to round up; false alarm below 1e-9)",
              .source = "QSGD, lemma 3.1",
              .check = check_mean},
         .drawn = true,
@@ -615,7 +616,8 @@ static const struct gcb_error_rule rules[] = {
         .promise = {.name = "natural-error",
                     .claim =
                         "mean of ||x - x'||^2: sum of (|x| - a)(2a - |x|), at most ||x||^2 / 8 "
-                        "(a: largest power of two up to |x|; false alarm below 1e-9)",
+                        "for |x| >= 2^-126 (a: largest power of two up to |x|; false alarm below "
+                        "1e-9)",
                     .source = "natural compression, theorem 1",
                     .check = check_mean},
         .drawn = true,
