@@ -18,15 +18,14 @@ size_t gcb_network_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char
 
 int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *diag)
 {
-    char shown[64], names[80];
-    size_t used = 0;
+    char shown[64], names[80] = "";
 
     for (const char *const *p = gcb_network_names; *p; p++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                 p == gcb_network_names ? ""
-                                 : p[1]                 ? ", "
-                                                        : " or ",
-                                 *p);
+        gcb_append(names, sizeof(names), "%s%s",
+                   p == gcb_network_names ? ""
+                   : p[1]                 ? ", "
+                                          : " or ",
+                   *p);
     return gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; give %s%s",
                         gcb_escape(shown, sizeof(shown), name), others, names);
 }
