@@ -105,7 +105,6 @@ static bool in_module(const struct gcb_method *m)
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const char *collectives[GCB_COLLECTIVES + 1], *names[CAPS + 1];
-    struct gcb_exchange_params exchange;
     const char *const backends[] = {"cpu", in_module(m) ? "cuda" : NULL, NULL};
     const size_t own = gcb_param_count(m->codec->params);
     const size_t kept = own + gcb_param_count(gcb_memory_table);
@@ -113,7 +112,6 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     const unsigned rounds = gcb_exchange_rounds(m);
     struct gcb_row row;
 
-    gcb_method_exchange(&exchange, m);
     name_bits(collectives, gcb_method_collectives(m), gcb_collective_names, GCB_COLLECTIVES);
     name_bits(names, gcb_method_caps(m), caps, CAPS);
     gcb_row_init(&row, GCB_RECORD_METHOD);
@@ -126,7 +124,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_json(&row, GCB_FIELD_BACKENDS, names_json(backends));
     gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
     gcb_row_json(&row, GCB_FIELD_CAPABILITIES, names_json(names));
-    gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[exchange.collective]);
+    gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[gcb_method_collective(m)]);
     gcb_row_json(&row, GCB_FIELD_COLLECTIVES, names_json(collectives));
     gcb_row_known_u64(&row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
     gcb_row_json(&row, GCB_FIELD_PARAMETERS, params_json(m, 0, own));
@@ -232,14 +230,12 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
 static void print_exchange(const struct out_report *r, const struct gcb_method *m, size_t from)
 {
     const char *names[GCB_COLLECTIVES + 1];
-    struct gcb_exchange_params p;
     char text[120] = "one of ";
     int at;
 
-    gcb_method_exchange(&p, m);
     name_bits(names, gcb_method_collectives(m), gcb_collective_names, GCB_COLLECTIVES);
     fprintf(r->out, "\nexchange between workers (gcbench replay; docs/exchange.md)\n");
-    at = fprintf(r->out, "  collective=%s ", gcb_collective_names[p.collective]);
+    at = fprintf(r->out, "  collective=%s ", gcb_collective_names[gcb_method_collective(m)]);
     opt_wrap(r->out, names[1] ? append_names(text, sizeof(text), names) : "the only one", at, 7);
     if (gcb_method_collectives(m) & GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT))
         print_params(r, m, from + 1, from + gcb_param_count(gcb_exchange_table), false,

@@ -199,16 +199,14 @@ static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
                 gcb_lane_stats(lane, GCB_TIME_SIZES).median,
             gcb_lane_stats(lane, GCB_TIME_SUM).median,
         };
-        struct gcb_exchange_params params;
         char text[256];
 
-        gcb_method_exchange(&params, &lane->method);
         snprintf(text, sizeof(text), "%s", labels[i].text);
         gcb_spec_drop(text, "collective"); /* has a column */
         if (have_several_algorithms(c))    /* here, because text of the first column is never cut */
             gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
         gcb_table_cell(table, text);
-        gcb_table_cell(table, gcb_collective_names[params.collective]);
+        gcb_table_cell(table, gcb_collective_names[gcb_method_collective(&lane->method)]);
         out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->first.given / gcb_net_ranks(c->net), 0);
         for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
             out_cell(table, GCB_FIELD_SECONDS, times[k], 0);

@@ -51,10 +51,7 @@ const struct opt_row exchange_link_rows[] = {
 
 bool exchange_is_baseline(const struct gcb_method *method)
 {
-    struct gcb_exchange_params params;
-
-    gcb_method_exchange(&params, method);
-    return params.collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
+    return gcb_method_collective(method) == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
 }
 
 /* Appends the baselines that are not among the methods. */

@@ -108,13 +108,11 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method, 
                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
     const double sends = (double)t->steps * plan->workers;
-    struct gcb_exchange_params params;
     char text[GCB_LABEL];
 
-    gcb_method_exchange(&params, method);
     snprintf(text, sizeof(text), "%s", label);
     gcb_table_cell(table, gcb_spec_drop(text, "collective"));
-    gcb_table_cell(table, gcb_collective_names[params.collective]);
+    gcb_table_cell(table, gcb_collective_names[gcb_method_collective(method)]);
     out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.sent.link_bytes / sends, 0);
     add_errors(table, &t->figures);
     out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);

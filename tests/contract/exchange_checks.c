@@ -16,14 +16,6 @@
 
 /* ---- what checks share ---- */
 
-static enum gcb_collective collective_of(const struct gcb_method *m)
-{
-    struct gcb_exchange_params p;
-
-    gcb_method_exchange(&p, m);
-    return (enum gcb_collective)p.collective;
-}
-
 static float *floats(uint64_t n)
 {
     return calloc(n ? n : 1, sizeof(float));
@@ -237,7 +229,7 @@ static bool is_sum_of_decoded(const struct team_case *c)
 static bool linear_methods_are_linear(const struct team_case *c)
 {
     return !(gcb_method_caps(c->method) & GCB_CAP_LINEAR) ||
-           collective_of(c->method) != GCB_COLLECTIVE_ALLREDUCE || is_sum_of_decoded(c);
+           gcb_method_collective(c->method) != GCB_COLLECTIVE_ALLREDUCE || is_sum_of_decoded(c);
 }
 
 struct summed {
@@ -260,7 +252,7 @@ static bool allgather_is_the_sum_of_messages(const struct team_case *c)
     struct team t;
     bool holds;
 
-    if (collective_of(c->method) == GCB_COLLECTIVE_ALLGATHER) {
+    if (gcb_method_collective(c->method) == GCB_COLLECTIVE_ALLGATHER) {
         holds = run(&t, c) && !gcb_sum_create(&s.sum, c->method, NULL, &config, NULL) &&
                 each_message(c, &s, add_message) && !gcb_sum_finish(s.sum, want, NULL) &&
                 sums_first_difference(t.update[0], want, c->n) == c->n;
@@ -362,7 +354,7 @@ static bool weights_count(const struct team_case *c)
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
-    const enum gcb_collective collective = collective_of(c->method);
+    const enum gcb_collective collective = gcb_method_collective(c->method);
     float *update = floats(c->n), *other = floats(c->n);
     double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
     struct team_case turned = *c;
@@ -397,7 +389,8 @@ static bool rounds_depend_on_parameters(const struct team_case *c)
         other.x[w] = zero;
     holds = run(&a, c);
     holds &= run(&b, &other);
-    holds = holds && (a.rounds == b.rounds || collective_of(c->method) != GCB_COLLECTIVE_ALLREDUCE);
+    holds = holds &&
+            (a.rounds == b.rounds || gcb_method_collective(c->method) != GCB_COLLECTIVE_ALLREDUCE);
     for (unsigned r = 0; holds && r < a.rounds && r < b.rounds; r++)
         holds = a.round[r].kind == b.round[r].kind &&
                 (a.round[r].kind != GCB_ROUND_REDUCE || a.round[r].bytes == b.round[r].bytes);
@@ -573,7 +566,8 @@ static bool hostile_bytes_do_no_harm(const struct team_case *c)
         if (holds)
             team_step(&t, STEP, c->x);
         if (!(gcb_method_caps(c->method) & GCB_CAP_STATEFUL) &&
-            collective_of(c->method) != GCB_COLLECTIVE_OKTOPK) /* else it may have learnt this */
+            gcb_method_collective(c->method) !=
+                GCB_COLLECTIVE_OKTOPK) /* else it may have learnt this */
             holds = holds && goes_on(&t, c, update);
         team_close(&t);
     }

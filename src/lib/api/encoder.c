@@ -63,19 +63,18 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
 static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
 {
     struct gcb_memory_params memory;
-    struct gcb_exchange_params p;
 
     gcb_method_memory(&memory, method);
     if (memory.kind == GCB_MEMORY_GMC)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "an encoder cannot use memory=gmc, which needs the sum of all workers' "
                             "tensors; open an exchange");
-    gcb_method_exchange(&p, method);
-    if (!gcb_method_gives_collective(method) || p.collective == GCB_COLLECTIVE_ALLGATHER)
+    if (!gcb_method_gives_collective(method) ||
+        gcb_method_collective(method) == GCB_COLLECTIVE_ALLGATHER)
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "an encoder cannot use collective=%s; open an exchange",
-                        gcb_collective_names[p.collective]);
+                        gcb_collective_names[gcb_method_collective(method)]);
 }
 
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,

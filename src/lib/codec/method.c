@@ -491,6 +491,14 @@ void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_metho
     gcb_param_store(gcb_exchange_table, m->value + exchange_row(m), out);
 }
 
+enum gcb_collective gcb_method_collective(const struct gcb_method *m)
+{
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, m);
+    return (enum gcb_collective)params.collective;
+}
+
 bool gcb_method_gives_collective(const struct gcb_method *m)
 {
     return m->given[exchange_row(m)];
@@ -508,19 +516,17 @@ unsigned gcb_method_collectives(const struct gcb_method *m)
 
 static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)
 {
-    const unsigned can = gcb_method_collectives(m);
-    struct gcb_exchange_params p;
+    const unsigned can = gcb_method_collectives(m), own = gcb_method_collective(m);
     char names[80] = "";
 
-    gcb_method_exchange(&p, m);
-    if (can & GCB_COLLECTIVE_BIT(p.collective))
+    if (can & GCB_COLLECTIVE_BIT(own))
         return 0;
     for (int i = 0; i < GCB_COLLECTIVES; i++)
         if (can & GCB_COLLECTIVE_BIT(i))
             gcb_append(names, sizeof(names), "%s%s", *names ? ", " : "", gcb_collective_names[i]);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "method '%s' cannot use collective=%s with these parameters; choose %s",
-                        m->name, gcb_collective_names[p.collective], names);
+                        m->name, gcb_collective_names[own], names);
 }
 
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)

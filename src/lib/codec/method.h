@@ -127,10 +127,11 @@ bool gcb_method_forget(struct gcb_method *m);
 void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from);
 
 /* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of
- * all collectives; the parameters of the exchange; and whether the user set the collective. */
+ * all collectives; the parameters of the exchange; its collective, and whether the user set it. */
 unsigned gcb_method_collectives(const struct gcb_method *m);
 extern const char *const gcb_collective_names[];
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
+enum gcb_collective gcb_method_collective(const struct gcb_method *m);
 bool gcb_method_gives_collective(const struct gcb_method *m);
 
 /* The capabilities (enum gcb_caps) of the method with these values. */

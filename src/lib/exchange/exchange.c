@@ -19,11 +19,8 @@ static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
 
 unsigned gcb_exchange_rounds(const struct gcb_method *method)
 {
-    const struct gcb_collective_ops *ops;
-    struct gcb_exchange_params params;
+    const struct gcb_collective_ops *ops = collectives[gcb_method_collective(method)];
 
-    gcb_method_exchange(&params, method);
-    ops = collectives[params.collective];
     return ops->rounds ? ops->rounds(method) : 1;
 }
 
@@ -84,11 +81,9 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
 static int init(struct gcb_exchange *e, const struct gcb_method *method,
                 const struct gcb_exchange_config *config, struct gcb_diag *diag)
 {
-    struct gcb_exchange_params params;
     int err;
 
-    gcb_method_exchange(&params, method);
-    e->ops = collectives[params.collective];
+    e->ops = collectives[gcb_method_collective(method)];
     e->env = (struct gcb_collective_env){
         .method = *method,
         .coder = config->coder,

@@ -90,12 +90,10 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
 
 static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
-    struct gcb_exchange_params params;
     double *samples = gcb_alloc_zero(GCB_TIMES * (uint64_t)r->config->repeats, sizeof(*samples));
     uint64_t at = 0;
     int err = samples ? 0 : gcb_diag_nomem(r->diag, 0, "samples");
 
-    gcb_method_exchange(&params, &lane->method);
     for (int t = 0; !err && t < GCB_TIMES; t++)
         lane->samples[t] = samples + (size_t)t * r->config->repeats;
     lane->exact = gcb_net_simulated(r->net);
@@ -107,7 +105,7 @@ static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message 
         m->method = plan->dense ? &r->dense : &lane->method;
         at += plan->count;
         err = open_one(r, &m->exchange, m->method, r->rank, plan);
-        if (!err && params.collective == GCB_COLLECTIVE_ALLGATHER)
+        if (!err && gcb_method_collective(m->method) == GCB_COLLECTIVE_ALLGATHER)
             m->bytes = gcb_coder_length(gcb_exchange_encoder(m->exchange));
     }
     return err;
@@ -467,19 +465,18 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
                         unsigned workers, double elements, struct gcb_diag *diag)
 {
     const double n = workers;
-    struct gcb_exchange_params params;
+    const enum gcb_collective collective = gcb_method_collective(&lane->method);
     struct gcb_cost cost;
     char spec[512];
 
-    gcb_method_exchange(&params, &lane->method);
-    if (!gcb_timed_cost(&cost, rows, &lane->method, (enum gcb_collective)params.collective, NAN))
+    if (!gcb_timed_cost(&cost, rows, &lane->method, collective, NAN))
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "%s has no times of %s; measure them: gcbench bench --method %s --results FILE", path,
             gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
     lane->encode = elements * (cost.code + cost.code_share / n);
     lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
-    if (params.collective == GCB_COLLECTIVE_ALLREDUCE) /* values are added on their way */
+    if (collective == GCB_COLLECTIVE_ALLREDUCE) /* values are added on their way */
         lane->sum += elements * cost.combine * (n - 1.0) / n;
     return 0;
 }
@@ -557,13 +554,12 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     const double wire = gcb_lane_stats(lane, GCB_TIME_WIRE).median;
     /* what one rank's link carried in a timed exchange, on average */
     const double link = (double)sum_bytes(&lane->timed) / ranks / (double)lane->repeats;
-    struct gcb_exchange_params params;
 
-    gcb_method_exchange(&params, &lane->method);
     gcb_row_init(row, GCB_RECORD_EXCHANGE);
     gcb_row_text(row, GCB_FIELD_FILE, file);
     gcb_rows_put_setting(row, setting, &lane->method);
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE,
+                 gcb_collective_names[gcb_method_collective(&lane->method)]);
     gcb_row_text(row, GCB_FIELD_ALGORITHM, gcb_net_algorithm_names[lane->algorithm]);
     gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
     gcb_row_u64(row, GCB_FIELD_WORKERS, ranks);

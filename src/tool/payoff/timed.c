@@ -79,12 +79,9 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
 {
     const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
     const double steps = gcb_results_amount(row, GCB_FIELD_STEPS);
-    struct gcb_exchange_params params;
     struct gcb_ways *all = &t->replayed;
-    struct gcb_way *way;
+    struct gcb_way *way = gcb_ways_new(all, method, gcb_method_collective(method));
 
-    gcb_method_exchange(&params, method);
-    way = gcb_ways_new(all, method, (enum gcb_collective)params.collective);
     if (!way)
         return gcb_diag_nomem(diag, 0, "errors");
     way->workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS);

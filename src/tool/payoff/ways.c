@@ -86,16 +86,14 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
 
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
 {
-    struct gcb_exchange_params params;
     struct gcb_method method;
     unsigned collectives;
     int err = gcb_method_parse(&method, spec, diag);
 
     if (err)
         return err;
-    gcb_method_exchange(&params, &method);
     collectives = gcb_method_gives_collective(&method)
-                      ? GCB_COLLECTIVE_BIT((unsigned)params.collective)
+                      ? GCB_COLLECTIVE_BIT(gcb_method_collective(&method))
                       : gcb_method_collectives(&method);
     if (method.codec->baseline && !gcb_method_gives_collective(&method))
         collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);

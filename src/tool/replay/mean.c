@@ -61,14 +61,6 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
 /* ---- opening ---- */
 
-static enum gcb_collective collective_of(const struct gcb_method *method)
-{
-    struct gcb_exchange_params params;
-
-    gcb_method_exchange(&params, method);
-    return (enum gcb_collective)params.collective;
-}
-
 /* Cuts the gradient into messages: one for each tensor, or buckets of whole tensors. */
 static void cut(struct team *t, bool apart)
 {
@@ -150,7 +142,7 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
                        .config = config,
                        .workers = workers,
                        .stated = stated,
-                       .collective = collective_of(method),
+                       .collective = gcb_method_collective(method),
                        .sent = sent};
     t->local = (struct gcb_local){.workers = workers, .observe = on_round, .ctx = t};
     t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
@@ -283,7 +275,7 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
 static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
                        double elements)
 {
-    switch (collective_of(method)) {
+    switch (gcb_method_collective(method)) {
     case GCB_COLLECTIVE_ALLGATHER:
         return sent->gathered / elements;
     case GCB_COLLECTIVE_ALLREDUCE:
@@ -349,7 +341,7 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
         out->shared = 1.0;
     }
     gcb_free(drift);
-    if (!err && collective_of(method) == GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
+    if (!err && gcb_method_collective(method) == GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
         gcb_mean_averages(method) && !method->codec->baseline)
         err = compare_scales(out, g, config, method, diag);
     return err;

@@ -18,11 +18,8 @@ static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
 static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                         const struct gcb_method *method, const struct gcb_replay_plan *plan)
 {
-    struct gcb_exchange_params params;
-
     gcb_rows_put_setting(row, setting, method);
-    gcb_method_exchange(&params, method);
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[gcb_method_collective(method)]);
     gcb_row_u64(row, GCB_FIELD_WORKERS, plan->workers);
     gcb_row_text(row, GCB_FIELD_WORKERS_FROM, gcb_replay_origin(plan));
 }

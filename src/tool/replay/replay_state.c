@@ -115,17 +115,15 @@ static int take_buffers(struct gcb_replay_state *s)
 static int open_device(struct gcb_replay_state *s, const struct gcb_method *method,
                        struct gcb_diag *diag)
 {
-    struct gcb_exchange_params params;
+    const enum gcb_collective collective = gcb_method_collective(method);
 
-    gcb_method_exchange(&params, method);
-    if (params.collective != GCB_COLLECTIVE_ALLGATHER &&
-        params.collective != GCB_COLLECTIVE_ALLREDUCE)
+    if (collective != GCB_COLLECTIVE_ALLGATHER && collective != GCB_COLLECTIVE_ALLREDUCE)
         return gcb_diag_set(diag, GCB_E_BACKEND,
                             "method '%s': collective=%s runs on the CPU only; use --device cpu or "
                             "collective=allgather",
-                            method->name, gcb_collective_names[params.collective]);
+                            method->name, gcb_collective_names[collective]);
     return gcb_replay_device_create(&s->device, s->config->device, s->config->layout->largest,
-                                    params.collective == GCB_COLLECTIVE_ALLREDUCE, diag);
+                                    collective == GCB_COLLECTIVE_ALLREDUCE, diag);
 }
 
 int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_config *config,

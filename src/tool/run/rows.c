@@ -228,17 +228,15 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
 static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
 {
     const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
+    const enum gcb_collective own = gcb_method_collective(method);
     json_t *names = json_array();
-    struct gcb_exchange_params params;
 
-    gcb_method_exchange(&params, method);
-    for (int i = 0; gcb_collective_names[i]; i++)
-        if ((gcb_method_gives_collective(method) ? i == params.collective
-                                                 : (can & GCB_COLLECTIVE_BIT(i)) != 0) &&
+    for (unsigned i = 0; gcb_collective_names[i]; i++)
+        if ((gcb_method_gives_collective(method) ? i == own : (can & GCB_COLLECTIVE_BIT(i)) != 0) &&
             json_array_append_new(names, json_string(gcb_collective_names[i])))
             row->failed = true;
     gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[own]);
     gcb_row_known_u64(row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
 }
 

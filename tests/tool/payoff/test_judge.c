@@ -541,11 +541,8 @@ static void test_ways_of_methods(void **state)
 
         assert_int_equal(gcb_ways_add(&w, cases[i].spec, NULL), 0);
         for (size_t k = 0; k < w.count; k++) {
-            struct gcb_exchange_params params;
-
             seen |= GCB_COLLECTIVE_BIT((unsigned)w.items[k].collective);
-            gcb_method_exchange(&params, &w.items[k].method);
-            assert_int_equal(params.collective, w.items[k].collective);
+            assert_int_equal(gcb_method_collective(&w.items[k].method), w.items[k].collective);
             assert_int_equal(w.items[k].baseline, i < 2);
             assert_true(w.items[k].cost.code < 0.0 && isnan(w.items[k].mean.error));
         }
