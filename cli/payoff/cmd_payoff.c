@@ -426,9 +426,9 @@ const struct cmd cmd_payoff = {
     .details =
         "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are "
         "rows of `bench`, `sweep`, `replay` and gcbench-mpi.\n"
-        "A way is a method, its setting and a collective. In an allgather each worker gets all "
-        "messages; in an allreduce values are added on their way; in a twoshot each worker adds "
-        "up one share, and sends it to all; oktopk and spardl are sparse all-reduces.\n"
+        "A way is a method, its setting and a collective. Collectives:\n"
+#define COLLECTIVE(id, name, help, ...) #name ": " help ".\n"
+#include "src/lib/codec/collectives.def"
         "Columns. error: of the mean that all workers get, relative to the mean of what they "
         "computed: 0 is perfect, 1 is as bad as sending zeros. lasting: the part of it that "
         "stays if the step is repeated, with its memory if it has one. MB sent: through the "

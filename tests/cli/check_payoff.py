@@ -63,7 +63,8 @@ def print_results():
 # ---- the model ----
 
 def ways(collective, n):
-    """Of each algorithm: steps, bytes of a node's link for each byte of a worker's, and steps of exchanging lengths."""
+    """Of each algorithm: steps, bytes of a node's link for each byte of a worker's, and steps of exchanging lengths.
+    Empty: not worked out here."""
     lg, part = math.ceil(math.log2(n)), (n - 1) / n
     down = math.floor(math.log2(n))
     fold = 0 if 2 ** down == n else 2
@@ -74,7 +75,7 @@ def ways(collective, n):
         "twoshot": {"pairwise": (2 * (n - 1), 2 * part, 2 * lg), "tree": (2 * lg, lg / 2 + part, 2 * lg)},
         "oktopk": {"pairwise": (2 * (n + lg), part, 2 * lg)},
         "spardl": {"tree": (2 * lg, part, 2 * lg)},
-    }[collective]
+    }.get(collective, {})
 
 
 HALVES = ("ring", "halving", "pairwise")
@@ -136,7 +137,7 @@ def check_row(row):
     name = f"{row['label']} among {row['workers']}"
     net = Network(row)
     near(row["seconds"], row["coding_seconds"] + row["network_seconds"] + row["adding_seconds"], f"{name}: seconds")
-    if row["link_file"]:
+    if row["link_file"] or not net.ways(row["collective"]):
         return None
     way = net.ways(row["collective"])[row["algorithm"]]
     size = row["link_bytes"] / way[1]
@@ -162,7 +163,7 @@ def check_place(rows, exact, noise):
     free = [check_row(row) for row in rows]
     baselines = [row for row in rows if row["baseline"]]
     bar = min(baselines, key=cost)
-    least = min(f for f, row in zip(free, rows) if row["baseline"]) if None not in free else None
+    least = [f for f, row in zip(free, rows) if row["baseline"]]
     for row, own in zip(rows, free):
         name = f"{row['label']} among {row['workers']}"
         assert row["bar"] == {"identity": "fp32"}.get(bar["method"], bar["method"]), (name, row["bar"], bar["method"])
@@ -170,8 +171,8 @@ def check_place(rows, exact, noise):
             near(row["speedup_bar"], bar["seconds"] / row["seconds"], f"{name}: speedup")
         else:
             assert row["speedup_bar_low"] <= row["speedup_bar"] <= row["speedup_bar_high"], name
-        if least is not None:
-            near(row["speedup_limit"], least / own, f"{name}: limit")
+        if own is not None:
+            near(row["speedup_limit"], min(least) / own, f"{name}: limit")
         if row["compute_seconds"] is not None:
             near(row["speedup_step"], bar["step_seconds"] / row["step_seconds"], f"{name}: step")
         else:
@@ -385,7 +386,7 @@ def check_sharded(gcbench, results):
     """bf16 takes 102 ms, 8 bits 85 and 4 bits 77: the weights are not compressed."""
     rows = run(gcbench, "payoff", results, "--params", "7B", "--cluster", "h100-8x400", "--workers", 256, "--sharded", "--latency",
                "0.001us", "--coding", "4800GB/s")
-    assert {row["collective"] for row in rows if not row["baseline"]} == {"twoshot"}, rows
+    assert "twoshot" in {row["collective"] for row in rows} and not any(row["collective"] in ("allgather", "spardl") for row in rows), rows
     assert [row["method"] for row in rows if row["baseline"]] == ["bf16"], rows
     found = {row["label"].split()[0]: row["network_seconds"] for row in rows}
     near(found["bf16"], 0.102, "bf16", 0.01)

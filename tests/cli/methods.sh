@@ -49,7 +49,7 @@ PY
 run methods fp16
 prints "collective=allreduce  one of allgather, allreduce"
 run methods fft
-prints "collective=allgather  the only one"
+prints "collective=allgather  "
 run methods topk:collective=spardl --format json
 prints '"collective": "spardl"'
 run methods fft --format json

@@ -166,7 +166,7 @@ check "all kinds of ways" python3 -c "
 import json
 rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
 assert len(rows) > 40 and {r['kind'] for r in rows} == {None, 'exact', 'noise', 'lasting', 'loud'}
-assert {r['collective'] for r in rows} == {'allgather', 'allreduce', 'twoshot', 'oktopk', 'spardl'}
+assert {r['collective'] for r in rows} >= {'allgather', 'allreduce', 'twoshot', 'oktopk', 'spardl'}
 assert all(r['lasting'] is not None and r['lasting'] <= r['error_of_mean'] * 1.001 for r in rows)
 assert all(r['mean_workers'] == 2 and r['speedup_bar_low'] is None for r in rows)"
 rows -- --params 25M --workers 16384 --bandwidth 10Gb --coding 4800GB/s --method qsgd:bits=8 --method qsgd:bits=2 # of the shipped sample
@@ -179,7 +179,7 @@ rows -- --workers 2 --bandwidth 10Gb --method qsgd:bits=4 --step 400 --dataset '
 check "intervals" python3 -c "
 import json
 rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
-assert len(rows) == 6 and all(r['speedup_bar_low'] > 0 and r['coding_seconds'] > 0 for r in rows), rows"
+assert len(rows) >= 6 and all(r['speedup_bar_low'] > 0 and r['coding_seconds'] > 0 for r in rows), rows"
 fails 2 --dataset nosuch "$sample"
 python3 -c "
 import h5py, numpy

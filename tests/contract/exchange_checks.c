@@ -248,19 +248,18 @@ static bool allgather_is_the_sum_of_messages(const struct team_case *c)
 {
     const struct gcb_coder_config config = {.env = {.count = c->n}};
     struct summed s = {.c = c};
-    float *want = floats(c->n);
+    float *want;
     struct team t;
     bool holds;
 
-    if (gcb_method_collective(c->method) == GCB_COLLECTIVE_ALLGATHER) {
-        holds = run(&t, c) && !gcb_sum_create(&s.sum, c->method, NULL, &config, NULL) &&
-                each_message(c, &s, add_message) && !gcb_sum_finish(s.sum, want, NULL) &&
-                sums_first_difference(t.update[0], want, c->n) == c->n;
-        team_close(&t);
-        gcb_sum_close(s.sum);
-    } else {
-        holds = true;
-    }
+    if (gcb_method_collective(c->method) != GCB_COLLECTIVE_ALLGATHER)
+        return true;
+    want = floats(c->n);
+    holds = run(&t, c) && !gcb_sum_create(&s.sum, c->method, NULL, &config, NULL) &&
+            each_message(c, &s, add_message) && !gcb_sum_finish(s.sum, want, NULL) &&
+            sums_first_difference(t.update[0], want, c->n) == c->n;
+    team_close(&t);
+    gcb_sum_close(s.sum);
     free(want);
     return holds;
 }
@@ -348,13 +347,13 @@ static bool weights_count(const struct team_case *c)
 
 /*
  * The workers change their numbers. Methods whose draws depend on the worker may give another
- * update. So may collectives that make messages of sums, if the sums are rounded; with equal
- * weights the tensors have sums that are not rounded. SparDL drops elements of partial sums, so the
- * order always matters.
+ * update. So may collectives that send sums, if the sums are rounded; with equal weights the
+ * tensors have sums that are not rounded.
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
-    const enum gcb_collective collective = gcb_method_collective(c->method);
+    const struct gcb_collective_facts *facts = &gcb_collectives[gcb_method_collective(c->method)];
+    const bool adds_all = facts->sends == GCB_SENDS_MESSAGES || facts->sends == GCB_SENDS_VALUES;
     float *update = floats(c->n), *other = floats(c->n);
     double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
     struct team_case turned = *c;
@@ -366,8 +365,7 @@ static bool numbers_do_not_matter(const struct team_case *c)
         exact &= c->weights[w] == c->weights[0];
     }
     if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) &&
-        ((exact && collective != GCB_COLLECTIVE_SPARDL) || collective == GCB_COLLECTIVE_ALLGATHER ||
-         collective == GCB_COLLECTIVE_ALLREDUCE)) {
+        (adds_all || (exact && !facts->ordered))) {
         holds = update_of(update, &distance, c) && update_of(other, NULL, &turned);
         add(sum, update, c->n, 1.0);
         holds = holds && is_near(other, sum, c->n, distance);
@@ -411,19 +409,18 @@ static const float *residual(const struct team *t, unsigned w)
  * w + s as worker w's. */
 static bool memory_keeps_the_rest(const struct team_case *c)
 {
-    double *sum = calloc(c->n + 1, sizeof(*sum));
     struct team_case fed = *c;
     struct gcb_method m;
-    float *got = floats(c->n);
+    double *sum;
+    float *got;
     struct team t;
     bool holds, conserves;
 
     fed.method = &m;
-    if (!with_feedback(&m, c->method)) {
-        free(got);
-        free(sum);
+    if (!with_feedback(&m, c->method))
         return true;
-    }
+    sum = calloc(c->n + 1, sizeof(*sum));
+    got = floats(c->n);
     holds = team_open(&t, &fed);
     conserves = holds && gcb_exchange_conserves(t.e[0]);
     for (unsigned s = 0; s < STEPS && holds; s++) {
@@ -566,8 +563,7 @@ static bool hostile_bytes_do_no_harm(const struct team_case *c)
         if (holds)
             team_step(&t, STEP, c->x);
         if (!(gcb_method_caps(c->method) & GCB_CAP_STATEFUL) &&
-            gcb_method_collective(c->method) !=
-                GCB_COLLECTIVE_OKTOPK) /* else it may have learnt this */
+            !gcb_exchange_kept_bytes(t.e[0])) /* else it may have learnt this */
             holds = holds && goes_on(&t, c, update);
         team_close(&t);
     }

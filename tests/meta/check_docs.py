@@ -8,6 +8,7 @@ Checks that the docs are complete and that their links and their code work.
   with its default. The page of a preset may leave out the parameters whose default is that of its codec.
 - docs/codecs/index.md has a link to each of these pages.
 - docs/format.md has the wire id of every codec.
+- docs/exchange.md has a row for every collective, with a link to its section.
 - Every relative link in README.md and docs/**/*.md leads to a file, and to a heading if it names one.
 - With a compiler, the C files shown in the docs compile.
 """
@@ -68,6 +69,13 @@ def check_method(row, root, format_text):
                "table of codecs, and a section that describes the payload")
 
 
+def check_collectives(rows, root):
+    text = (root / "docs" / "exchange.md").read_text(encoding="utf-8")
+    for name in sorted({name for row in rows for name in row["collectives"]}):
+        if f"\n| [`{name}`](#" not in text:
+            yield f"docs/exchange.md: add a row for {name}, with a link to its section, to the table of collectives"
+
+
 def anchors(path):
     """The names by which links find the headings."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
@@ -106,6 +114,7 @@ def main(command, root, *compiler):
     listed = methods(command)
     for row in listed:
         problems += check_method(row, root, format_text)
+    problems += check_collectives(listed, root)
     pages = [root / "README.md"] + sorted((root / "docs").rglob("*.md"))
     for page in pages:
         if page.is_file():

@@ -32,16 +32,29 @@ enum gcb_caps {
 
 /* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
 enum gcb_collective {
-    /* every worker gets all messages and adds them up; for every method */
-    GCB_COLLECTIVE_ALLGATHER,
-    GCB_COLLECTIVE_ALLREDUCE, /* values are combined element by element: struct gcb_reduce_ops */
-    /* each worker adds up a share of the tensor and sends the sum, encoded again */
-    GCB_COLLECTIVE_TWOSHOT,
-    GCB_COLLECTIVE_OKTOPK, /* the same for sparse messages, with shares of about equal work */
-    GCB_COLLECTIVE_SPARDL, /* sparse messages, made sparse again after every addition */
+#define COLLECTIVE(id, ...) GCB_COLLECTIVE_##id,
+#include "src/lib/codec/collectives.def"
     GCB_COLLECTIVES
 };
 #define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
+
+/* What the workers send each other. */
+enum gcb_sends {
+    GCB_SENDS_MESSAGES, /* whole messages, in a gather; each worker adds up those of all workers */
+    GCB_SENDS_VALUES,   /* values, combined element by element: struct gcb_reduce_ops */
+    /* messages of shares of the tensor; each worker adds up its share and sends the sum to all,
+     * encoded again */
+    GCB_SENDS_SHARES,
+    GCB_SENDS_SUMS, /* parts of sums; how many bytes they take must be measured */
+};
+
+struct gcb_collective_facts {
+    enum gcb_sends sends;
+    bool every;   /* every method can use it */
+    bool sparse;  /* every sparse method can that sends values of both signs, not transformed */
+    bool ordered; /* the order of the workers changes the update by more than rounding */
+};
+extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];
 
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
@@ -296,9 +309,9 @@ struct gcb_codec {
     const struct gcb_codec_ops *ops;
     const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */
     enum gcb_collective collective;      /* the default */
-    /* The collectives that the method can use besides allgather and, with `reduce`, allreduce; as
-     * GCB_COLLECTIVE_BITs. `collectives_of` gives all besides allgather if they depend on
-     * parameters; value[i] belongs to row i. */
+    /* The collectives that the method can use besides those for every method and, with `reduce`,
+     * allreduce; as GCB_COLLECTIVE_BITs. If they depend on parameters, `collectives_of` gives all
+     * except those for every method; value[i] belongs to row i. */
     unsigned collectives;
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */

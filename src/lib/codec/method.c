@@ -72,8 +72,15 @@ const struct gcb_param gcb_memory_table[] = {
     {.name = NULL},
 };
 
-const char *const gcb_collective_names[] = {"allgather", "allreduce", "twoshot",
-                                            "oktopk",    "spardl",    NULL};
+const struct gcb_collective_facts gcb_collectives[] = {
+#define COLLECTIVE(id, name, help, ...) {__VA_ARGS__},
+#include "src/lib/codec/collectives.def"
+};
+
+const char *const gcb_collective_names[] = {
+#define COLLECTIVE(id, name, ...) #name,
+#include "src/lib/codec/collectives.def"
+    NULL};
 
 static const char *const second_error_names[] = {"feedback", "drop", NULL};
 
@@ -507,11 +514,13 @@ bool gcb_method_gives_collective(const struct gcb_method *m)
 unsigned gcb_method_collectives(const struct gcb_method *m)
 {
     const struct gcb_codec *codec = m->codec;
-
     const unsigned reduce = codec->reduce ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0;
+    unsigned can =
+        codec->collectives_of ? codec->collectives_of(m->value) : codec->collectives | reduce;
 
-    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER) |
-           (codec->collectives_of ? codec->collectives_of(m->value) : codec->collectives | reduce);
+    for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
+        can |= gcb_collectives[c].every ? GCB_COLLECTIVE_BIT(c) : 0;
+    return can;
 }
 
 static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)

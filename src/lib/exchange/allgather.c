@@ -144,7 +144,6 @@ static bool allgather_conserves(const void *state)
 }
 
 const struct gcb_collective_ops gcb_collective_allgather = {
-    .name = "allgather",
     .checks = true,
     .create = allgather_create,
     .destroy = allgather_destroy,

@@ -316,7 +316,6 @@ static bool allreduce_conserves(const void *state)
 }
 
 const struct gcb_collective_ops gcb_collective_allreduce = {
-    .name = "allreduce",
     .rounds = allreduce_rounds,
     .create = allreduce_create,
     .destroy = allreduce_destroy,

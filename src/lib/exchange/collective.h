@@ -6,7 +6,7 @@
 
 /*
  * The interface of a collective: how the workers' tensors become one sum. Each collective has one
- * const table at the end of its file, and one row in src/lib/exchange/exchange.c.
+ * const table at the end of its file, and one row in src/lib/codec/collectives.def.
  */
 
 /* What a collective's state is bound to. All pointers are valid as long as the state. */
@@ -31,7 +31,6 @@ struct gcb_contribution {
 };
 
 struct gcb_collective_ops {
-    const char *name;
     bool checks; /* begin takes unchecked tensors, which spares a pass over them */
     /* Rounds of most steps; 0: it depends on the number of workers. NULL: one round. */
     unsigned (*rounds)(const struct gcb_method *method);
@@ -82,10 +81,7 @@ struct gcb_collective_ops {
     void (*add_selection)(const void *state, float *sum);
 };
 
-extern const struct gcb_collective_ops gcb_collective_allgather; /* allgather.c */
-extern const struct gcb_collective_ops gcb_collective_allreduce; /* allreduce.c */
-extern const struct gcb_collective_ops gcb_collective_twoshot;   /* twoshot.c */
-extern const struct gcb_collective_ops gcb_collective_oktopk;    /* oktopk.c */
-extern const struct gcb_collective_ops gcb_collective_spardl;    /* spardl.c */
+#define COLLECTIVE(id, name, ...) extern const struct gcb_collective_ops gcb_collective_##name;
+#include "src/lib/codec/collectives.def"
 
 #endif

@@ -10,11 +10,8 @@
 #include "src/lib/memory/checkpoint.h"
 
 static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
-    [GCB_COLLECTIVE_ALLGATHER] = &gcb_collective_allgather,
-    [GCB_COLLECTIVE_ALLREDUCE] = &gcb_collective_allreduce,
-    [GCB_COLLECTIVE_TWOSHOT] = &gcb_collective_twoshot,
-    [GCB_COLLECTIVE_OKTOPK] = &gcb_collective_oktopk,
-    [GCB_COLLECTIVE_SPARDL] = &gcb_collective_spardl,
+#define COLLECTIVE(id, name, ...) &gcb_collective_##name,
+#include "src/lib/codec/collectives.def"
 };
 
 unsigned gcb_exchange_rounds(const struct gcb_method *method)

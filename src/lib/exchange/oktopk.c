@@ -388,7 +388,6 @@ static int oktopk_receive(void *state, unsigned round, uint32_t from, const void
 }
 
 const struct gcb_collective_ops gcb_collective_oktopk = {
-    .name = "oktopk",
     .rounds = oktopk_rounds,
     .create = oktopk_create,
     .destroy = oktopk_destroy,

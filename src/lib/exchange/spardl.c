@@ -216,7 +216,6 @@ static int spardl_receive(void *state, unsigned round, uint32_t from, const void
 }
 
 const struct gcb_collective_ops gcb_collective_spardl = {
-    .name = "spardl",
     .rounds = spardl_rounds,
     .create = spardl_create,
     .destroy = spardl_destroy,

@@ -589,7 +589,6 @@ static void twoshot_second_error(const void *state, double *lost, double *sum)
 }
 
 const struct gcb_collective_ops gcb_collective_twoshot = {
-    .name = "twoshot",
     .rounds = twoshot_rounds,
     .create = twoshot_create,
     .destroy = twoshot_destroy,

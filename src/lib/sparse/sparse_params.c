@@ -224,9 +224,13 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
  */
 unsigned gcb_sparse_collectives(const double *value)
 {
+    unsigned can = 0;
+
     if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE ||
         gcb_value_coders[(int)value[ROW_VALUES]].one_sign ||
         ((int)value[ROW_SELECT] == GCB_SELECT_REDSYNC && (int)value[ROW_QUANT] == GCB_QUANT_ASQ))
         return 0;
-    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_SPARDL);
+    for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
+        can |= gcb_collectives[c].sparse ? GCB_COLLECTIVE_BIT(c) : 0;
+    return can;
 }

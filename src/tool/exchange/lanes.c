@@ -476,7 +476,7 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
             gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
     lane->encode = elements * (cost.code + cost.code_share / n);
     lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
-    if (collective == GCB_COLLECTIVE_ALLREDUCE) /* values are added on their way */
+    if (gcb_collectives[collective].sends == GCB_SENDS_VALUES) /* added on their way */
         lane->sum += elements * cost.combine * (n - 1.0) / n;
     return 0;
 }

@@ -48,7 +48,7 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
         return true;
     if (way->baseline)
         return strcmp(way->method.name, s->reduced) == 0;
-    return way->collective == GCB_COLLECTIVE_TWOSHOT;
+    return gcb_collectives[way->collective].sends == GCB_SENDS_SHARES;
 }
 
 /* The interval of the gain: in each round the way and the fastest baseline ran in turn. */

@@ -18,7 +18,7 @@ struct algorithm {
 #define ALGORITHMS 9
 #define SIZE_BYTES 8.0 /* of a message that says a length */
 
-/* docs/payoff.md has this table. */
+/* docs/payoff.md and docs/exchange.md have these figures. */
 static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n;
@@ -131,7 +131,7 @@ static void take(struct gcb_exchange_times *out, const struct algorithm *a,
 {
     const double p = (double)network->per_node, others = (p - 1.0) / p;
     const double n = (double)network->workers / p;
-    const bool values = a->collective == GCB_COLLECTIVE_ALLREDUCE;
+    const bool values = gcb_collectives[a->collective].sends == GCB_SENDS_VALUES;
     const struct gcb_cost *c = &load->cost;
     /* rounds of an all-reduce before the last one have few bytes */
     const double rounds = values && load->reductions > 1 ? load->reductions : 1.0;
@@ -181,8 +181,8 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
 {
     struct algorithm all[ALGORITHMS];
     struct gcb_exchange_times t;
-    bool found = false;
 
+    *out = (struct gcb_exchange_times){.seconds = INFINITY, .cost = INFINITY};
     list_algorithms(all, (double)(network->workers / network->per_node));
     for (size_t i = 0; i < ALGORITHMS; i++) {
         if (all[i].collective != load->collective || (load->half && !all[i].halves))
@@ -195,9 +195,8 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
             all[i].paired /= 2.0;
         }
         take(&t, &all[i], network, load);
-        if (!found || t.cost < out->cost)
+        if (t.cost < out->cost)
             *out = t;
-        found = true;
     }
 }
 

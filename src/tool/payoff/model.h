@@ -51,7 +51,8 @@ struct gcb_exchange_times {
     double cost;
 };
 
-/* Computes the times with the fastest algorithm of the collective. */
+/* Computes the times with the fastest algorithm of the collective. If the model has none, the
+ * algorithm is NULL, and the cost infinite. */
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 

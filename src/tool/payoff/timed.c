@@ -294,20 +294,20 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
         m.sum = m.decode + (copy > 0.0 ? 6.0 / copy : 0.0);
     *out = (struct gcb_cost){.code = m.encode * scale,
                              .combine = copy > 0.0 ? 1.5 * bytes / copy : 0.0};
-    switch (collective) {
-    case GCB_COLLECTIVE_ALLGATHER:
+    switch (gcb_collectives[collective].sends) {
+    case GCB_SENDS_MESSAGES:
         out->add_each = m.sum * scale;
         out->add = m.finish * scale;
         break;
-    case GCB_COLLECTIVE_ALLREDUCE:
+    case GCB_SENDS_VALUES:
         out->decode = m.decode * scale;
         break;
-    case GCB_COLLECTIVE_TWOSHOT:
+    case GCB_SENDS_SHARES:
         out->add = m.sum * scale;
         out->code_share = (m.finish + m.encode) * scale;
         out->decode = m.decode * scale;
         break;
-    default: /* both sparse all-reduces add about twice what a worker sends */
+    case GCB_SENDS_SUMS: /* they add about twice what a worker sends */
         out->add = (2.0 * m.sum + m.finish) * scale;
     }
     return true;
@@ -329,12 +329,12 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
 /* ---- ways from rows ---- */
 
-/* True if the messages themselves travel in the all-reduce, so that it has their bytes. */
-static bool sends_messages(const struct gcb_method *m, enum gcb_collective collective)
+/* True if a worker sends as many bytes as the messages have. */
+static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
 {
-    if (collective != GCB_COLLECTIVE_ALLREDUCE)
-        return collective != GCB_COLLECTIVE_OKTOPK && collective != GCB_COLLECTIVE_SPARDL;
-    return m->codec->baseline || gcb_method_caps(m) & GCB_CAP_LINEAR;
+    if (sends == GCB_SENDS_VALUES)
+        return m->codec->baseline || gcb_method_caps(m) & GCB_CAP_LINEAR;
+    return sends != GCB_SENDS_SUMS;
 }
 
 /* `replayed`: the way as it was replayed; may be NULL. */
@@ -342,8 +342,9 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
                    const struct gcb_way *replayed, enum gcb_collective collective,
                    struct gcb_diag *diag)
 {
-    const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
-    const bool own = sends_messages(&m->method, collective);
+    const enum gcb_sends sends = gcb_collectives[collective].sends;
+    const bool values = sends == GCB_SENDS_VALUES, shares = sends == GCB_SENDS_SHARES;
+    const bool own = sends_messages(&m->method, sends);
     struct gcb_way *way;
 
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
@@ -359,11 +360,10 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
     way->mean.bytes = m->bytes;
     if (!own && way->workers > 1)
         way->mean.bytes = replayed->mean.bytes / t->exchange_elements * way->workers /
-                          (way->workers - 1.0) /
-                          (collective == GCB_COLLECTIVE_ALLREDUCE ? 2.0 : 1.0);
-    way->mean.varies = m->varies && collective != GCB_COLLECTIVE_ALLREDUCE;
-    way->mean.error = replayed ? replayed->mean.error : m->error * (twoshot ? sqrt(2.0) : 1.0);
-    if (twoshot)
+                          (way->workers - 1.0) / (values ? 2.0 : 1.0);
+    way->mean.varies = m->varies && !values;
+    way->mean.error = replayed ? replayed->mean.error : m->error * (shares ? sqrt(2.0) : 1.0);
+    if (shares)
         way->mean.second_error = replayed ? replayed->mean.second_error : m->error;
     return 0;
 }

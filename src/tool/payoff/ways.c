@@ -187,9 +187,8 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
         struct gcb_diag own = {.status = 0};
         int failed, err;
 
-        /* a sparse all-reduce drops what depends on the workers' number */
-        if (g->workers < 2 && (way->collective == GCB_COLLECTIVE_OKTOPK ||
-                               way->collective == GCB_COLLECTIVE_SPARDL)) {
+        /* how much is sent and dropped depends on the workers' number */
+        if (g->workers < 2 && gcb_collectives[way->collective].sends == GCB_SENDS_SUMS) {
             gcb_leave_out(w->left_out, gcb_collective_names[way->collective],
                           "one recorded worker");
             continue;
@@ -226,7 +225,7 @@ static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     for (size_t i = 0; !err && i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
 
-        if (way->collective != GCB_COLLECTIVE_ALLREDUCE || way->baseline)
+        if (gcb_collectives[way->collective].sends != GCB_SENDS_VALUES || way->baseline)
             continue;
         way->reduced = gcb_alloc_array(w->reduced_count, sizeof(*way->reduced));
         if (!way->reduced)
@@ -361,7 +360,8 @@ double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double
                      bool half)
 {
     /* an all-reduce sends every worker's own values, other ways those of a node's sum */
-    const double p = way->collective == GCB_COLLECTIVE_ALLREDUCE ? 1.0 : per_node;
+    const bool values = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES;
+    const double p = values ? 1.0 : per_node;
     const double error =
         gcb_mean_among(&way->method, way->mean.error, way->mean.second_error, way->mean.shared,
                        w->dump.signal, w->dump.noise, way->workers, n / p, p);

@@ -24,7 +24,7 @@ struct team {
     const struct gcb_mean_config *config;
     unsigned workers; /* that take part here */
     unsigned stated;  /* that the exchanges are made for */
-    enum gcb_collective collective;
+    enum gcb_sends sends;
     size_t messages;
     struct message {
         uint64_t offset, count;
@@ -142,7 +142,7 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
                        .config = config,
                        .workers = workers,
                        .stated = stated,
-                       .collective = gcb_method_collective(method),
+                       .sends = gcb_collectives[gcb_method_collective(method)].sends,
                        .sent = sent};
     t->local = (struct gcb_local){.workers = workers, .observe = on_round, .ctx = t};
     t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
@@ -165,21 +165,20 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
 static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
                      const struct gcb_local_times times[ROUNDS], double end)
 {
-    const enum gcb_collective collective = t->collective;
     const unsigned workers = t->workers;
-    const bool values = collective == GCB_COLLECTIVE_ALLREDUCE;
-    const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
+    const bool values = t->sends == GCB_SENDS_VALUES;
+    const bool shares = t->sends == GCB_SENDS_SHARES;
 
     cost->code += begin;
-    *(values || twoshot ? &cost->decode : &cost->add) += end;
+    *(values || shares ? &cost->decode : &cost->add) += end;
     for (unsigned k = 0; k < ROUNDS; k++) {
-        const bool decodes = values || (twoshot && k > 0);
+        const bool decodes = values || (shares && k > 0);
 
-        if (twoshot && k == 1)
+        if (shares && k == 1)
             cost->code_share += times[k].send * workers; /* its share of the sum */
         else
             cost->code += times[k].send;
-        if (collective == GCB_COLLECTIVE_ALLGATHER && k == 0)
+        if (t->sends == GCB_SENDS_MESSAGES)
             cost->add_each += times[k].receive / workers;
         else
             *(decodes ? &cost->decode : &cost->add) += times[k].receive;
@@ -275,12 +274,12 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
 static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
                        double elements)
 {
-    switch (gcb_method_collective(method)) {
-    case GCB_COLLECTIVE_ALLGATHER:
+    switch (gcb_collectives[gcb_method_collective(method)].sends) {
+    case GCB_SENDS_MESSAGES:
         return sent->gathered / elements;
-    case GCB_COLLECTIVE_ALLREDUCE:
+    case GCB_SENDS_VALUES:
         return sent->reduced / elements;
-    case GCB_COLLECTIVE_TWOSHOT: /* in the second round a worker sends its share of the sum */
+    case GCB_SENDS_SHARES: /* in the second round a worker sends its share of the sum */
         return (sent->scattered + workers * sent->gathered) / 2.0 / elements;
     default:
         return sent->linked / elements * workers / fmax(workers - 1.0, 1.0);
@@ -341,8 +340,8 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
         out->shared = 1.0;
     }
     gcb_free(drift);
-    if (!err && gcb_method_collective(method) == GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
-        gcb_mean_averages(method) && !method->codec->baseline)
+    if (!err && gcb_collectives[gcb_method_collective(method)].sends == GCB_SENDS_VALUES &&
+        g->workers > 1 && gcb_mean_averages(method) && !method->codec->baseline)
         err = compare_scales(out, g, config, method, diag);
     return err;
 }
