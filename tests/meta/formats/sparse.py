@@ -115,10 +115,7 @@ def golomb_gaps(b):
     def gaps(data, count):
         bits = Bits(data)
         for _ in range(count):
-            ones = 0
-            while bits.one():
-                ones += 1
-            yield ones << b | bits.low_first(b)
+            yield bits.ones() << b | bits.low_first(b)
         bits.close()
     return gaps
 
@@ -128,8 +125,7 @@ def elias_fano_gaps(data, count):
     bits, last, high = Bits(data[1:]), -1, 0
     low = [bits.low_first(data[0]) for _ in range(count)]
     for part in low:
-        while bits.one():
-            high += 1
+        high += bits.ones()
         value = high << data[0] | part
         need(value > last, "positions out of order")
         yield value - last - 1
@@ -155,9 +151,7 @@ def read_code(bits):
     top, before, lengths = bits.low_first(6), 4, []
     need(top < SYMBOLS, "an unknown symbol")
     for _ in range(top + 1):
-        ones = 0
-        while bits.one():
-            ones += 1
+        ones = bits.ones()
         need(ones <= 4, "an unknown step of lengths")
         length = (before, 0, before + 1, before - 1)[ones] if ones < 4 else bits.low_first(4)
         need(length <= LONGEST, "a code that is too long")
