@@ -25,15 +25,16 @@ static void add_case(const struct gcb_method *m, bool brief)
     contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
 }
 
-/* With zeros after the elements there are other positions, but their values are coded as without.
- * So that is combined with selections and index coders, and not with everything. */
+/* Zeros after the elements, and elements rounded to float16, change what a transform gets, but not
+ * how later stages code it. So each is combined with selections and index coders, not with all. */
 static bool repeats(const struct gcb_method *m)
 {
-    double pad, values, input;
+    double pad = 0.0, values = 0.0, input = 0.0;
 
-    return gcb_method_value(m, "pad", &pad) && pad != 0.0 &&
-           gcb_method_value(m, "values", &values) && gcb_method_value(m, "input", &input) &&
-           (values != 0.0 || input != 0.0);
+    gcb_method_value(m, "pad", &pad);
+    gcb_method_value(m, "values", &values);
+    gcb_method_value(m, "input", &input);
+    return (pad != 0.0) + (input != 0.0) + (values != 0.0) > 1 && pad + input != 0.0;
 }
 
 /* All combinations of the choices from row `row` on, except repetitions. */
