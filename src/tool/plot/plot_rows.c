@@ -94,20 +94,12 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_boolean(value) ? (double)json_is_true(value) : gcb_results_real(row, field);
 }
 
-/* Adds the parameters that the method got after the row was written, with their defaults: the same
- * setting is one series. */
-static bool complete_spec(struct gcb_plot_record *out, struct gcb_plot_data *data)
-{
-    char full[1024];
-
-    out->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
-    return out->setting != NULL;
-}
-
 /* Fills a record with the fields of a row; NULL: with nothing known. Returns false if memory runs
  * out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
+    char full[1024];
+
     for (size_t i = 0; i < MEMBERS; i++) {
         char *to = (char *)out + members[i].at;
 
@@ -123,7 +115,13 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
             memcpy(to, &value, sizeof(value));
         }
     }
-    return complete_spec(out, data);
+    /* Adds the parameters that the method got after the row was written, with their defaults: the
+     * same setting is one series. Rows of one spec follow each other, and equal texts are one. */
+    if (out->spec != data->spec)
+        data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
+    data->spec = out->spec;
+    out->setting = data->setting;
+    return out->setting != NULL;
 }
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)

@@ -32,6 +32,7 @@ struct gcb_plot_data {
     size_t env; /* number of the last environment row in the file being read; 0: none so far */
     struct gcb_plot_record unknown; /* a row of which nothing is known */
     json_t *texts;                  /* an object whose keys are the interned texts */
+    const char *spec, *setting;     /* of the last row */
 };
 
 /* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if
