@@ -31,7 +31,7 @@ failed=0
 last=
 unset NO_COLOR
 for PYTHON in python3 /usr/bin/python3 none; do # the second has Debian's packages
-    ! $PYTHON -c 'import h5py, numpy' 2>/dev/null || break
+    ! $PYTHON -c 'import importlib.util as u; assert u.find_spec("h5py") and u.find_spec("numpy")' 2>/dev/null || break
 done
 [ $PYTHON != none ] || { echo "skipped: needs python3 with h5py and numpy"; exit 77; }
 PYTHON=$(command -v $PYTHON) # its path: the function python3 below has the same name
