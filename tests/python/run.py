@@ -3,7 +3,8 @@
     run.py [--python FOLDER] FILE... [PYTEST OPTION...]
 
 Exits 77 without pytest, and if a file was skipped as a whole. FOLDER is a virtual environment whose Python runs
-the tests. If there is no FOLDER, FOLDER.log says why.
+the tests, again: what depends on the method and not on a library's version is tried with few methods. If there is no
+FOLDER, FOLDER.log says why.
 """
 import os
 import sys
@@ -17,6 +18,7 @@ if sys.argv[1] == "--python":
         why = log.read_text(errors="replace").strip().rpartition("\n")[2] if log.exists() else how
         print(f"skipped: there is no {folder}: {why}")
         sys.exit(77)
+    os.environ["GCBENCH_TEST_AGAIN"] = "1"
     os.execv(python, [python, __file__, *sys.argv[3:]])
 
 try:

@@ -27,7 +27,7 @@ from check_exchange import cumulative_errors  # noqa: E402
 sys.path.insert(0, str(HERE.parents[1] / "datasets" / "recipes"))
 from _party import Party  # noqa: E402
 from patience import HANG  # noqa: E402
-from torch_ranks import SPECS  # noqa: E402
+from torch_ranks import SPECS, specs  # noqa: E402
 
 COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 
@@ -95,10 +95,10 @@ def equal_to_replay(spec, number, world, folder):
 @pytest.mark.parametrize("world", [2, 4])
 def test_ranks_are_equal_and_as_replay_says(world, said):
     folder, texts = said(world)
-    assert all(text.count("ok: ranks equal") == len(SPECS) for text in texts)
+    assert all(text.count("ok: ranks equal") == len(specs(world)) for text in texts)
     wrong = []
     assert OTHERWISE < set(SPECS)
-    for number, spec in enumerate(SPECS):
+    for number, spec in enumerate(specs(world)):
         if spec in OTHERWISE:
             continue
         try:
@@ -112,7 +112,7 @@ def test_ranks_are_equal_and_as_replay_says(world, said):
 def test_logical_workers_send_the_same(world, said):
     """The workers of datasets/recipes get the ranks' gradients: they count the same bytes, and get the same updates."""
     folder = said(world)[0]
-    for number, spec in enumerate(SPECS):
+    for number, spec in enumerate(specs(world)):
         kept = [np.load(folder / f"{number}_{rank}.npz") for rank in range(world)]
         totals = np.zeros(3)
         for key in kept[0]:
@@ -132,7 +132,7 @@ def test_logical_workers_send_the_same(world, said):
 def test_training_goes_on(said):
     folder, texts = said(2)
     for text in texts:
-        assert text.count("ok: ") == len(SPECS) + 5 + len(TWO), text
+        assert text.count("ok: ") == len(specs(2)) + 5 + len(TWO), text
     rows = gcbench.read(folder / "training0.json", record="training")
     assert [row["step"] for row in rows] == [8, 9] and rows[0]["theta_schedule"] == "stepwise"
     documented = (HERE.parents[1] / "docs" / "rows.md").read_text(encoding="utf-8").partition("<!-- fields: training -->")[2]
