@@ -46,7 +46,7 @@ RGC, QUANT = "values", "one mean"  # the two variants
 
 
 def selections(work: Work) -> Item:
-    most = str(2**20 if work.quick else 2**26)
+    most = str(2**14 if work.quick else 2**26)
     output = work.once("results/selections.txt", [work.selections, "uniform", "0.001", most])
     lines = [line.replace("(", " ").replace(")", " ").replace("x ", " ").replace(" k", " ").split()
              for line in output.read_text().splitlines()[2:]]

@@ -71,7 +71,7 @@ class Work:
 
     def seconds(self, most: int) -> List[str]:
         """How long one `bench` may measure."""
-        return ["--time-budget", "1" if self.quick else str(most)]
+        return ["--time-budget", "0.2" if self.quick else str(most)]
 
     def results(self, name: str, *arguments: Any) -> Path:
         output = f"results/{name}.json"
