@@ -6,11 +6,11 @@
 ! has_sanitizers || skip "sanitizers need more memory than can be limited"
 cd "$tmp" || exit 99
 ulimit -c 0
-run generate --elements 1M -o in.h5
+run generate --elements 512K -o in.h5
 exits 0
-run generate --elements 1048583 -o prime.h5 # FFTW takes memory while it executes, too
+run generate --elements 524287 -o prime.h5 # FFTW takes memory while it executes, too
 exits 0
-run generate --elements 999958 -o twice.h5 # a prime
+run generate --elements 524278 -o twice.h5 # a prime
 exits 0
 
 limited() { # MB ARGS...
@@ -19,7 +19,7 @@ limited() { # MB ARGS...
     rc=$?
 }
 
-refused=0 step=9 begin=40
+refused=0 step=5 begin=40
 scan() { # FILE ARGS...: runs with rising limits, from too little to load the program up to enough
     file=$1
     shift
@@ -41,7 +41,7 @@ for method in fft sparse:transform=dct,chunk=0; do
         scan $file compress --method $method --no-baselines --warmup 0 --repeat 1 --per none --format json
     done
 done
-step=14 # threads need stacks and memory of their own
+step=9 # threads need stacks and memory of their own
 for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
     scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --repeat 1 --per none --format json
 done
