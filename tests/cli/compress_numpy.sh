@@ -51,7 +51,9 @@ figures "$tmp/fp32.h5" bucket fft topk qsgd range terngrad
 figures "$tmp/bf16.h5" tensor fft topk powersgd
 figures "$tmp/fp32.h5" tensor fft:values=fp32,chunk=512 fft:index=golomb topk:values=range,index=varint \
     topk:values=fp16,index=bitmap qsgd:coding=elias,norm=l2 terngrad:packing=base3,clip=0
-sample=$here/../../datasets/sample.h5
-figures "$sample" tensor fft topk qsgd range terngrad sbc powersgd
+run compress --method identity --step 400 --worker 0 -o "$tmp/work/m.h5" "$here/../../datasets/sample.h5"
+run decompress -o "$tmp/sample.h5" "$tmp/work/m.h5"
+exits 0
+figures "$tmp/sample.h5" tensor fft topk qsgd range terngrad sbc powersgd
 
 finish
