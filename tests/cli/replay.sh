@@ -147,16 +147,16 @@ exits 0
 says "compress ignores it"
 
 # ---- the bound of the residual ----
-bound() { # FILE LOOPS METHOD...
-    file=$1 loops=$2
-    shift 2
+bound() { # FILE TENSORS LOOPS METHOD...
+    file=$1 tensors=$2 loops=$3
+    shift 3
     for method; do
-        run replay --method "$method" --loop "$loops" --allow-gaps --per none --format json "$file"
+        run replay --method "$method" --loop "$loops" --dataset "$tensors" --allow-gaps --per none --format json "$file"
         exits 0
         has bound_holds True
     done
 }
-bound "$sample" 20 topk:theta=0.99,memory=ef stc sbc sbc:p=0.05,delay=4 demo dgc:momentum=0 redsync:momentum=0 \
+bound "$sample" "layers.[0-3].*" 20 topk:theta=0.99,memory=ef stc sbc sbc:p=0.05,delay=4 demo dgc:momentum=0 redsync:momentum=0 \
     redsync:momentum=0,quant=asq fft:memory=ef fft:theta=0.97,bits=6,memory=ef terngrad:memory=ef,clip=1 \
     range:memory=ef bf16:memory=ef sparse:select=threshold,threshold=0.01,memory=ef \
     topk:theta=0.99,memory=ef,decay=0.9
@@ -176,7 +176,7 @@ if [ "$traj" ]; then
         exits 0
         check "theta of the last step" grep -qE '^ *215 .* 0\.0000$' "$out"
     done
-    bound "$traj" 3 sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
+    bound "$traj" "*" 3 sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
     check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$traj" 0.01 1
 else
     leave_out "no ../shared/data/resnet20_traj.h5 beside the source"
