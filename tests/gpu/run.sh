@@ -17,7 +17,7 @@ while (($#)); do
     --elements) elements=${2:?}; shift ;;
     --out) out=${2:?}; shift ;;
     -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    --small) depth=(--quick) budget=(--time-budget 4) ;;
+    --small) depth=(--quick) budget=(--time-budget 1) ;;
     *) echo "run: unknown option '$1'" >&2; exit 2 ;;
     esac
     shift
