@@ -68,11 +68,11 @@ static void not_finite(void **state)
 
     for (size_t i = 0; device_reduces[i]; i++)
         for (size_t k = 0; k < COUNT(bad); k++)
-            for (uint64_t n = 1; n < 5000; n += 4100) {
+            for (uint64_t n = 1; n < 500; n += 400) {
                 struct reduce_options o = {
                     .workers = 3, .bad = bad[k], .nonfinite = GCB_NONFINITE_RAW};
 
-                same(device_reduces[i], n, &o);
+                same(device_reduces[i], n > 1 ? 4501 : 1, &o); /* two tiles */
                 o.weights = large + 1;
                 o.workers = 2;
                 same(device_reduces[i], n, &o);
@@ -88,7 +88,7 @@ static void hostile_values(void **state)
     struct reduce_options o = {.workers = 4, .weights = unequal};
 
     for (size_t i = 0; device_reduces[i]; i++)
-        for (uint64_t n = 1; n < 6000; n = 3 * n + 5) {
+        for (uint64_t n = 1; n < 6000; n = 9 * n + 5) {
             o.combined = RANDOM;
             o.bad = 0.0f;
             same(device_reduces[i], n, &o);
