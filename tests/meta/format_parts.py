@@ -45,25 +45,31 @@ class Bits:
     """The first bit is the lowest bit of the first byte."""
 
     def __init__(self, data):
-        self.bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").tolist()
+        self.bits = format(int.from_bytes(data, "little"), f"0{8 * len(data)}b")[::-1] if data else ""
         self.at = 0
 
+    def take(self, n):
+        need(self.at + n <= len(self.bits), "a bit stream ends early")
+        self.at += n
+        return self.bits[self.at - n:self.at]
+
     def one(self):
-        need(self.at < len(self.bits), "a bit stream ends early")
-        self.at += 1
-        return self.bits[self.at - 1]
+        return int(self.take(1))
+
+    def ones(self):
+        """How many ones stand before the next zero, which is taken too."""
+        zero = self.bits.find("0", self.at)
+        need(zero >= 0, "a bit stream ends early")
+        return len(self.take(zero + 1 - self.at)) - 1
 
     def low_first(self, n):
-        return sum(self.one() << i for i in range(n))
+        return int("0" + self.take(n)[::-1], 2)
 
     def elias(self, limit):
         n = 1
         while self.one():
             need(n <= 31, "an Elias code without end")
-            value = 1
-            for _ in range(n):
-                value = 2 * value + self.one()
-            n = value
+            n = int("1" + self.take(n), 2)
             need(n <= limit, "an Elias code above its limit")
         need(n <= limit, "an Elias code above its limit")
         return n
@@ -71,7 +77,7 @@ class Bits:
     def close(self):
         """No byte more than needed, and zeros after the last code."""
         need(len(self.bits) - self.at < 8, "bytes that no code needs")
-        need(not any(self.bits[self.at:]), "bits after the last code")
+        need("1" not in self.bits[self.at:], "bits after the last code")
 
 
 def codes_of(data, n, width):
