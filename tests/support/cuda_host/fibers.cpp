@@ -67,9 +67,11 @@ uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Puts 0..n - 1 in the chosen order. */
+/* Puts 0..n - 1 in the chosen order. Only a shuffled one differs from the last. */
 void put_in_order(std::vector<uint32_t> &order, size_t n, uint64_t *random)
 {
+    if (order.size() == n && chosen_order != GCB_HOST_SHUFFLED)
+        return;
     order.resize(n);
     for (size_t i = 0; i < n; i++)
         order[i] = static_cast<uint32_t>(chosen_order == GCB_HOST_BACKWARD ? n - 1 - i : i);

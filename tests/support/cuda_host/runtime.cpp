@@ -422,7 +422,7 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaMallocHost(void **out, size_t bytes)
 {
-    *out = fault_seen ? nullptr : malloc(bytes ? bytes : 1);
+    *out = fault_seen ? nullptr : sanitize_malloc(bytes ? bytes : 1);
     if (!*out)
         return refused(fault_seen ? state() : cudaErrorMemoryAllocation);
     memset(*out, kFresh, std::min(bytes, kFilled));
@@ -433,11 +433,14 @@ cudaError_t cudaMallocHost(void **out, size_t bytes)
 
 cudaError_t cudaFreeHost(void *p)
 {
+    const auto found = pinned.find(reinterpret_cast<uintptr_t>(p));
+
     if (!p)
         return cudaSuccess;
-    if (!pinned.erase(reinterpret_cast<uintptr_t>(p)))
+    if (found == pinned.end())
         return refused(cudaErrorInvalidValue);
-    free(p);
+    sanitize_free(p, found->second ? found->second : 1);
+    pinned.erase(found);
     return state();
 }
 

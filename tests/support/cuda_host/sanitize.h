@@ -4,6 +4,8 @@
 /* Tells AddressSanitizer about fibers, and about memory that must not be accessed. Without it, does
  * nothing. */
 #include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define GCB_HOST_ASAN 1
@@ -53,6 +55,28 @@ inline void sanitize_allow(const void *p, size_t size)
 #ifdef GCB_HOST_ASAN
     __asan_unpoison_memory_region(p, size);
 #else
+#endif
+}
+
+/* Without a sanitizer, pages: malloc fills memory if MALLOC_PERTURB_ is set, as Meson does, and
+ * most of a large piece is never used. */
+inline void *sanitize_malloc(size_t size)
+{
+#ifdef GCB_HOST_ASAN
+    return malloc(size);
+#else
+    void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return p == MAP_FAILED ? nullptr : p;
+#endif
+}
+
+inline void sanitize_free(void *p, size_t size)
+{
+#ifdef GCB_HOST_ASAN
+    free(p);
+#else
+    munmap(p, size);
 #endif
 }
 
