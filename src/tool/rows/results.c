@@ -84,8 +84,8 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     return 0;
 }
 
-/* True if a row may have this value in this field. */
-static bool is_possible(const struct gcb_field_info *info, const json_t *value)
+/* True if a row of one of these records may have this value in this field. */
+static bool is_possible(const struct gcb_field_info *info, unsigned records, const json_t *value)
 {
     const double number = json_number_value(value);
     bool possible = json_is_array(value);
@@ -101,8 +101,11 @@ static bool is_possible(const struct gcb_field_info *info, const json_t *value)
         for (size_t i = 0; *info->unit && i < json_array_size(value); i++)
             possible &= json_number_value(json_array_get(value, i)) >= 0.0;
         return possible;
-    case GCB_TYPE_INTEGER: /* gcb_row_u64 writes a number from 2^63 on as a real */
-        return number >= 0.0 && (json_is_integer(value) || (number >= 0x1p63 && number <= 0x1p64));
+    case GCB_TYPE_INTEGER:
+        /* gcb_row_u64 writes a number from 2^63 on as a real. A training adds up shares of bytes. */
+        return number >= 0.0 && (json_is_integer(value) || (number >= 0x1p63 && number <= 0x1p64) ||
+                                 (records & GCB_RECORD_BIT(GCB_RECORD_TRAINING) &&
+                                  json_is_number(value) && number <= 0x1p64));
     case GCB_TYPE_REAL:
         return json_is_number(value) && (info->negative || number >= 0.0);
     }
@@ -124,7 +127,7 @@ static int check_values(const struct reading *r, const json_t *object, unsigned 
             continue;
         snprintf(words, sizeof(words), "its field `%s` has an impossible value",
                  gcb_field_name(row->field));
-        if (!is_possible(gcb_field_info(row->field), value) ||
+        if (!is_possible(gcb_field_info(row->field), records, value) ||
             (records == GCB_RECORD_BIT(GCB_RECORD_SUMS) && fabs(json_number_value(value)) > 1e100))
             err = fail(r, GCB_E_CORRUPT, words, diag);
         else if (row->field == GCB_FIELD_SUMS)
