@@ -147,7 +147,7 @@ run sweep --method range --match ratio=6 --vary mantissa=2,7 --over bits --forma
 exits 0
 run sweep --method range --match ratio=10 $one "$sample"
 exits 0
-check "a mix has no speed, and no line ends with a blank" sh -c "grep -qE '\(mixed\) .* -(  \*)?$' '$out' && ! grep ' $' '$out'"
+check "a mix has no speed, and no line ends with a blank" sh -c "grep -F -A 1 '(mixed)' '$out' | grep -qE ' -(  \*)?$' && ! grep ' $' '$out'"
 fails 2 "does not fit" sweep --method range:bits=4 --vary mantissa=6,7 $one "$sample"
 
 # ---- a file of results that exists ----
