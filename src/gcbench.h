@@ -492,12 +492,12 @@ int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);
 
 /*
- * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of
- * each worker, in the order of their numbers, this one's own included; in GCB_ROUND_REDUCE the
- * combined values once, with `from` 0, aligned as an array of them. The bytes may be hostile, but
- * this worker's own must arrive as they were sent (GCB_E_CORRUPT). GCB_E_INVALID: no round is open,
- * or it is not this worker's turn; nothing has changed. After another failure the step cannot go
- * on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
+ * Hands over what arrived in this round. In GCB_ROUND_GATHER and GCB_ROUND_SCATTER: the bytes of
+ * each worker, this worker included, in the order of their numbers. In GCB_ROUND_REDUCE: the
+ * combined values, once, with `from` 0, aligned for their type. The bytes may be hostile, but this
+ * worker's own bytes must arrive as they were sent (GCB_E_CORRUPT). GCB_E_INVALID: no round is
+ * open, or it is not the turn of worker `from`; nothing has changed. After another failure the step
+ * cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
  */
 int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const void *data,
                          size_t length, struct gcb_diag *diag);

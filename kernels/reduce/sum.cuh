@@ -68,7 +68,7 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term
     return lane_sum(x, n, lane(), kWarp, term);
 }
 
-/* The terms, as types for a template argument. */
+/* What lane_sum may add for each float, as types for a template argument. */
 struct abs_term {
     __device__ double operator()(float x) const
     {

@@ -203,7 +203,8 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     return 1;
 }
 
-#define PIECE ((uint64_t)1 << 18) /* bytes that fit a cache between check and copy */
+/* Bytes of a piece. It is small enough to stay in a cache from the check to the copy. */
+#define PIECE ((uint64_t)1 << 18)
 
 struct arrival {
     enum gcb_reduction reduction;

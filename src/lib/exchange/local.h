@@ -34,8 +34,8 @@ struct gcb_local {
     size_t capacity;
 };
 
-/* Runs all rounds of a step; e[i] is worker i. Call it between gcb_exchange_begin and
- * gcb_exchange_conclude of all. */
+/* Runs all rounds of a step; e[i] is worker i. Call it after gcb_exchange_begin and before
+ * gcb_exchange_conclude of all workers. */
 int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag);
 void gcb_local_fini(struct gcb_local *l);
 

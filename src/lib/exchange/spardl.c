@@ -153,7 +153,7 @@ static int put_blocks(struct spardl *s, unsigned from, unsigned to, struct gcb_d
     return err;
 }
 
-/* The number of blocks that are sent to a distance. */
+/* The number of blocks that are sent to the worker at this distance. */
 static unsigned blocks_at(const struct spardl *s, unsigned distance)
 {
     const unsigned left = s->p.env.workers - distance;

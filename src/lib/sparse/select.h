@@ -42,8 +42,8 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k);
 
 /*
- * Estimates, from an evenly spaced sample, a magnitude that a few more than k elements of the side
- * reach. Returns 0 if the sample is too small.
+ * Estimates a threshold from an evenly spaced sample: slightly more than k elements of the side
+ * should reach it. Returns 0 if the sample is too small.
  */
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
                           uint64_t k);

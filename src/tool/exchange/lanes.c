@@ -43,7 +43,7 @@ struct pass {
     struct message *messages;
     bool phased, first; /* a barrier before each round; the exchange that is checked */
     double times[GCB_TIMES];
-    struct gcb_traffic *traffic; /* grows by what this rank gives; NULL: not counted */
+    struct gcb_traffic *traffic; /* grows by what this rank sends; NULL: not counted */
     struct gcb_check *check;     /* records what arrives; may be NULL */
 };
 

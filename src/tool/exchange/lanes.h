@@ -31,7 +31,7 @@ enum gcb_time {
 
 #define GCB_ROUND_KINDS 3 /* enum gcb_round_kind */
 
-/* What ranks give in some exchanges. */
+/* What ranks send in some exchanges. */
 struct gcb_traffic {
     uint64_t given; /* bytes in all rounds */
     /* GCB_ROUND_SCATTER: transfers of a rank to others */

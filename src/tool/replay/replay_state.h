@@ -15,7 +15,7 @@ struct gcb_replay_device_worker {
     struct gcb_device_memory *memory; /* NULL: nothing is done on a device */
     struct gcb_coder *encoder;        /* NULL before the first step */
     struct gcb_device_reduce *reduce; /* the same, in an all-reduce */
-    float *gradient_dev; /* in an all-reduce, which needs it until the end of the step */
+    float *gradient_dev; /* only in an all-reduce, which needs it until the end of the step */
     float *encoded_dev;  /* the memory's output in this step; NULL: nothing is sent */
 };
 

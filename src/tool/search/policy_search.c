@@ -65,8 +65,8 @@ bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_all
                            : sum->bytes <= limit->most;
 }
 
-/* Finds the tensor whose next step gains most, if the step adds at most so many bytes. `count`:
- * none. */
+/* Finds the tensor whose next step gains most, among the steps that add at most `room` bytes.
+ * Returns `count` if there is none. */
 static size_t find_step(const struct gcb_allotment *tensors, size_t count, double room)
 {
     size_t best = count;
@@ -654,8 +654,8 @@ static double cost_of(const struct candidate *c, size_t unit, double slope)
                                          : (double)INFINITY;
 }
 
-/* Moves the few methods that save most to the front and keeps them. Again and again, the method
- * that lowers the cost of all tensors most joins them. */
+/* Moves the few methods that save most to the front and keeps them. Adds one method at a time: the
+ * one that lowers the cost of all tensors most. */
 static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));

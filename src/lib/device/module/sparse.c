@@ -105,7 +105,8 @@ static float *padded(const struct gcb_device_sparse *s, const struct gcb_device_
     return (float *)(void *)((uint8_t *)call->scratch_dev + padded_at(s));
 }
 
-/* Makes *in the tensor with error feedback and with the zeros after it. */
+/* Copies the tensor to scratch, with error feedback added and zeros after it. *in becomes the
+ * copy. */
 static void pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
                 const struct gcb_device_call *call)
 {
