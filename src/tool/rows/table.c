@@ -109,27 +109,27 @@ static bool is_text(const struct gcb_table_column *column)
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
     const size_t own = gcb_text_columns(text), width = p->widths[i];
-    const struct gcb_table_column *column = &p->table->columns[i];
-    const char *head, *tail;
+    const bool number = !is_text(&p->table->columns[i]);
+    size_t shown = own;
 
-    if (own > width && !is_text(column)) {
+    if (own > width && number) {
         p->left_out = true;
         print_cell(p, "?", i, last);
         return;
     }
+    if (number)
+        print_spaces(p->out, width - own);
     if (own > width) {
+        const char *head, *tail;
+
         gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
         fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
-        if (!last)
-            print_spaces(p->out,
-                         width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
-        return;
+        shown = own - gcb_text_columns(head) + 2 + gcb_text_columns(tail);
+    } else {
+        fputs(text, p->out);
     }
-    if (!is_text(column))
-        print_spaces(p->out, width - own);
-    fputs(text, p->out);
-    if (is_text(column) && !last)
-        print_spaces(p->out, width - own);
+    if (!number && !last)
+        print_spaces(p->out, width - shown);
 }
 
 /* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no
