@@ -150,13 +150,29 @@ static void put_kept(struct gcb_plot_page *page)
     }
 }
 
+/* Sums up the energy of the input over all bands. Rows of the input have no spec. */
+static double input_energy(const struct gcb_plot_page *page, const char *tensor)
+{
+    const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];
+    double total = 0.0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct gcb_plot_record *b = &rows->items[i];
+
+        if (b->env == page->first->env && b->tensor == tensor && !*b->spec &&
+            strcmp(b->by, "frequency") == 0)
+            total += b->energy;
+    }
+    return total;
+}
+
 int gcb_plot_add_spectrum(struct gcb_plot_page *page)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];
     const char *tensor = largest_tensor(page);
     const struct gcb_plot_record *last = NULL;
     struct gcb_plot_set *set = &page->set;
-    double total = 0.0;
+    const double total = input_energy(page, tensor);
     char title[160], cut[96];
     const int err = collect(page, GCB_RECORD_SPECTRUM, tensor);
 
@@ -166,11 +182,8 @@ int gcb_plot_add_spectrum(struct gcb_plot_page *page)
              gcb_text_shorten(cut, sizeof(cut), tensor, 60));
     gcb_plot_heading(page, title, NULL);
     rank_transforms(set);
-    gcb_plot_set_choose(set, GCB_PLOT_NAMED - 3); /* and the input, its energy and what is kept */
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->items[i].env == page->first->env && rows->items[i].tensor == tensor &&
-            !*rows->items[i].spec && strcmp(rows->items[i].by, "frequency") == 0)
-            total += rows->items[i].energy;
+    /* three names are for the input, its energy, and what methods keep */
+    gcb_plot_set_choose(set, GCB_PLOT_NAMED - 3);
     GCB_PLOT_COLUMNS(page, "by", "series", "frequency", "energy", "density",
                      GCB_PLOT_FIELD(ENERGY_SHARE));
     for (size_t i = 0; i < rows->count; i++) {
