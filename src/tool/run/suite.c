@@ -255,20 +255,18 @@ bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const ch
 static int no_suite(const char *name, struct gcb_diag *diag)
 {
     const char *names[32], *near;
-    char shown[64];
+    char shown[64], list[256] = "";
     size_t n = 0;
 
-    while (n < 32 && gcb_suite_texts[n].name) {
+    for (; n < 32 && gcb_suite_texts[n].name; n++) {
         names[n] = gcb_suite_texts[n].name;
-        n++;
+        gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", names[n]);
     }
     near = gcb_suggest(name, names, n);
     gcb_escape(shown, sizeof(shown), name);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        near ? "no suite '%s'; did you mean '%s'?"
-                             : "no suite '%s'; use default, quick, ci, paper-fft, "
-                               "paper-redsync, paper-sbc or FILE.json",
-                        shown, near);
+    if (near)
+        return gcb_diag_set(diag, GCB_E_INVALID, "no suite '%s'; did you mean '%s'?", shown, near);
+    return gcb_diag_set(diag, GCB_E_INVALID, "no suite '%s'; use %s or FILE.json", shown, list);
 }
 
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag)
