@@ -513,7 +513,7 @@ static enum gcb_promise_status check_mean(struct gcb_promise_case *c)
     const struct gcb_rule_input in = input_of(&first);
     const struct gcb_error_rule *rule = gcb_error_rule_of(in.method);
     struct squared s = {0.0, 0.0, 0.0, 0.0};
-    double sum = 0.0, limit;
+    double sum = 0.0, most, chance;
 
     rule->visit(&in, add_squared, &s);
     if (s.mean == 0.0)
@@ -527,14 +527,14 @@ static enum gcb_promise_status check_mean(struct gcb_promise_case *c)
             return gcb_promise_idle(c, "the message was sent raw");
         sum += gcb_promise_distance(job.x, c->z, job.config.env.count);
     }
-    limit = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
-    if (s.mean > limit * (1.0 + 1e-9))
-        return gcb_promise_broken(c, s.mean, limit,
+    most = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
+    if (s.mean > most * (1.0 + 1e-9))
+        return gcb_promise_broken(c, s.mean, most,
                                   "the expected squared error %g is above the paper's limit %g",
-                                  s.mean, limit);
-    limit = largest_deviation(RUNS * s.variance, s.most) +
-            RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
-    return gcb_promise_at_most(c, fabs(sum - RUNS * s.mean) / limit, 1.0,
+                                  s.mean, most);
+    chance = largest_deviation(RUNS * s.variance, s.most) +
+             RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
+    return gcb_promise_at_most(c, fabs(sum - RUNS * s.mean) / chance, 1.0,
                                "difference between the measured and the expected squared error, "
                                "over the largest difference that chance explains");
 }
