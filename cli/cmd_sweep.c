@@ -172,7 +172,7 @@ static int check_budget(const struct sweep *c, struct gcb_diag *diag)
 static int plan_searches(struct sweep *c, struct gcb_diag *diag)
 {
     const struct sweep_options *o = c->o;
-    const bool all = o->methods.specs.count == 0; /* methods, with their default values if: */
+    const bool all = o->methods.specs.count == 0; /* methods, because none was named */
     struct gcb_choice *choice = &c->choice;
     int err = check_over(c, o->own.over, diag);
 
@@ -581,10 +581,12 @@ static const char *error_text(char out[32], const struct sweep *c, size_t i)
     return out;
 }
 
+/* With --match: which method is the best, compared with the next one and the baseline. */
 static void answer_goal(char *out, size_t size, const struct sweep *c,
                         const struct gcb_match_goal *goal)
 {
     const size_t best = find_best(c, goal, SIZE_MAX), next = find_best(c, goal, best);
+    const size_t baseline = c->given; /* place of the baseline, if there is one */
     const char *field = gcb_field_name(goal->field);
     char name[256], target[32], error[32];
 
@@ -606,8 +608,8 @@ static void answer_goal(char *out, size_t size, const struct sweep *c,
     gcb_append(out, size, "at %s %s, %s sends the fewest bytes", field, target, name);
     if (next != SIZE_MAX)
         say_fewer(out, size, c, best, next);
-    if (c->given != c->policy && c->count > c->given && tally_of(c, c->given)->messages)
-        say_fewer(out, size, c, best, c->given);
+    if (baseline < c->count && baseline != c->policy && tally_of(c, baseline)->messages)
+        say_fewer(out, size, c, best, baseline);
     say_caveat(out, size, c, best);
 }
 
@@ -668,7 +670,6 @@ static void answer_settings(char *out, size_t size, const struct sweep *c)
 
 static char *write_answer(char *out, size_t size, const struct sweep *c)
 {
-
     out[0] = '\0';
     for (size_t g = 0; g < c->goal_count; g++) {
         if (c->o->own.budget)
