@@ -99,7 +99,7 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
 static int resolve(struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
-    int err = exchange_lanes(&c->lanes, &c->count, c->o, diag);
+    int err = exchange_make_lanes(&c->lanes, &c->count, c->o, diag);
 
     if (!err)
         err = session_resolve(&c->s);

@@ -27,8 +27,8 @@ struct exchange_options {
 
 /* A method for each lane: those that the user named, and fp32, fp16 and bf16 unless
  * --no-baselines is given; each with each algorithm. Release *out with gcb_free. */
-int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
-                   struct gcb_diag *diag);
+int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
+                        struct gcb_diag *diag);
 /* True if the method is one of fp32, fp16 and bf16, sent by all-reduce. */
 bool exchange_is_baseline(const struct gcb_method *method);
 

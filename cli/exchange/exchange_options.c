@@ -75,8 +75,8 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
     return err;
 }
 
-int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
-                   struct gcb_diag *diag)
+int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
+                        struct gcb_diag *diag)
 {
     const struct opt_list *names = &o->own.algorithms;
     bool chosen[GCB_NET_ALGORITHMS] = {[GCB_NET_LIBRARY] = names->count == 0};
