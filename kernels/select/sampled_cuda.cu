@@ -85,6 +85,7 @@ int gcb_cuda_select_sampled(gcb_device_stream *s, gcb_cuda_chosen *chosen,
                             const gcb_device_input *in, const gcb_cuda_sample *how, void *scratch)
 {
     const selection w = start_selection(scratch, chosen, in);
+    /* 3 levels: the exact magnitude */
     const sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
     const uint64_t tiles = tile_count(chosen->n);
 

@@ -189,7 +189,7 @@ static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 {
     const struct gcb_randomk *s = state;
 
-    gcb_get_u64(in);
+    gcb_get_u64(in); /* the key, from which a decoder draws the positions */
     parts->index_bytes = sizeof(uint64_t);
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->value_bytes / sizeof(float);
