@@ -13,7 +13,7 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/run/trial.h"
 
-/* What rows of a message have in common. */
+/* The fields that are equal in all rows of a message. */
 static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER,
                                                 GCB_FIELD_ELEMENTS};
 #define MESSAGE_FIELDS (sizeof(message_fields) / sizeof(message_fields[0]))
@@ -226,7 +226,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                       "line %" PRIu64 ": the row has no number of its message: it comes from "
                       "another version of gcbench",
                       row->line);
-    if (!promise)
+    if (!promise) /* a row without sums is refused here, before rows are written */
         err = gcb_rows_tally(&tally, row->json, diag);
     if (err)
         return gcb_diag_locate(diag, err, row->path, "line", row->line);
@@ -335,7 +335,7 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
 }
 
 /* Refuses a shard that an earlier file has too. */
-static int check_double(const struct gcb_merge *m, struct gcb_diag *diag)
+static int check_repeated(const struct gcb_merge *m, struct gcb_diag *diag)
 {
     const struct shard *s = &m->shards[m->shard_count - 1];
     char text[NAME + 40] = "is there twice, first in ";
@@ -373,7 +373,7 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
     else
         err = check_case(m, s, row->json, diag);
     if (!err && s->cases == 0)
-        err = check_double(m, diag);
+        err = check_repeated(m, diag);
     if (err)
         return err;
     c = &m->cases[s->cases];
@@ -484,15 +484,33 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Sorts the rows. Refuses a message that is there twice, that the plan does not have, or of which
- * rows say different things. */
+/* Refuses a row whose common fields differ from those of the row before it, if both are of one
+ * message. */
+static int check_common(const struct gcb_merge *m, const struct item *x, struct gcb_diag *diag)
+{
+    const struct item *before = x - 1;
+
+    if (x == m->items || compare_messages(before, x) != 0)
+        return 0;
+    for (size_t i = 0; i < MESSAGE_FIELDS; i++)
+        if (x->common[i] != before->common[i])
+            return refuse(m, x->file, diag, GCB_E_CORRUPT,
+                          "line %" PRIu64 ": its field `%s` is not that of line %" PRIu64
+                          ", which is of the same message",
+                          x->line, gcb_field_name(message_fields[i]), before->line);
+    return 0;
+}
+
+/* Sorts the rows. Refuses a message that is there twice, that the plan does not have, or whose rows
+ * differ in a common field. */
 static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
 {
     char here[NAME], there[NAME];
+    int err = 0;
 
     if (m->item_count)
         qsort(m->items, m->item_count, sizeof(*m->items), by_place);
-    for (size_t i = 0; i < m->item_count; i++) {
+    for (size_t i = 0; !err && i < m->item_count; i++) {
         const struct item *x = &m->items[i];
 
         /* a text is stored once, so its address tells promises apart */
@@ -506,14 +524,9 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
         if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
             return refuse(m, x->file, diag, GCB_E_CORRUPT,
                           "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
-        for (size_t k = 0; i && compare_messages(x - 1, x) == 0 && k < MESSAGE_FIELDS; k++)
-            if (x->common[k] != x[-1].common[k])
-                return refuse(m, x->file, diag, GCB_E_CORRUPT,
-                              "line %" PRIu64 ": its field `%s` is not that of line %" PRIu64
-                              ", which is of the same message",
-                              x->line, gcb_field_name(message_fields[k]), x[-1].line);
+        err = check_common(m, x, diag);
     }
-    return 0;
+    return err;
 }
 
 static int check_all(struct gcb_merge *m, struct gcb_diag *diag)
