@@ -88,7 +88,7 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
 static bool is_possible(const struct gcb_field_info *info, unsigned records, const json_t *value)
 {
     const double number = json_number_value(value);
-    bool possible = json_is_array(value);
+    bool possible = true;
 
     switch (info->type) {
     case GCB_TYPE_TEXT:
@@ -97,10 +97,10 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
         return json_is_boolean(value);
     case GCB_TYPE_OBJECT:
         return json_is_object(value);
-    case GCB_TYPE_LIST:
+    case GCB_TYPE_LIST: /* only a list with a unit has numbers */
         for (size_t i = 0; *info->unit && i < json_array_size(value); i++)
             possible &= json_number_value(json_array_get(value, i)) >= 0.0;
-        return possible;
+        return possible && json_is_array(value);
     case GCB_TYPE_INTEGER:
         /* gcb_row_u64 writes a number from 2^63 on as a real. A training adds up shares of bytes. */
         return number >= 0.0 && (json_is_integer(value) || (number >= 0x1p63 && number <= 0x1p64) ||
@@ -125,13 +125,15 @@ static int check_values(const struct reading *r, const json_t *object, unsigned 
 
         if (!value || json_is_null(value))
             continue;
-        snprintf(words, sizeof(words), "its field `%s` has an impossible value",
-                 gcb_field_name(row->field));
         if (!is_possible(gcb_field_info(row->field), records, value) ||
-            (records == GCB_RECORD_BIT(GCB_RECORD_SUMS) && fabs(json_number_value(value)) > 1e100))
+            (records == GCB_RECORD_BIT(GCB_RECORD_SUMS) &&
+             fabs(json_number_value(value)) > 1e100)) {
+            snprintf(words, sizeof(words), "its field `%s` has an impossible value",
+                     gcb_field_name(row->field));
             err = fail(r, GCB_E_CORRUPT, words, diag);
-        else if (row->field == GCB_FIELD_SUMS)
+        } else if (row->field == GCB_FIELD_SUMS) {
             err = check_values(r, value, GCB_RECORD_BIT(GCB_RECORD_SUMS), diag);
+        }
     }
     return err;
 }
@@ -175,6 +177,7 @@ static int take_line(struct reading *r, size_t length, const char *path,
         };
 
         if (row.kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(row.kind)) {
+            /* sweep adds fields to the rows of other records */
             err = check_values(r, json, GCB_RECORD_BIT(row.kind) | GCB_RECORD_BIT(GCB_RECORD_SWEEP),
                                diag);
             if (!err)
