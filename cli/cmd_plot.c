@@ -44,7 +44,7 @@ struct plotter {
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
     size_t count, drawn;
     const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
-    bool made;       /* the folder did not exist */
+    bool made;       /* this run made the folder */
     size_t failed;   /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
 };

@@ -351,6 +351,7 @@ static int show(struct payoff *c, struct gcb_diag *diag)
             opt_note(c->s.report.out, "this is the sample's gradient: --params gives yours");
         if (!err && !c->s.report.quiet)
             payoff_show_notes(&c->s.report, &c->ways, c->places);
+        /* only if the methods were timed here: not if their times come from rows or --coding */
         if (!err && !c->s.report.quiet && c->s.source && !c->timed.count &&
             !(c->timed.memory > 0.0))
             heading_note_load(c->s.report.out, 0);

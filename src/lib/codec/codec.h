@@ -51,7 +51,7 @@ enum gcb_sends {
 struct gcb_collective_facts {
     enum gcb_sends sends;
     bool every;   /* every method can use it */
-    bool sparse;  /* every sparse method can that sends values of both signs, not transformed */
+    bool sparse;  /* a sparse method can use it: without transform, with values of both signs */
     bool ordered; /* the order of the workers changes the update by more than rounding */
 };
 extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];

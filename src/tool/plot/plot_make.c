@@ -57,6 +57,7 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
         return err;
     snprintf(child.name, sizeof(child.name), "gnuplot");
     err = gcb_child_finish(&child, &status, diag);
+    /* gnuplot or a wrapper of it may end with 127 too, but then env does not name itself */
     if (status != NOT_FOUND || (diag && !strstr(diag->text, words[0])))
         return err;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED,

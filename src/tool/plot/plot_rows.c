@@ -116,7 +116,8 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
         }
     }
     /* Adds the parameters that the method got after the row was written, with their defaults: the
-     * same setting is one series. Rows of one spec follow each other, and equal texts are one. */
+     * same setting is one series. Rows of one spec follow each other, so this is done once for all
+     * of them; equal texts have the same address. */
     if (out->spec != data->spec)
         data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
     data->spec = out->spec;

@@ -204,7 +204,7 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
         }
     if (figure)
         *out = *figure;
-    return figure;
+    return figure != NULL;
 }
 
 bool gcb_tally_has_figure(enum gcb_field field)
