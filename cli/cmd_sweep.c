@@ -313,7 +313,7 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
                           {.kernels = config.trial.kernels,
                            .queue = config.trial.queue,
                            .seed = config.trial.seed,
-                           .fft_rigor = config.trial.fft_rigor,
+                           .fft_engine = config.trial.fft_engine,
                            .draws = 1,
                            .stop = observer->stop,
                            .ctx = observer->ctx}};

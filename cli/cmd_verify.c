@@ -177,7 +177,7 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .method_count = v->count,
         .kernels = &v->s.backend.kernels,
         .seed = v->s.backend.seed,
-        .fft_rigor = (enum gcb_fft_rigor)v->o->common.exec.fft_plan,
+        .fft_engine = (enum gcb_fft_engine)v->o->common.exec.fft_engine,
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .budget = v->o->own.budget,

@@ -11,5 +11,6 @@ void gcb_kernels_init(struct gcb_kernels *k, unsigned cpu_flags)
     gcb_range_init(&k->range, cpu_flags);
     gcb_dither_init(&k->dither, cpu_flags);
     gcb_hadamard_init(&k->hadamard, cpu_flags);
+    gcb_fft_init(&k->fft, cpu_flags);
     gcb_accumulate_init(&k->accumulate, cpu_flags);
 }

@@ -6,6 +6,7 @@
 #include "kernels/compare/compare.h"
 #include "kernels/convert/convert.h"
 #include "kernels/dither/dither.h"
+#include "kernels/fft/lanes.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/philox/philox.h"
 #include "kernels/range/range.h"
@@ -25,6 +26,7 @@ struct gcb_kernels {
     struct gcb_range_fns range;
     struct gcb_dither_fns dither;
     struct gcb_hadamard_fns hadamard;
+    struct gcb_fft_fns fft;
     struct gcb_accumulate_fns accumulate;
 };
 

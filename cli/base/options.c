@@ -12,7 +12,7 @@
 const char *const opt_orders[] = {"name", "recorded", NULL};
 const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
 const char *const opt_nonfinites[] = {"error", "skip", "zero", "raw", NULL};
-static const char *const fft_plans[] = {"estimate", "measure", NULL};
+static const char *const fft_engines[] = {"own", "fftw", "fftw-measure", NULL};
 const char *const opt_steps[] = {"last", "all", NULL};
 const char *const opt_workers[] = {"all", NULL};
 const char *const opt_devices[] = {"cpu", "cuda", NULL};
@@ -93,8 +93,10 @@ const struct opt_row opt_threads_rows[] = {
 const struct opt_row opt_exec_rows[] = {
     {OPT_ROW("isa", TEXT, opt_exec, isa), .metavar = "ISA", .choices = opt_isas,
      .help = "instruction set of the kernels: auto (default), c, avx2, avx512 or neon"},
-    {OPT_ROW("fft-plan", CHOICE, opt_exec, fft_plan), .metavar = "PLAN", .choices = fft_plans,
-     .help = "how FFTW makes its plans: estimate (default) or measure"},
+    {OPT_ROW("fft-engine", CHOICE, opt_exec, fft_engine), .metavar = "ENGINE",
+     .choices = fft_engines,
+     .help = "whose FFT: own (default; FFTW for lengths with other factors than 2, 3, 5, 7), fftw, or "
+             "fftw-measure (plans chosen by timing)"},
     {OPT_ROW("seed", U64, opt_exec, seed), .min = 1, .max = 0x1p64,
      .help = "seed of methods that draw at random (default 1)"},
     {.name = NULL},

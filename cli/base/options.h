@@ -64,12 +64,12 @@ struct opt_exec {
     const char *device; /* NULL: the default, cpu */
     int threads;        /* 0: the default, 1 */
     const char *isa;    /* NULL: the default, auto */
-    int fft_plan;       /* enum gcb_fft_rigor */
+    int fft_engine;     /* enum gcb_fft_engine */
     uint64_t seed;      /* 0: the default, 1 */
 };
 extern const struct opt_row opt_device_rows[];
 extern const struct opt_row opt_threads_rows[];
-extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-plan and --seed */
+extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-engine and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {

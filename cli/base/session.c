@@ -20,9 +20,9 @@ int session_resolve(struct session *s)
 
     if (!err)
         err = opt_exec_resolve(&s->backend, &s->o.exec, s->ctx->diag);
-    if (!err && s->backend.gpu.module && s->o.exec.fft_plan)
+    if (!err && s->backend.gpu.module && s->o.exec.fft_engine)
         err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
-                           "device %s: --fft-plan measure is for FFTW, which runs on the cpu only: "
+                           "device %s: --fft-engine chooses an FFT of the cpu: "
                            "leave it out",
                            s->backend.device);
     return err;
@@ -125,7 +125,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
         .trial = {.kernels = &s->backend.kernels,
                   .queue = &s->backend.queue,
                   .seed = s->backend.seed,
-                  .fft_rigor = (enum gcb_fft_rigor)s->o.exec.fft_plan,
+                  .fft_engine = (enum gcb_fft_engine)s->o.exec.fft_engine,
                   .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
                              .repeat = timing->repeat ? (unsigned)timing->repeat : 1,

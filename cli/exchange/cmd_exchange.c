@@ -368,7 +368,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         .kernels = &c->s.backend.kernels,
         .queue = &c->s.backend.queue,
         .seed = c->s.backend.seed,
-        .fft_rigor = (enum gcb_fft_rigor)c->o->common.exec.fft_plan,
+        .fft_engine = (enum gcb_fft_engine)c->o->common.exec.fft_engine,
         .repeats = c->o->own.repeats,
         .seconds = c->o->own.seconds,
         .serial = !c->o->own.no_serial,

@@ -115,7 +115,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
     struct gcb_ways_measuring m = {.config = {.kernels = &c->s.backend.kernels,
                                               .queue = &c->s.backend.queue,
                                               .seed = c->s.backend.seed,
-                                              .fft_rigor = (enum gcb_fft_rigor)c->s.o.exec.fft_plan,
+                                              .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
                                               .stop = on_stop,
                                               .ctx = &c->s.progress},
                                    .workers = c->plan.workers.values,

@@ -179,7 +179,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     c->config.queue = &c->s.backend.queue;
     c->config.device = c->s.backend.gpu.module ? &c->s.backend.gpu : NULL;
     c->config.seed = c->s.backend.seed;
-    c->config.fft_rigor = (enum gcb_fft_rigor)c->o->common.exec.fft_plan;
+    c->config.fft_engine = (enum gcb_fft_engine)c->o->common.exec.fft_engine;
     c->config.nonfinite = (enum gcb_nonfinite_policy)m->nonfinite;
     c->config.output_layers =
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/fft/engine.h"
+
 /*
  * Real-to-complex FFT of n floats, whole or in chunks, by FFTW's single-precision library. Only
  * this folder sees FFTW.
@@ -39,16 +41,6 @@
  */
 struct gcb_fft;
 
-enum gcb_fft_kind {
-    GCB_FFT_REAL, /* real-to-complex DFT, as above */
-    /* DCT-II forward, DCT-III inverse, in the scales of FFTW's REDFT10 and REDFT01: a chunk of
-     * length L has L bins of one float each, and inverse(forward(x)) = 2 L x. Made from real DFTs
-     * of length L (fft.c), because FFTW is much faster at those than at its DCTs. */
-    GCB_FFT_DCT,
-};
-
-enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
-
 struct gcb_fft_config {
     enum gcb_fft_kind kind;
     uint64_t n;
@@ -56,8 +48,11 @@ struct gcb_fft_config {
     uint64_t zeros;
     uint64_t chunk; /* 0: one chunk of n */
     int threads;
-    enum gcb_fft_rigor rigor;
-    int inverse; /* 0: forward plans, 1: inverse plans */
+    enum gcb_fft_engine engine;
+    /* Of our own FFT. They must stay, and may only change to ones with fewer lanes. NULL: those of
+     * plain C. */
+    const struct gcb_fft_fns *fns;
+    int inverse;                   /* 0: forward plans, 1: inverse plans */
 };
 
 /* Number of bins of GCB_FFT_REAL over all chunks; never more than n. `chunk` is as in the
@@ -79,8 +74,8 @@ uint64_t gcb_fft_smooth(uint64_t n);
  * longer than `chunk`. So a last chunk that is as long as the others gets none. */
 uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 
-/* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. Returns 0, or
- * GCB_E_NOMEM with *out = NULL. */
+/* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. On failure *out is
+ * NULL: GCB_E_NOMEM or, in a build without FFTW that would need it, GCB_E_UNSUPPORTED. */
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
 
@@ -96,7 +91,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
  * 65,536 on are checked. */
 bool gcb_fft_has_room(const struct gcb_fft *fft);
 
-/* FFTW's version text, static. */
+/* FFTW's version, static: "3.3.10 ...". NULL in a build without FFTW. */
 const char *gcb_fft_version(void);
 
 #endif

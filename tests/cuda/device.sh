@@ -63,7 +63,7 @@ for m in map(json.loads, open('$out')):
 fails 3 "device cuda:1 does not exist; this machine has 1, numbered from cuda:0" compress --device cuda:1 --method topk "$sample"
 
 # Options that have no effect on a device are refused.
-fails 2 "device cuda:0: --fft-plan measure is for FFTW, which runs on the cpu only" compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
+fails 2 "device cuda:0: --fft-engine chooses an FFT of the cpu" compress --device cuda --method fft --fft-engine fftw -o "$tmp/made/x.h5" "$sample"
 fails 2 "device cuda:0: --threads has a meaning on the cpu only" decompress --device cuda --threads 2 -o "$tmp/made/x.h5" "$tmp/messages.h5"
 fails 2 "device cuda:0: --isa has a meaning on the cpu only" decompress --device cuda --isa c -o "$tmp/made/x.h5" "$tmp/messages.h5"
 check "no output is written" made_nothing

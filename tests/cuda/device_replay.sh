@@ -130,5 +130,5 @@ says "launch failure"
 check "no file is left" made_nothing
 
 # Options that have no effect on a device.
-fails 2 "--fft-plan" replay --device cuda --method fft --fft-plan measure $few "$sample"
+fails 2 "--fft-engine" replay --device cuda --method fft --fft-engine fftw $few "$sample"
 finish

@@ -25,9 +25,11 @@ enum gcb_caps {
     GCB_CAP_LINEAR = 1u << 2,
     GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
     GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
-    /* bytes may differ between FFT or BLAS libraries, plans and devices */
+    /* bytes may differ between CPUs, threads, and FFT or BLAS libraries and their plans */
     GCB_CAP_LIBRARY_MATH = 1u << 5,
     GCB_CAP_NO_CONTRACTION = 1u << 6, /* not RANDOMISED, but the error may exceed the norm of x */
+    /* bytes may differ between a device and the CPU, because the device uses a library */
+    GCB_CAP_DEVICE_MATH = 1u << 7,
 };
 
 /* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
@@ -66,13 +68,14 @@ struct gcb_codec_env {
     unsigned rank;
     enum gcb_role role;
     uint64_t seed;
-    const char *path; /* the tensor's name; part of the key of random draws */
-    bool decoding;    /* the state is for decode, not for encode */
-    bool feedback;    /* an encoder on a device will get residuals (src/lib/codec/device.h) */
+    const char *path;  /* the tensor's name; part of the key of random draws */
+    bool decoding;     /* the state is for decode, not for encode */
+    bool from_message; /* the parameters come from a message, which may be hostile */
+    bool feedback;     /* an encoder on a device will get residuals (src/lib/codec/device.h) */
     /* 0, or the workers of an exchange in which struct gcb_reduce_ops will be called */
     unsigned workers;
     uint64_t segment; /* positions in a segment of the sparse codec: 2^31, or less in tests */
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
     const struct gcb_probe *probe; /* called after each stage of encode and decode; may be NULL */

@@ -69,16 +69,26 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
         .zeros = t->length - t->env.count,
         .chunk = t->chunk,
         .threads = t->env.queue->threads,
-        .rigor = t->env.fft_rigor,
+        .engine = t->env.fft_engine,
+        .fns = &t->env.kernels->fft,
         .inverse = t->env.decoding,
     };
+
+    int err;
 
     t->coef = gcb_alloc_array(t->positions, width * sizeof(float));
     if (!t->coef)
         return gcb_diag_nomem(diag, t->positions * width * sizeof(float), "a spectrum");
-    if (gcb_fft_create(&t->fft, &config))
-        return gcb_diag_set(diag, GCB_E_NOMEM,
-                            "out of memory (for a transform of %" PRIu64 " elements)", t->length);
+    err = gcb_fft_create(&t->fft, &config);
+    if (err == GCB_E_UNSUPPORTED)
+        return gcb_diag_set(diag, err,
+                            "a transform of %" PRIu64 " elements in chunks of %" PRIu64
+                            " needs FFTW, which this build does not have: lengths that are even, "
+                            "with the factors 2, 3, 5 and 7, do not need it",
+                            t->length, gcb_transform_chunk(t));
+    if (err)
+        return gcb_diag_set(diag, err, "out of memory (for a transform of %" PRIu64 " elements)",
+                            t->length);
     return 0;
 }
 

@@ -71,7 +71,7 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
     const struct gcb_output_layers none = {NULL, 0};
     struct gcb_exchange_config config = {
         .coder = {.env = {.seed = r->config->seed,
-                          .fft_rigor = r->config->fft_rigor,
+                          .fft_engine = r->config->fft_engine,
                           .kernels = r->config->kernels,
                           .queue = r->config->queue},
                   .nonfinite = GCB_NONFINITE_ERROR,

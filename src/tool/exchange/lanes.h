@@ -68,7 +68,7 @@ struct gcb_lanes_config {
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
     uint64_t seed;
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     size_t repeats;
     double seconds; /* no repeat begins so long after the begin of the first repeat */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */

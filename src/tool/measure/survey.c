@@ -210,7 +210,7 @@ int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
 {
     const uint64_t bins = gcb_fft_bins(count, 0);
     const struct gcb_fft_config config = {
-        .n = count, .threads = queue->threads, .rigor = GCB_FFT_ESTIMATE};
+        .n = count, .threads = queue->threads, .engine = GCB_FFT_FFTW};
 
     if (plan->count != count) {
         gcb_spectrum_plan_fini(plan);

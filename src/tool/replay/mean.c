@@ -85,7 +85,7 @@ static int open_message(struct team *t, const struct gcb_method *method, size_t 
         .coder = {.env = {.count = m->count,
                           .path = apart ? tensor->path : "bucket",
                           .seed = t->config->seed,
-                          .fft_rigor = t->config->fft_rigor,
+                          .fft_engine = t->config->fft_engine,
                           .kernels = t->config->kernels,
                           .queue = t->config->queue},
                   .nonfinite = GCB_NONFINITE_ERROR,

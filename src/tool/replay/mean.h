@@ -23,7 +23,7 @@ struct gcb_mean_config {
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
     uint64_t seed;
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     /* empties the caches before what is timed; NULL: they stay as they are */
     struct gcb_evict *evict;
     unsigned draws;          /* R; with 1, `lasting` is NAN */

@@ -25,7 +25,7 @@ struct gcb_replay_config {
     const struct gcb_queue *queue;
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     uint64_t seed;
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     enum gcb_nonfinite_policy nonfinite; /* not RAW: a residual would keep the NaN */
     struct gcb_output_layers output_layers;
     const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */

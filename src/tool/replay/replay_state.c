@@ -14,7 +14,7 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
 
     *out = (struct gcb_coder_config){
         .env = {.seed = c->seed,
-                .fft_rigor = c->fft_rigor,
+                .fft_engine = c->fft_engine,
                 .kernels = c->kernels,
                 .queue = c->queue},
         .nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */

@@ -45,21 +45,22 @@ out:
 
 bool gcb_environment_library(const char **name, char version[32], size_t i)
 {
-    static const char *const names[] = {"fftw", "hdf5", "jansson", "xxhash"};
+    static const char *const names[] = {"hdf5", "jansson", "xxhash", "fftw"};
     const unsigned xxh = XXH_versionNumber();
-    const char *fftw = gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789");
 
-    if (i >= sizeof(names) / sizeof(names[0]))
+    const char *fftw = gcb_fft_version();
+
+    if (i >= sizeof(names) / sizeof(names[0]) || (i == 3 && !fftw))
         return false;
     *name = names[i];
     if (i == 0)
-        snprintf(version, 32, "%.*s", (int)strcspn(fftw, " "), fftw);
-    else if (i == 2)
+        snprintf(version, 32, "%s", GCB_BUILD_HDF5);
+    else if (i == 1)
         snprintf(version, 32, "%s", jansson_version_str());
-    else if (i == 3)
+    else if (i == 2)
         snprintf(version, 32, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
     else
-        snprintf(version, 32, "%s", GCB_BUILD_HDF5);
+        snprintf(version, 32, "%.*s", (int)strcspn(fftw, " "), fftw);
     return true;
 }
 

@@ -420,8 +420,14 @@ static void run_add_levels(struct gcb_kernel_job *job)
 /* An inverse transform overwrites its input, so repeated calls run on zeros, which stay zeros. */
 static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int inverse)
 {
-    const struct gcb_fft_config config = {
-        .kind = kind, .n = job->n, .chunk = job->param, .threads = 1, .inverse = inverse};
+    const struct gcb_fft_config config = {.kind = kind,
+                                          .n = job->n,
+                                          .chunk = job->param,
+                                          .threads = 1,
+                                          .engine = job->offset == GCB_KERNEL_LIBRARY ? GCB_FFT_FFTW
+                                                                                      : GCB_FFT_OWN,
+                                          .fns = &job->kernels.fft,
+                                          .inverse = inverse};
     const uint64_t floats = kind == GCB_FFT_DCT ? job->n : 2 * gcb_fft_bins(job->n, job->param);
 
     job->x = inverse ? take(job, job->n * sizeof(float)) : take_floats(job, 1);
@@ -580,6 +586,15 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"dither", "from_trits", FN(dither.from_trits), 0, prepare_from_levels, run_from_levels},
     {"dither", "add_levels:4", FN(dither.add_levels), 4, prepare_add_levels, run_add_levels},
     {"dither", "add_trits", FN(dither.add_trits), 0, prepare_add_levels, run_add_levels},
+    {"fft", "forward:4096", FN(fft.forward), 4096, prepare_forward, run_forward},
+    {"fft", "inverse:4096", FN(fft.inverse), 4096, prepare_inverse, run_inverse},
+    {"fft", "forward", FN(fft.forward), 0, prepare_forward, run_forward},
+    {"fft", "inverse", FN(fft.inverse), 0, prepare_inverse, run_inverse},
+    {"fft", "dct:64", FN(fft.forward), 64, prepare_dct, run_forward},
+    {"fft", "idct:64", FN(fft.inverse), 64, prepare_idct, run_inverse},
+    {"fft", "dct:4096", FN(fft.forward), 4096, prepare_dct, run_forward},
+    {"fft", "idct:4096", FN(fft.inverse), 4096, prepare_idct, run_inverse},
+#ifdef GCB_FFTW
     {"fft", "forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
     {"fft", "inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
     {"fft", "forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
@@ -588,6 +603,7 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"fft", "idct:64", GCB_KERNEL_LIBRARY, 64, prepare_idct, run_inverse},
     {"fft", "dct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_dct, run_forward},
     {"fft", "idct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_idct, run_inverse},
+#endif
     {"hadamard", "transform:4096", FN(hadamard.transform), 4096, prepare_transform, run_transform},
     {"hadamard", "transform", FN(hadamard.transform), 0, prepare_transform, run_transform},
     {"hadamard", "flip", FN(hadamard.flip), 0, prepare_flip, run_flip},

@@ -269,7 +269,7 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                 .role = in->env.role,
                 .path = in->env.path,
                 .seed = b->config.seed,
-                .fft_rigor = b->config.fft_rigor,
+                .fft_engine = b->config.fft_engine,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
@@ -650,7 +650,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
 
     release_coders(b);
     if (!b->config.device || method->codec == gcb_copy_method.codec || count < 2 ||
-        (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH))
+        (gcb_method_caps(method) & GCB_CAP_DEVICE_MATH))
         return 1;
     while (n < count && n < GCB_TRIAL_GROUP && !make_encoder(&coders[n], b, method, &in[n], NULL) &&
            gcb_device_group_takes(coders[0], coders[n]))
@@ -694,14 +694,16 @@ static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_me
                             uint64_t count)
 {
     const struct gcb_trial_config *c = &b->config;
+    const unsigned caps = gcb_method_caps(method);
     double chunk = 0.0;
     bool whole;
 
-    if (!(gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH))
+    if (!(caps & (c->fft_engine == GCB_FFT_OWN ? GCB_CAP_LIBRARY_MATH : GCB_CAP_DEVICE_MATH)))
         return 0.0;
     whole = !gcb_method_value(method, "chunk", &chunk) || chunk == 0.0 || chunk >= (double)count;
-    return c->fft_rigor != GCB_FFT_ESTIMATE || (whole && c->queue->threads > 1) ? GCB_DECODERS_APART
-                                                                                : 0.0;
+    return c->fft_engine == GCB_FFT_FFTW_MEASURE || (whole && c->queue->threads > 1)
+               ? GCB_DECODERS_APART
+               : 0.0;
 }
 
 /* Checks the sum of the message, and times sums, as the configuration asks for. */
@@ -776,7 +778,7 @@ static struct gcb_coder_config decoder_config(struct gcb_trial_bench *b, const s
 {
     return (struct gcb_coder_config){
         .place = b->config.device ? &b->place : NULL,
-        .env = {.fft_rigor = item->config.env.fft_rigor,
+        .env = {.fft_engine = item->config.env.fft_engine,
                 .kernels = item->config.env.kernels,
                 .queue = item->config.env.queue,
                 .probe = item->config.env.probe},

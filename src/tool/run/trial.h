@@ -104,7 +104,7 @@ struct gcb_trial_config {
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
     uint64_t seed;
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     struct gcb_timing timing;
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     bool stages;                     /* also time the stages of encoding, in separate runs */

@@ -180,7 +180,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     const struct gcb_step at = {plan->step, plan->worker};
     struct gcb_coder_config coder = {
         .place = c->device ? &v->place : NULL,
-        .env = {.kernels = c->kernels, .queue = &one, .seed = c->seed, .fft_rigor = c->fft_rigor},
+        .env = {.kernels = c->kernels, .queue = &one, .seed = c->seed, .fft_engine = c->fft_engine},
         .nonfinite = GCB_NONFINITE_TRUSTED,
         .source = plan->dtype,
     };

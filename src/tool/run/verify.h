@@ -22,7 +22,7 @@ struct gcb_verify_config {
     size_t method_count;
     const struct gcb_kernels *kernels;
     uint64_t seed;
-    enum gcb_fft_rigor fft_rigor;
+    enum gcb_fft_engine fft_engine;
     /* RAW acts as SKIP, because a raw message does not test the method */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;

@@ -32,14 +32,14 @@ static void parses_specs(void **state)
                         "fft:theta=0.8,bits=10");
     assert_string_equal(
         gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL),
-        "fft:theta=0.8,transform=fft,chunk=0,input=fp32,select=topk,values=range,bits=10,"
+        "fft:theta=0.8,transform=fft,chunk=0,pad=smooth,input=fp32,select=topk,values=range,bits=10,"
         "mantissa=0,max=0,rounding=nearest,index=bitmap");
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_LABEL), "topk:theta=0.75");
     assert_int_equal(gcb_method_parse(&m, "fft:chunk=4096", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN), "fft:chunk=4096");
-    assert_int_equal(gcb_method_parse(&m, "fft:pad=smooth", NULL), 0); /* added: only if not none */
-    assert_non_null(strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), ",pad=smooth,"));
+    assert_int_equal(gcb_method_parse(&m, "fft:pad=none", NULL), 0);
+    assert_non_null(strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), ",pad=none,"));
     assert_int_equal(gcb_method_parse(&m, "identity", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "identity");
 }
@@ -116,7 +116,7 @@ static bool is_option(const char *name)
         "allow-external",
         "in-process",
         "isa",
-        "fft-plan",
+        "fft-engine",
         "warmup",
         "repeat",
         "min-time",

@@ -165,7 +165,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     const long long bins = *n / 2 + 1;
     const bool inverse = type == CUFFT_C2R;
     const struct gcb_fft_config config = {
-        GCB_FFT_REAL, static_cast<uint64_t>(*n), 0, 0, 1, GCB_FFT_ESTIMATE, inverse};
+        GCB_FFT_REAL, static_cast<uint64_t>(*n), 0, 0, 1, GCB_FFT_FFTW, nullptr, inverse};
     struct gcb_fft *fft = nullptr;
     plan &p = plans.at(handle);
 

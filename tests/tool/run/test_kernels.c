@@ -111,7 +111,9 @@ static void test_all_covered(void **state)
             covered[c->offset / sizeof(void *)] = true;
     }
     for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++)
-        assert_true(covered[i]);
+        if (i < offsetof(struct gcb_kernels, fft) / sizeof(void *) ||
+            i >= (offsetof(struct gcb_kernels, fft) + sizeof(struct gcb_fft_fns)) / sizeof(void *))
+            assert_true(covered[i]);
     assert_true(fft >= 2);
     assert_int_equal(gcb_kernels_match(&count, &all, NULL), 0);
     assert_int_equal(count, cases);

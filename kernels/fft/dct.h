@@ -1,0 +1,81 @@
+#ifndef KERNELS_FFT_DCT_H
+#define KERNELS_FFT_DCT_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "kernels/fft/steps.h"
+
+/*
+ * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III
+ * from its inverse (Makhoul, "A fast cosine transform in one and two dimensions", 1980). Even
+ * elements in order, then odd ones in reverse, are transformed; bin k times exp(-i pi k / 2n) gives
+ * coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01, which are inverse up to
+ * a factor 2n.
+ */
+
+/* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the
+ * DCT-III. */
+static inline void dct_twiddles(float *twiddle, size_t n, float scale)
+{
+    for (size_t k = 0; k <= n / 2; k++) {
+        gcb_fft_unit(twiddle + 2 * k, k, 4 * n);
+        twiddle[2 * k] *= scale;
+        twiddle[2 * k + 1] *= scale;
+    }
+}
+
+/* Turns elements x, the first `given` of n, into the input v of the forward FFT. Two loops instead
+ * of one, because compilers vectorise each. */
+static inline void dct_fold(float *restrict v, const float *restrict x, size_t given, size_t n)
+{
+    for (size_t j = 0; j < given / 2; j++)
+        v[j] = x[2 * j];
+    for (size_t j = 0; j < given / 2; j++)
+        v[n - 1 - j] = x[2 * j + 1];
+    if (given % 2)
+        v[given / 2] = x[given - 1];
+    memset(v + (given + 1) / 2, 0, (n - given) * sizeof(*v));
+}
+
+/* Turns the bins of the forward FFT into coefficients y. */
+static inline void dct_rotate(float *restrict y, const float *restrict bins,
+                              const float *restrict twiddle, size_t n)
+{
+    y[0] = twiddle[0] * bins[0];
+    for (size_t k = 1; k <= n / 2; k++) {
+        const float re = bins[2 * k], im = bins[2 * k + 1];
+        const float c = twiddle[2 * k], s = twiddle[2 * k + 1];
+
+        y[n - k] = re * s - im * c;
+        y[k] = re * c + im * s;
+    }
+}
+
+/* Turns coefficients y into the bins of the inverse FFT. */
+static inline void dct_unrotate(float *restrict bins, const float *restrict y,
+                                const float *restrict twiddle, size_t n)
+{
+    bins[0] = twiddle[0] * y[0];
+    bins[1] = 0.0f;
+    for (size_t k = 1; k <= n / 2; k++) {
+        const float a = y[k], b = y[n - k];
+        const float c = twiddle[2 * k], s = twiddle[2 * k + 1];
+
+        bins[2 * k] = c * a + s * b;
+        bins[2 * k + 1] = s * a - c * b;
+    }
+}
+
+/* Turns the output v of the inverse FFT, n floats, into elements x, the first `given` of them. */
+static inline void dct_unfold(float *restrict x, const float *restrict v, size_t given, size_t n)
+{
+    for (size_t j = 0; j < given / 2; j++) {
+        x[2 * j] = v[j];
+        x[2 * j + 1] = v[n - 1 - j];
+    }
+    if (given % 2)
+        x[given - 1] = v[given / 2];
+}
+
+#endif

@@ -1,0 +1,1 @@
+#include "kernels/fft/lanes_body.h"

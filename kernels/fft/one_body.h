@@ -1,0 +1,415 @@
+#ifndef KERNELS_FFT_ONE_BODY_H
+#define KERNELS_FFT_ONE_BODY_H
+
+/*
+ * The functions of lanes.h for one chunk. A vector has LANES numbers, bins or coefficients of it,
+ * one after the other. A source for other instructions than plain C
+ * defines LANES (8) and NAME(function).
+ */
+#include "kernels/fft/number.h"
+
+#ifndef NAME
+#define NAME(function) gcb_fft_##function##_c
+#endif
+
+/* The real and the imaginary parts of numbers. Loads of whole vectors may read up to LANES floats
+ * before and after them. */
+struct planes {
+    float *re, *im;
+};
+
+/* Floats of an array of m numbers' parts, with the floats around them. */
+static size_t plane_floats(uint32_t m)
+{
+    return ((size_t)m + 1 + 3 * GCB_FFT_LANES) / GCB_FFT_LANES * GCB_FFT_LANES;
+}
+
+static struct planes planes_at(float *room, uint32_t m)
+{
+    return (struct planes){room + GCB_FFT_LANES, room + GCB_FFT_LANES + plane_floats(m)};
+}
+
+/* ---- vectors of a plane, upwards and downwards ---- */
+
+/* Lane l gets p[-l]. */
+FORCE lane down(const float *p)
+{
+    const lane v = up(p - (LANES - 1));
+
+    return SHUFFLE(v, v, REVERSE);
+}
+
+FORCE void put_down(float *p, lane v, unsigned count)
+{
+    v = SHUFFLE(v, v, REVERSE);
+    if (count == LANES)
+        *(lane_any *)(void *)(p - (LANES - 1)) = v;
+    else
+        memcpy(p - (count - 1), (float *)&v + (LANES - count), count * sizeof(*p));
+}
+
+FORCE struct number numbers_up(const float *re, const float *im, size_t k)
+{
+    return (struct number){up(re + k), up(im + k)};
+}
+
+FORCE struct number numbers_down(const float *re, const float *im, size_t k)
+{
+    return (struct number){down(re + k), down(im + k)};
+}
+
+/* ---- interleaved numbers ---- */
+
+/* Splits n numbers, (re, im) after (re, im). */
+static void unzip(struct planes to, const float *x, size_t n)
+{
+    for (size_t k = 0; k < n; k += LANES) {
+        const struct number v = get_zipped(x + 2 * k, n - k);
+
+        put_up(to.re + k, v.re, LANES);
+        put_up(to.im + k, v.im, LANES);
+    }
+}
+
+/* The reverse. */
+static void zip(float *x, const float *re, const float *im, size_t n)
+{
+    for (size_t k = 0; k < n; k += LANES)
+        put_zipped(x + 2 * k, up(re + k), up(im + k), n - k);
+}
+
+/* ---- rounds ---- */
+
+/* Counts the first elements of first-round butterflies, and knows where their results go. */
+struct places {
+    uint32_t digit[GCB_FFT_ROUNDS], weight[GCB_FFT_ROUNDS], at;
+};
+
+FORCE void places_begin(struct places *v, const struct gcb_fft_steps *steps)
+{
+    uint32_t weight = steps->radix[0];
+
+    v->at = 0;
+    for (unsigned t = 1; t < steps->rounds; t++) {
+        v->weight[t] = weight;
+        v->digit[t] = 0;
+        weight *= steps->radix[t];
+    }
+}
+
+FORCE void places_next(struct places *v, const struct gcb_fft_steps *steps)
+{
+    for (unsigned t = steps->rounds; t-- > 1;) {
+        v->at += v->weight[t];
+        if (++v->digit[t] < steps->radix[t])
+            return;
+        v->at -= steps->radix[t] * v->weight[t];
+        v->digit[t] = 0;
+    }
+}
+
+FORCE void put_butterfly(float *to, const lane *v, unsigned R, unsigned l)
+{
+    for (unsigned r = 0; r < R; r++)
+        to[r] = v[r][l];
+}
+
+FORCE void first_round(const struct gcb_fft_steps *steps, struct planes from, struct planes to,
+                       unsigned R)
+{
+    const uint32_t apart = steps->m / R;
+    struct places place;
+
+    places_begin(&place, steps);
+    for (uint32_t n = 0; n < apart; n += LANES) {
+        const unsigned count = apart - n < LANES ? apart - n : LANES;
+        struct number x[GCB_FFT_RADIX];
+        lane re[GCB_FFT_RADIX], im[GCB_FFT_RADIX];
+
+        for (unsigned r = 0; r < R; r++)
+            x[r] = numbers_up(from.re, from.im, n + r * (size_t)apart);
+        dft(x, R);
+        for (unsigned r = 0; r < R; r++) {
+            re[r] = x[r].re;
+            im[r] = x[r].im;
+        }
+        for (unsigned r = 0; R % LANES == 0 && r < R; r += LANES) {
+            turn_round(re + r);
+            turn_round(im + r);
+        }
+        for (unsigned l = 0; l < count; l++, places_next(&place, steps)) {
+            if (R % LANES) {
+                put_butterfly(to.re + place.at, re, R, l);
+                put_butterfly(to.im + place.at, im, R, l);
+            }
+            for (unsigned r = 0; R % LANES == 0 && r < R; r += LANES) {
+                put_up(to.re + place.at + r, re[r + l], LANES);
+                put_up(to.im + place.at + r, im[r + l], LANES);
+            }
+        }
+    }
+}
+
+FORCE void next_round(struct planes z, uint32_t m, uint32_t p, const float *twiddle, unsigned R)
+{
+    for (uint32_t b = 0; b < m; b += R * p)
+        for (uint32_t k = 0; k < p; k += LANES) {
+            const unsigned count = p - k < LANES ? p - k : LANES;
+            struct number x[GCB_FFT_RADIX];
+
+            for (unsigned r = 0; r < R; r++)
+                x[r] = numbers_up(z.re, z.im, b + k + r * (size_t)p);
+            for (unsigned r = 1; r < R; r++) {
+                const float *re = twiddle + 2 * (r - 1) * (size_t)p;
+
+                x[r] = mul(x[r], numbers_up(re, re + p, k));
+            }
+            dft(x, R);
+            for (unsigned r = 0; r < R; r++) {
+                put_up(z.re + b + k + r * (size_t)p, x[r].re, count);
+                put_up(z.im + b + k + r * (size_t)p, x[r].im, count);
+            }
+        }
+}
+
+static void transform(const struct gcb_fft_steps *steps, struct planes from, struct planes to)
+{
+    GCB_FFT_TRANSFORM(steps, from, to)
+}
+
+/* ---- bins and coefficients ---- */
+
+/* Vectors of bins or numbers k and m - k, for 0 < k < m / 2. */
+#define FOR_PAIRS(m, k, count) \
+    for (uint32_t k = 1, count; 2 * k < (m); k += LANES) \
+        if ((count = ((m) + 1) / 2 - k) > LANES ? (count = LANES) : count)
+
+static void numbers_to_bins(const struct gcb_fft_steps *steps, struct planes z, struct planes bins)
+{
+    const uint32_t m = steps->m;
+
+    bins.re[0] = z.re[0] + z.im[0];
+    bins.re[m] = z.re[0] - z.im[0];
+    bins.im[0] = bins.im[m] = 0.0f;
+    FOR_PAIRS(m, k, count)
+    {
+        struct number near, far;
+
+        split_pair(numbers_up(z.re, z.im, k), numbers_down(z.re, z.im, m - k), 0.5f,
+                   numbers_up(steps->split_re, steps->split_im, k), &near, &far);
+        put_up(bins.re + k, near.re, count);
+        put_up(bins.im + k, near.im, count);
+        put_down(bins.re + m - k, far.re, count);
+        put_down(bins.im + m - k, far.im, count);
+    }
+    if (m % 2 == 0) {
+        bins.re[m / 2] = z.re[m / 2];
+        bins.im[m / 2] = -z.im[m / 2];
+    }
+}
+
+static void bins_to_numbers(const struct gcb_fft_steps *steps, struct planes bins, struct planes z)
+{
+    const uint32_t m = steps->m;
+
+    z.re[0] = bins.re[0] - bins.re[m];
+    z.im[0] = bins.re[0] + bins.re[m];
+    FOR_PAIRS(m, k, count)
+    {
+        struct number near, far;
+
+        join_pair(numbers_up(bins.re, bins.im, k), numbers_down(bins.re, bins.im, m - k),
+                  numbers_up(steps->split_re, steps->split_im, k), &near, &far);
+        put_up(z.re + k, near.re, count);
+        put_up(z.im + k, near.im, count);
+        put_down(z.re + m - k, far.re, count);
+        put_down(z.im + m - k, far.im, count);
+    }
+    if (m % 2 == 0) {
+        z.re[m / 2] = -2.0f * bins.im[m / 2];
+        z.im[m / 2] = 2.0f * bins.re[m / 2];
+    }
+}
+
+static void numbers_to_coefficients(const struct gcb_fft_steps *steps, struct planes z, float *y)
+{
+    const size_t m = steps->m;
+    const float *cosine = steps->cosine, *sine = steps->sine;
+
+    y[0] = 2.0f * (z.re[0] + z.im[0]);
+    y[m] = 2.0f * ((z.re[0] - z.im[0]) * cosine[m]);
+    FOR_PAIRS(m, k, count)
+    {
+        struct number near, far;
+        lane a, b;
+
+        split_pair(numbers_up(z.re, z.im, k), numbers_down(z.re, z.im, m - k), 1.0f,
+                   numbers_up(steps->split_re, steps->split_im, k), &near, &far);
+        rotate(near, numbers_up(cosine, sine, k), &a, &b);
+        put_up(y + k, a, count);
+        put_down(y + 2 * m - k, b, count);
+        rotate(far, numbers_down(cosine, sine, m - k), &a, &b);
+        put_down(y + m - k, a, count);
+        put_up(y + m + k, b, count);
+    }
+    if (m % 2 == 0) {
+        const float re = 2.0f * z.re[m / 2], im = -2.0f * z.im[m / 2];
+
+        y[m / 2] = re * cosine[m / 2] + im * sine[m / 2];
+        y[m + m / 2] = re * sine[m / 2] - im * cosine[m / 2];
+    }
+}
+
+/* y may be read up to LANES floats before and after its 2 m floats. */
+static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const float *y,
+                                    struct planes z)
+{
+    const size_t m = steps->m;
+    const float *cosine = steps->cosine, *sine = steps->sine;
+    const float last = (cosine[m] + sine[m]) * y[m];
+
+    z.re[0] = y[0] - last;
+    z.im[0] = y[0] + last;
+    FOR_PAIRS(m, k, count)
+    {
+        struct number near, far;
+
+        join_pair(unrotate(up(y + k), down(y + 2 * m - k), numbers_up(cosine, sine, k)),
+                  unrotate(down(y + m - k), up(y + m + k), numbers_down(cosine, sine, m - k)),
+                  numbers_up(steps->split_re, steps->split_im, k), &near, &far);
+        put_up(z.re + k, near.re, count);
+        put_up(z.im + k, near.im, count);
+        put_down(z.re + m - k, far.re, count);
+        put_down(z.im + m - k, far.im, count);
+    }
+    if (m % 2 == 0) {
+        const float a = y[m / 2], b = y[m + m / 2], c = cosine[m / 2], s = sine[m / 2];
+
+        z.re[m / 2] = -2.0f * (s * a - c * b);
+        z.im[m / 2] = 2.0f * (c * a + s * b);
+    }
+}
+
+/* ---- the two functions ---- */
+
+/* Element e of 2 m as the DCT wants it. */
+static float *folded_part(struct planes z, size_t e, uint32_t m)
+{
+    const size_t at = folded(e, m);
+
+    return (at % 2 ? z.im : z.re) + at / 2;
+}
+
+void NAME(forward_one)(const struct gcb_fft_steps *steps, const float *x, float *bins, bool dct,
+                       float *room)
+{
+    const uint32_t m = steps->m;
+    const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
+
+    for (size_t e = 0; dct && e < 2 * (size_t)m; e++)
+        *folded_part(a, e, m) = x[e];
+    if (!dct)
+        unzip(a, x, m);
+    transform(steps, a, b);
+    if (dct) {
+        numbers_to_coefficients(steps, b, bins);
+        return;
+    }
+    numbers_to_bins(steps, b, a);
+    zip(bins, a.re, a.im, (size_t)m + 1);
+}
+
+void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, float *x, bool dct,
+                       float *room)
+{
+    const uint32_t m = steps->m;
+    const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
+
+    if (dct) {
+        memcpy(b.re, bins, 2 * (size_t)m * sizeof(*bins));
+        coefficients_to_numbers(steps, b.re, a);
+    } else {
+        unzip(b, bins, (size_t)m + 1);
+        bins_to_numbers(steps, b, a);
+    }
+    transform(steps, a, b);
+    for (size_t e = 0; dct && e < 2 * (size_t)m; e++) {
+        const size_t at = folded(e, m);
+
+        x[e] = (at % 2 ? b.re : b.im)[at / 2];
+    }
+    if (!dct)
+        zip(x, b.im, b.re, m);
+}
+
+/* ---- long transforms ---- */
+
+/* exp(-2 pi i k / (2 m)) for k and the LANES - 1 numbers after it. k is a multiple of LANES. */
+FORCE struct number long_split(const struct gcb_fft_long *f, uint64_t k)
+{
+    const uint64_t l = k % GCB_FFT_LANES;
+    const lane zero = {0};
+    float base[2];
+
+    gcb_fft_long_unit(f, base, k - l);
+    return mul(numbers_up(f->split_re, f->split_im, l),
+               (struct number){base[0] - zero, base[1] - zero});
+}
+
+/* LANES bins or numbers from k on, and the LANES before m - k, downwards. */
+FORCE struct number zipped_down(const float *p, uint64_t k, size_t count)
+{
+    const struct number v = get_zipped(p + 2 * (k + 1 - count), count);
+    lane re = SHUFFLE(v.re, v.re, REVERSE), im = SHUFFLE(v.im, v.im, REVERSE);
+
+    if (count < LANES) {
+        for (size_t l = 0; l < count; l++) {
+            re[l] = v.re[count - 1 - l];
+            im[l] = v.im[count - 1 - l];
+        }
+    }
+    return (struct number){re, im};
+}
+
+FORCE void put_zipped_down(float *p, uint64_t k, struct number v, size_t count)
+{
+    lane re = SHUFFLE(v.re, v.re, REVERSE), im = SHUFFLE(v.im, v.im, REVERSE);
+
+    if (count < LANES) {
+        for (size_t l = 0; l < count; l++) {
+            re[l] = v.re[count - 1 - l];
+            im[l] = v.im[count - 1 - l];
+        }
+    }
+    put_zipped(p + 2 * (k + 1 - count), re, im, count);
+}
+
+FORCE void long_pairs(const struct gcb_fft_long *f, float *bins, uint64_t from, uint64_t end,
+                      bool join)
+{
+    for (uint64_t k = from; k < end; k += LANES) {
+        const size_t count = end - k < LANES ? end - k : LANES;
+        const struct number a = get_zipped(bins + 2 * k, count),
+                            b = zipped_down(bins, f->m - k, count);
+        struct number near, far;
+
+        if (join)
+            join_pair(a, b, long_split(f, k), &near, &far);
+        else
+            split_pair(a, b, 0.5f, long_split(f, k), &near, &far);
+        put_zipped(bins + 2 * k, near.re, near.im, count);
+        put_zipped_down(bins, f->m - k, far, count);
+    }
+}
+
+void NAME(split)(const struct gcb_fft_long *f, float *bins, uint64_t from, uint64_t end)
+{
+    long_pairs(f, bins, from, end, false);
+}
+
+void NAME(join)(const struct gcb_fft_long *f, float *bins, uint64_t from, uint64_t end)
+{
+    long_pairs(f, bins, from, end, true);
+}
+
+#endif

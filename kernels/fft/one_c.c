@@ -1,0 +1,1 @@
+#include "kernels/fft/one_body.h"

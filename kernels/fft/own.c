@@ -1,0 +1,330 @@
+#include <string.h>
+
+#include "kernels/fft/dct.h"
+#include "kernels/fft/engine.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/queue.h"
+#include "src/lib/base/status.h"
+
+/* Transforms of at most this many elements have one chunk in each lane; longer ones are long DFTs
+ * (steps.h). Part of the definition. */
+#define LONGEST 8192
+
+struct own {
+    struct gcb_fft_need need;
+    const struct gcb_fft_fns *fns;
+    struct gcb_fft_fns plain; /* of plain C, if the caller gives none */
+    int workers;
+    struct gcb_fft_steps steps; /* of chunks of at most LONGEST elements */
+    struct gcb_fft_long far;    /* of longer ones */
+    void *tables;
+    float *rooms;    /* for all workers */
+    uint64_t room;   /* floats of a worker */
+    float *chunk;    /* a chunk with its zeros; long: one that is between two steps */
+    float *rotation; /* of a long DCT */
+};
+
+static bool is_long(const struct own *o)
+{
+    return o->need.length > LONGEST;
+}
+
+static void own_destroy(void *state)
+{
+    struct own *o = state;
+
+    if (!o)
+        return;
+    gcb_free(o->tables);
+    gcb_free(o->rooms);
+    gcb_free(o->chunk);
+    gcb_free(o->rotation);
+    gcb_free(o);
+}
+
+static int take_memory(struct own *o)
+{
+    const uint64_t length = o->need.length, m = length / 2;
+    const bool dct = o->need.kind == GCB_FFT_DCT;
+
+    o->tables = is_long(o) ? gcb_alloc_array(gcb_fft_long_tables(m), 1)
+                           : gcb_alloc_array(gcb_fft_tables((uint32_t)m, dct), sizeof(float));
+    if (!o->tables)
+        return GCB_E_NOMEM;
+    if (is_long(o)) {
+        gcb_fft_long_fill(&o->far, m, o->tables);
+        o->room = gcb_fft_room(o->far.rows.m, o->fns->lanes);
+        o->workers = gcb_fft_workers(length, o->far.columns.m / o->fns->lanes, o->need.threads);
+    } else {
+        gcb_fft_steps_fill(&o->steps, (uint32_t)m, dct, o->tables);
+        o->room = gcb_fft_room((uint32_t)m, o->fns->lanes);
+        o->workers = gcb_fft_workers(length * o->need.chunks, o->need.chunks, o->need.threads);
+    }
+    o->rooms = gcb_alloc_array(o->room * (uint64_t)o->workers, sizeof(float));
+    if (!o->rooms)
+        return GCB_E_NOMEM;
+    if (is_long(o) || o->need.zeros) {
+        o->chunk = gcb_alloc_array(length + 2, sizeof(float));
+        if (!o->chunk)
+            return GCB_E_NOMEM;
+    }
+    if (is_long(o) && dct) {
+        o->rotation = gcb_alloc_array(length + 2, sizeof(float));
+        if (!o->rotation)
+            return GCB_E_NOMEM;
+        dct_twiddles(o->rotation, length, o->need.inverse ? 1.0f : 2.0f);
+    }
+    return 0;
+}
+
+static int own_create(void **state, const struct gcb_fft_need *need)
+{
+    struct own *o = gcb_alloc_zero(1, sizeof(*o));
+
+    *state = o;
+    if (!o)
+        return GCB_E_NOMEM;
+    o->need = *need;
+    gcb_fft_init(&o->plain, 0);
+    o->fns = need->fns ? need->fns : &o->plain;
+    return take_memory(o);
+}
+
+/* A call of a worker's function. */
+struct call {
+    struct own *o;
+    const float *in;
+    float *out;
+    uint64_t given; /* elements that `in`, or at last `out`, has */
+    bool swapped;
+};
+
+static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker))
+{
+    gcb_parallel(&(struct gcb_queue){.threads = call->o->workers}, (uint64_t)call->o->workers, task,
+                 call);
+}
+
+/* ---- chunks in lanes ---- */
+
+/* The elements of a worker's chunks: pointers to them. Chunk `last` has its zeros in o->chunk. */
+static void forward_some(const struct call *call, uint64_t first, unsigned count, float *room)
+{
+    struct own *o = call->o;
+    const struct gcb_fft_need *need = &o->need;
+    const bool dct = need->kind == GCB_FFT_DCT;
+    const uint64_t bins = gcb_fft_floats(need->kind, need->length);
+    const float *x[GCB_FFT_LANES];
+    float *y[GCB_FFT_LANES];
+
+    for (unsigned c = 0; c < count; c++) {
+        x[c] = call->in + (first + c) * need->length;
+        y[c] = call->out + (first + c) * bins;
+    }
+    if (need->zeros && first + count == need->chunks) {
+        const size_t given = (size_t)(need->length - need->zeros);
+
+        memcpy(o->chunk, x[count - 1], given * sizeof(float));
+        memset(o->chunk + given, 0, need->zeros * sizeof(float));
+        x[count - 1] = o->chunk;
+    }
+    if (2 * count > o->fns->lanes)
+        o->fns->forward(&o->steps, x, y, count, dct, room);
+    else
+        for (unsigned c = 0; c < count; c++)
+            o->fns->forward_one(&o->steps, x[c], y[c], dct, room);
+}
+
+static void inverse_some(const struct call *call, uint64_t first, unsigned count, float *room)
+{
+    struct own *o = call->o;
+    const struct gcb_fft_need *need = &o->need;
+    const bool dct = need->kind == GCB_FFT_DCT;
+    const uint64_t bins = gcb_fft_floats(need->kind, need->length);
+    const bool zeros = need->zeros && first + count == need->chunks;
+    const float *y[GCB_FFT_LANES];
+    float *x[GCB_FFT_LANES], *last;
+
+    for (unsigned c = 0; c < count; c++) {
+        y[c] = call->in + (first + c) * bins;
+        x[c] = call->out + (first + c) * need->length;
+    }
+    last = x[count - 1];
+    if (zeros)
+        x[count - 1] = o->chunk;
+    if (2 * count > o->fns->lanes)
+        o->fns->inverse(&o->steps, y, x, count, dct, room);
+    else
+        for (unsigned c = 0; c < count; c++)
+            o->fns->inverse_one(&o->steps, y[c], x[c], dct, room);
+    if (zeros)
+        memcpy(last, o->chunk, (size_t)(need->length - need->zeros) * sizeof(float));
+}
+
+static void transform_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    struct own *o = call->o;
+    const uint64_t workers = (uint64_t)o->workers;
+    const uint64_t end = gcb_fft_first(o->need.chunks, worker + 1, workers);
+    float *room = o->rooms + o->room * worker;
+
+    for (uint64_t c = gcb_fft_first(o->need.chunks, worker, workers); c < end; c += o->fns->lanes) {
+        const unsigned count = end - c < o->fns->lanes ? (unsigned)(end - c) : o->fns->lanes;
+
+        if (o->need.inverse)
+            inverse_some(call, c, count, room);
+        else
+            forward_some(call, c, count, room);
+    }
+}
+
+/* ---- long transforms ---- */
+
+static void columns_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    struct own *o = call->o;
+    const uint64_t lanes = o->fns->lanes, groups = (o->far.rows.m + lanes - 1) / lanes;
+    const uint64_t end = gcb_fft_first(groups, worker + 1, (uint64_t)o->workers);
+
+    for (uint64_t g = gcb_fft_first(groups, worker, (uint64_t)o->workers); g < end; g++)
+        o->fns->columns(&o->far, call->in, call->given, call->out, (uint32_t)(g * lanes),
+                        o->rooms + o->room * worker);
+}
+
+static void rows_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    struct own *o = call->o;
+    const uint64_t lanes = o->fns->lanes, groups = (o->far.columns.m + lanes - 1) / lanes;
+    const uint64_t end = gcb_fft_first(groups, worker + 1, (uint64_t)o->workers);
+
+    for (uint64_t g = gcb_fft_first(groups, worker, (uint64_t)o->workers); g < end; g++)
+        o->fns->rows(&o->far, call->in, call->out, call->given, call->swapped,
+                     (uint32_t)(g * lanes), o->rooms + o->room * worker);
+}
+
+static void pairs_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    struct own *o = call->o;
+    const uint64_t all = (o->far.m + 1) / 2, spans = all / GCB_FFT_LANES + 1;
+    const uint64_t workers = (uint64_t)o->workers;
+    const uint64_t from = gcb_fft_first(spans, worker, workers) * GCB_FFT_LANES;
+    const uint64_t end = gcb_fft_first(spans, worker + 1, workers) * GCB_FFT_LANES;
+
+    (o->need.inverse ? o->fns->join : o->fns->split)(&o->far, call->out, from,
+                                                     end < all ? end : all);
+}
+
+/* Makes m numbers of a DFT from m others. */
+static void long_dft(struct own *o, const float *in, uint64_t given, float *between, float *out,
+                     uint64_t wanted)
+{
+    parallel(&(struct call){.o = o, .in = in, .out = between, .given = given}, columns_share);
+    parallel(
+        &(struct call){
+            .o = o, .in = between, .out = out, .given = wanted, .swapped = o->need.inverse},
+        rows_share);
+}
+
+/* Makes m + 1 bins of a real DFT from m numbers, in place. */
+static void long_split(struct own *o, float *bins)
+{
+    const uint64_t m = o->far.m;
+    const float re = bins[0], im = bins[1];
+
+    bins[2 * m] = bins[2 * m + 1] = 0.0f;
+    parallel(&(struct call){.o = o, .out = bins}, pairs_share);
+    bins[0] = re + im;
+    bins[2 * m] = re - im;
+    bins[1] = bins[2 * m + 1] = 0.0f;
+    if (m % 2 == 0)
+        bins[m + 1] = -bins[m + 1];
+}
+
+/* Makes m numbers, times two and with their parts swapped, from m + 1 bins, in place. */
+static void long_join(struct own *o, float *bins)
+{
+    const uint64_t m = o->far.m;
+    const float first = bins[0], last = bins[2 * m], re = bins[m], im = bins[m + 1];
+
+    parallel(&(struct call){.o = o, .out = bins}, pairs_share);
+    bins[0] = first - last;
+    bins[1] = first + last;
+    if (m % 2 == 0) {
+        bins[m] = -2.0f * im;
+        bins[m + 1] = 2.0f * re;
+    }
+}
+
+static void long_forward(struct own *o, const float *x, uint64_t given, float *bins)
+{
+    const uint64_t length = o->need.length;
+
+    if (o->need.kind == GCB_FFT_REAL) {
+        long_dft(o, x, given, o->chunk, bins, length);
+        long_split(o, bins);
+        return;
+    }
+    dct_fold(o->chunk, x, given, length);
+    long_dft(o, o->chunk, length, bins, o->chunk, length);
+    long_split(o, o->chunk);
+    dct_rotate(bins, o->chunk, o->rotation, length);
+}
+
+static void long_inverse(struct own *o, float *bins, float *x, uint64_t given)
+{
+    const uint64_t length = o->need.length;
+
+    if (o->need.kind == GCB_FFT_REAL) {
+        long_join(o, bins);
+        long_dft(o, bins, length, o->chunk, x, given);
+        return;
+    }
+    dct_unrotate(o->chunk, bins, o->rotation, length);
+    long_join(o, o->chunk);
+    long_dft(o, o->chunk, length, bins, o->chunk, length);
+    dct_unfold(x, o->chunk, given, length);
+}
+
+/* ---- the engine ---- */
+
+static uint64_t given_of(const struct gcb_fft_need *need, uint64_t c)
+{
+    return c + 1 == need->chunks ? need->length - need->zeros : need->length;
+}
+
+static void own_forward(void *state, const float *x, float *bins)
+{
+    struct own *o = state;
+    const struct gcb_fft_need *need = &o->need;
+
+    if (!is_long(o))
+        parallel(&(struct call){.o = o, .in = x, .out = bins}, transform_share);
+    else
+        for (uint64_t c = 0; c < need->chunks; c++)
+            long_forward(o, x + c * need->length, given_of(need, c),
+                         bins + c * gcb_fft_floats(need->kind, need->length));
+}
+
+static void own_inverse(void *state, float *bins, float *x)
+{
+    struct own *o = state;
+    const struct gcb_fft_need *need = &o->need;
+
+    if (!is_long(o))
+        parallel(&(struct call){.o = o, .in = bins, .out = x}, transform_share);
+    else
+        for (uint64_t c = 0; c < need->chunks; c++)
+            long_inverse(o, bins + c * gcb_fft_floats(need->kind, need->length),
+                         x + c * need->length, given_of(need, c));
+}
+
+const struct gcb_fft_engine_ops gcb_fft_own = {
+    .create = own_create,
+    .destroy = own_destroy,
+    .forward = own_forward,
+    .inverse = own_inverse,
+};

@@ -1,0 +1,179 @@
+#include "kernels/fft/steps.h"
+
+/* sin and cos of x in [0, pi/4], by their series. */
+static double sine(double x)
+{
+    static const double c[] = {-1.0 / 6,        1.0 / 120,        -1.0 / 5040,         1.0 / 362880,
+                               -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000};
+    const double y = x * x;
+    double sum = c[6];
+
+    for (int i = 5; i >= 0; i--)
+        sum = c[i] + y * sum;
+    return x + x * (y * sum);
+}
+
+static double cosine(double x)
+{
+    static const double c[] = {-1.0 / 2,       1.0 / 24,        -1.0 / 720,        1.0 / 40320,
+                               -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
+    const double y = x * x;
+    double sum = c[6];
+
+    for (int i = 5; i >= 0; i--)
+        sum = c[i] + y * sum;
+    return 1.0 + y * sum;
+}
+
+static void unit_of(double *to, uint64_t a, uint64_t b)
+{
+    const double pi = 3.14159265358979323846;
+    const uint64_t eighth = 8 * (a % b) / b; /* the angle's octant */
+    /* the angle beyond its even octant, or before it, as a share of an octant */
+    const uint64_t rest = 8 * (a % b) - eighth * b, near = eighth % 2 ? b - rest : rest;
+    const double x = pi / 4 * ((double)near / (double)b);
+    const double c = near == b ? 0.70710678118654752440 : cosine(x);
+    const double s = near == b ? 0.70710678118654752440 : sine(x);
+    const unsigned quarter = (unsigned)(eighth + 1) / 2 % 4;
+    const double along = c, across = eighth % 2 ? -s : s;
+
+    to[0] = quarter == 0 ? along : quarter == 1 ? -across : quarter == 2 ? -along : across;
+    to[1] = quarter == 0 ? across : quarter == 1 ? along : quarter == 2 ? -across : -along;
+}
+
+void gcb_fft_unit(float *to, uint64_t a, uint64_t b)
+{
+    double exact[2];
+
+    unit_of(exact, a, b);
+    to[0] = (float)exact[0];
+    to[1] = (float)exact[1];
+}
+
+bool gcb_fft_is_smooth(uint64_t m)
+{
+    static const unsigned primes[] = {2, 3, 5, 7};
+
+    if (m == 0)
+        return false;
+    for (unsigned i = 0; i < 4; i++)
+        while (m % primes[i] == 0)
+            m /= primes[i];
+    return m == 1;
+}
+
+uint64_t gcb_fft_tables(uint32_t m, bool dct)
+{
+    return 2 * ((uint64_t)m + m / 2 + 1 + (dct ? (uint64_t)m + 1 : 0)) + 16;
+}
+
+/* Writes exp(2 pi i a k / b) for k < count: the real parts, then the imaginary parts. Returns the
+ * end. */
+static float *put_units(float *to, uint64_t a, uint64_t b, uint64_t count)
+{
+    for (uint64_t k = 0; k < count; k++) {
+        float unit[2];
+
+        gcb_fft_unit(unit, a * k, b);
+        to[k] = unit[0];
+        to[count + k] = unit[1];
+    }
+    return to + 2 * count;
+}
+
+void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables)
+{
+    static const unsigned radices[] = {8, 4, 2, 3, 5, 7};
+    uint64_t left = m, p = 1;
+    float *to = tables;
+
+    *steps = (struct gcb_fft_steps){.m = m, .twiddle = tables};
+    for (unsigned i = 0; i < 6; i++)
+        for (; left % radices[i] == 0; left /= radices[i])
+            steps->radix[steps->rounds++] = (uint8_t)radices[i];
+    if (m == 1)
+        steps->radix[steps->rounds++] = 1;
+    for (unsigned t = 0; t < steps->rounds; p *= steps->radix[t++])
+        for (uint64_t r = 1; p > 1 && r < steps->radix[t]; r++) {
+            const uint64_t whole = steps->radix[t] * p;
+
+            to = put_units(to, whole - r, whole, p);
+        }
+    steps->split_re = to;
+    steps->split_im = to + m / 2 + 1;
+    to = put_units(to, 2 * (uint64_t)m - 1, 2 * (uint64_t)m, m / 2 + 1);
+    if (!dct)
+        return;
+    steps->cosine = to;
+    steps->sine = to + m + 1;
+    put_units(to, 1, 8 * (uint64_t)m, (uint64_t)m + 1);
+}
+
+/* ---- long DFTs ---- */
+
+static uint32_t columns_of(uint64_t m)
+{
+    uint64_t best = 1;
+
+    for (uint64_t d = 1; d * d <= m; d++)
+        best = m % d == 0 ? d : best;
+    return (uint32_t)best;
+}
+
+static unsigned low_bits(uint64_t m)
+{
+    return (65 - (unsigned)__builtin_clzll(m)) / 2;
+}
+
+/* Floats of the tables before those of doubles, a multiple of 16. */
+static uint64_t long_floats(uint64_t n1, uint64_t n2)
+{
+    const uint64_t floats = 2 * GCB_FFT_LANES * (n1 + 1) + gcb_fft_tables((uint32_t)n1, false) +
+                            gcb_fft_tables((uint32_t)n2, false);
+
+    return (floats + 15) / 16 * 16;
+}
+
+static uint64_t long_doubles(uint64_t m)
+{
+    const unsigned bits = low_bits(m);
+
+    return 2 * ((UINT64_C(1) << bits) + (2 * m >> bits) + 1);
+}
+
+uint64_t gcb_fft_long_tables(uint64_t m)
+{
+    const uint64_t n1 = columns_of(m);
+
+    return long_floats(n1, m / n1) * sizeof(float) + long_doubles(m) * sizeof(double);
+}
+
+void gcb_fft_long_fill(struct gcb_fft_long *f, uint64_t m, void *tables)
+{
+    const uint32_t n1 = columns_of(m);
+    float *to = tables;
+    double *low = (double *)(void *)(to + long_floats(n1, m / n1));
+    double *high = low + 2 * (UINT64_C(1) << low_bits(m));
+
+    *f = (struct gcb_fft_long){.m = m, .bits = low_bits(m), .low = low, .high = high};
+    f->step_re = to;
+    f->step_im = to + (size_t)n1 * GCB_FFT_LANES;
+    for (uint64_t k = 0; k < n1; k++)
+        for (uint64_t l = 0; l < GCB_FFT_LANES; l++, to++) {
+            float unit[2];
+
+            gcb_fft_unit(unit, (m - k * l) % m, m);
+            to[0] = unit[0];
+            to[(size_t)n1 * GCB_FFT_LANES] = unit[1];
+        }
+    to += (size_t)n1 * GCB_FFT_LANES;
+    f->split_re = to;
+    f->split_im = to + GCB_FFT_LANES;
+    to = put_units(to, 2 * m - 1, 2 * m, GCB_FFT_LANES);
+    gcb_fft_steps_fill(&f->columns, n1, false, to);
+    gcb_fft_steps_fill(&f->rows, (uint32_t)(m / n1), false, to + gcb_fft_tables(n1, false));
+    for (uint64_t e = 0; e >> f->bits == 0; e++)
+        unit_of(low + 2 * e, 2 * m - e, 2 * m);
+    for (uint64_t e = 0; e << f->bits <= 2 * m; e++)
+        unit_of(high + 2 * e, 2 * m - (e << f->bits) % (2 * m), 2 * m);
+}
