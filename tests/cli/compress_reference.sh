@@ -13,7 +13,7 @@ has() { # METHOD REL_L2, of the summary in $out, to four digits
 }
 
 expect() { # FILE THETA TOPK FFT
-    run compress --repeat 1 --method topk --method fft:values=fp32 --theta "$2" --scope model --step 100 --worker 0 \
+    run compress --repeat 1 --method topk --method fft:values=fp32,pad=none --theta "$2" --scope model --step 100 --worker 0 \
         --per none --no-baselines --format json "$data/$1.h5"
     exits 0
     quiet

@@ -25,16 +25,17 @@ static void add_case(const struct gcb_method *m, bool brief)
     contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
 }
 
-/* Zeros after the elements, and elements rounded to float16, change what a transform gets, but not
- * how later stages code it. So each is combined with selections and index coders, not with all. */
+/* No zeros after the elements, and elements rounded to float16, change what a transform gets, but
+ * not how later stages code it. So each is combined with selections and index coders, not with all.
+ */
 static bool repeats(const struct gcb_method *m)
 {
-    double pad = 0.0, values = 0.0, input = 0.0;
+    double pad = 1.0, values = 0.0, input = 0.0;
 
     gcb_method_value(m, "pad", &pad);
     gcb_method_value(m, "values", &values);
     gcb_method_value(m, "input", &input);
-    return (pad != 0.0) + (input != 0.0) + (values != 0.0) > 1 && pad + input != 0.0;
+    return (pad == 0.0) + (input != 0.0) + (values != 0.0) > 1 && (pad == 0.0 || input != 0.0);
 }
 
 /* All combinations of the choices from row `row` on, except repetitions. */

@@ -114,7 +114,7 @@ static void check_fed(const struct gcb_device *device, const char *spec, const u
             .source = (enum gcb_dtype)(i % GCB_DTYPE_COUNT),
             .carry = i % 2 ? 0.7 : 1.0,
             .itself = gcb_method_caps(&m) &
-                      GCB_CAP_LIBRARY_MATH, /* the device's spectra are not those of the CPU */
+                      GCB_CAP_DEVICE_MATH, /* the device's spectra are not those of the CPU */
         };
 
         device_same_steps(device, spec, sizes[i], &how);

@@ -221,7 +221,7 @@ bool device_tolerant(const char *spec)
     struct gcb_method m;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    return (gcb_method_caps(&m) & GCB_CAP_LIBRARY_MATH) != 0;
+    return (gcb_method_caps(&m) & GCB_CAP_DEVICE_MATH) != 0;
 }
 
 double device_distance(const float *a, const float *b, uint64_t n)

@@ -27,7 +27,7 @@ void device_here(struct gcb_device *out);
  * byte, with the same count of clamped elements. Then decodes on both sides to the same floats, bit
  * for bit. `setting` may be NULL.
  *
- * For methods with GCB_CAP_LIBRARY_MATH, the errors of the two messages differ by at most 1e-4, and
+ * For methods with GCB_CAP_DEVICE_MATH, the errors of the two messages differ by at most 1e-4, and
  * the two sides decode each message to within 1e-6 of its norm, as far as it is finite.
  */
 void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
@@ -57,7 +57,7 @@ void device_same_cut(const struct gcb_device *device, const char *spec, const fl
  * Runs steps of n elements with error feedback (decay `carry`), fused into the encoder on the
  * device. Messages and residuals are bit for bit those of the unfused path, a memory
  * (src/lib/memory/memory.h) around a coder of the CPU or, with `itself`, of the device. With
- * `near`, for methods with GCB_CAP_LIBRARY_MATH, the residuals of plain steps are also compared
+ * `near`, for methods with GCB_CAP_DEVICE_MATH, the residuals of plain steps are also compared
  * with the CPU's, within 1e-4 of their norm.
  */
 struct device_steps {

@@ -421,10 +421,6 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row)
 
 bool gcb_method_shows(const struct gcb_method *m, size_t row)
 {
-    const struct gcb_param *p = gcb_method_param(m, row);
-
-    if (p->flags & GCB_PARAM_ADDED && m->value[row] <= p->def)
-        return false; /* as in results from before it was added */
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
         return m->given[row]; /* true if the user has removed a preset's memory */
     if (row == exchange_row(m))

@@ -109,9 +109,7 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 /* True if the parameter of this row has a meaning with the other values. */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
 /* True if the parameter is shown in a full spec. It is shown if it has a meaning. But
- * memory=none and the collective are shown only if the user set them, and a parameter with
- * GCB_PARAM_ADDED only if it is not the default: specs tell which results belong together, also
- * those of earlier versions. */
+ * memory=none and the collective are shown only if the user set them. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */

@@ -162,13 +162,19 @@ static bool is_added(const struct gcb_param *p)
     return p->flags & GCB_PARAM_ADDED;
 }
 
+/* True if the header has this value of an added parameter. */
+static bool is_present(const struct gcb_param *p, double value)
+{
+    return value < p->absent || value > p->absent;
+}
+
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out)
 {
     for (const struct gcb_param *p = table; p && p->name; p++)
         if (p->flags & GCB_PARAM_WIRE && !is_added(p))
             write_value(p, load(p, state), out);
     for (const struct gcb_param *p = table; p && p->name; p++)
-        if (is_added(p) && (load(p, state) < p->def || load(p, state) > p->def))
+        if (is_added(p) && is_present(p, load(p, state)))
             write_value(p, load(p, state), out);
 }
 
@@ -193,7 +199,7 @@ static int read_checked(const struct gcb_param *p, double *value, struct gcb_rbu
     *value = read_value(p, in);
     sound = p->type == GCB_PARAM_CHOICE ? *value < (double)choice_count(p) : in_range(p, *value);
     if (is_added(p))
-        sound &= *value < p->def || *value > p->def;
+        sound &= is_present(p, *value);
     if (in->failed || !sound)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: bad value of '%s'", p->name);
     return 0;
@@ -205,7 +211,7 @@ int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf
     int err = 0;
 
     for (size_t i = 0; !err && table && table[i].name; i++) {
-        value[i] = table[i].def;
+        value[i] = is_added(&table[i]) ? table[i].absent : table[i].def;
         if (table[i].flags & GCB_PARAM_WIRE && !is_added(&table[i]))
             err = read_checked(&table[i], &value[i], in, diag);
     }

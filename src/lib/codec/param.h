@@ -23,7 +23,7 @@ enum gcb_param_flags {
     GCB_PARAM_WIRE = 1,     /* the decoder needs it, so it is in the message's header */
     GCB_PARAM_LABEL = 2,    /* always shown in a short label */
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
-    /* with WIRE: in the header only if it is not the default, after all others. The messages of
+    /* with WIRE: in the header only if it is not `absent`, after all others. The messages of
      * encoders that did not have the parameter stay valid, and decoders that do not know it refuse
      * the others */
     GCB_PARAM_ADDED = 8,
@@ -40,6 +40,7 @@ struct gcb_param {
     enum gcb_param_type type;
     size_t offset; /* offset of the field in the codec's state */
     double def, min, max;
+    double absent; /* GCB_PARAM_ADDED: the value if the header has none */
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */
@@ -70,8 +71,9 @@ void gcb_param_store(const struct gcb_param *table, const double *value, void *s
 /*
  * Write and read the rows with GCB_PARAM_WIRE, in the order of the table, at most one of them
  * GCB_PARAM_ADDED. REAL takes 8 bytes (double), CHOICE 1, INT and SIZE 1, 2, 4 or 8: the least that
- * holds the row's max. Reading sets the other rows to their defaults. GCB_E_CORRUPT: a value is out
- * of its range, or an added one is the default.
+ * holds the row's max. Reading sets the other rows to their
+ * defaults, an added one to `absent`. GCB_E_CORRUPT: a value is out
+ * of its range, or an added one is `absent`.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,

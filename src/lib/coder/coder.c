@@ -87,7 +87,7 @@ static int start(struct gcb_coder *c, struct gcb_diag *diag)
     gcb_codec_base_init(c->state, &c->env);
     gcb_param_store(c->method.codec->params, c->method.value, c->state);
     err = (c->there ? c->there->init : gcb_coder_ops(c)->init)(c->state, &c->state->env, diag);
-    if (err != GCB_E_INVALID || !c->from_message)
+    if (err != GCB_E_INVALID || !c->env.from_message)
         return err;
     if (diag)
         diag->status = GCB_E_CORRUPT;
@@ -158,7 +158,7 @@ static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
     const struct gcb_param *table = m->codec->params;
 
     for (size_t row = 0; table && table[row].name; row++)
-        if (table[row].flags & GCB_PARAM_ADDED && m->value[row] > table[row].def &&
+        if (table[row].flags & GCB_PARAM_ADDED && m->value[row] > table[row].absent &&
             !gcb_method_applies(m, row))
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "message header: '%s' has a meaning only with %s", table[row].name,
@@ -180,7 +180,7 @@ static int take_frame(struct gcb_coder *c, const struct gcb_frame *frame, struct
                             "the message has an unknown codec (wire id %u)", frame->codec);
     m->name = m->codec->name;
     c->env.wire_id = frame->codec;
-    c->from_message = true;
+    c->env.from_message = true;
     err = gcb_param_read(m->codec->params, m->value, &params, diag);
     return err ? err : check_added(m, diag);
 }

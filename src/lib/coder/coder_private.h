@@ -16,7 +16,6 @@ struct gcb_coder {
     struct gcb_codec_env_copy kept;
     enum gcb_nonfinite nonfinite;
     struct gcb_frame frame;       /* the messages' frame, without payload length and stored flag */
-    bool from_message;            /* the method comes from a message, which may be hostile */
     struct gcb_codec_base *state; /* the codec's; NULL in the decoder of a stored message */
     bool met_nonfinite; /* the last tensor was refused or sent raw because of an infinity or NaN */
     float *decoded;     /* elements of a message to add; NULL until a message needs it */

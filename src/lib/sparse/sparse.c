@@ -21,12 +21,24 @@ static void bind_selection(struct gcb_sparse *s)
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
 }
 
+bool gcb_sparse_pads(uint64_t chunk)
+{
+    return chunk == 0 || (chunk % 2 == 0 && gcb_fft_is_smooth(chunk / 2));
+}
+
+/* A message says that zeros were added only if they were: else it is one of pad=none. Chunks of
+ * other lengths get zeros only in messages that say so. */
+static void resolve_pad(struct gcb_sparse *s, const struct gcb_codec_env *env)
+{
+    if (!gcb_transforms[s->transform]->pads || gcb_fft_zeros(env->count, s->chunk) == 0 ||
+        (!env->from_message && !gcb_sparse_pads(s->chunk)))
+        s->pad = GCB_TRANSFORM_PAD_NONE;
+}
+
 /* The number of elements that the transform takes. */
 static uint64_t transformed(const struct gcb_sparse *s, uint64_t count)
 {
-    return s->pad == GCB_TRANSFORM_PAD_SMOOTH && gcb_transforms[s->transform]->pads
-               ? count + gcb_fft_zeros(count, s->chunk)
-               : count;
+    return s->pad == GCB_TRANSFORM_PAD_SMOOTH ? count + gcb_fft_zeros(count, s->chunk) : count;
 }
 
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept)
@@ -78,6 +90,7 @@ void gcb_sparse_bind(struct gcb_sparse *s)
     s->values_ops = &gcb_value_coders[s->values];
     s->index_ops = gcb_indices[s->index];
     s->t.chunk = s->chunk;
+    resolve_pad(s, env);
     s->t.length = transformed(s, env->count);
     s->t.positions = s->transform_ops->positions
                          ? s->transform_ops->positions(s->t.length, s->chunk)
@@ -124,6 +137,7 @@ static int sparse_rebind(void *state)
     struct gcb_sparse *s = state;
     const struct gcb_codec_env *env = &s->base.env;
 
+    resolve_pad(s, env);
     if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
         s->t.length != transformed(s, env->count) ||
         (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))

@@ -57,6 +57,8 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                          "factors 2, 3, 5, 7)",
                  .type = GCB_PARAM_CHOICE,
                  .offset = offsetof(struct gcb_sparse, pad),
+                 .def = GCB_TRANSFORM_PAD_SMOOTH,
+                 .absent = GCB_TRANSFORM_PAD_NONE,
                  .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED,
                  .choices = pad_names,
                  .needs = "transform=fft|dct"},
@@ -195,11 +197,14 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
 
 unsigned gcb_sparse_caps(const double *value)
 {
-    const int transform = (int)value[ROW_TRANSFORM];
     unsigned caps = 0;
 
-    if (transform == GCB_TRANSFORM_FFT || transform == GCB_TRANSFORM_DCT)
-        caps |= GCB_CAP_LIBRARY_MATH;
+    if (gcb_transforms[(int)value[ROW_TRANSFORM]]->pads) {
+        caps |= GCB_CAP_DEVICE_MATH;
+        if ((int)value[ROW_PAD] == GCB_TRANSFORM_PAD_NONE ||
+            !gcb_sparse_pads((uint64_t)value[ROW_CHUNK]))
+            caps |= GCB_CAP_LIBRARY_MATH;
+    }
     if (gcb_selectors[(int)value[ROW_SELECT]]->stateful)
         caps |= GCB_CAP_STATEFUL;
     return caps;

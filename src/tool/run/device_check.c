@@ -17,7 +17,7 @@ double gcb_device_share(double distance, double norm, uint64_t n)
 
 static bool is_tolerant(const struct gcb_device_check *c)
 {
-    return gcb_method_caps(c->method) & GCB_CAP_LIBRARY_MATH;
+    return gcb_method_caps(c->method) & GCB_CAP_DEVICE_MATH;
 }
 
 int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *diag)

@@ -5,7 +5,7 @@
 #include "src/tool/run/coders.h"
 
 /*
- * Tolerances for methods whose transform comes from a library (GCB_CAP_LIBRARY_MATH).
+ * Tolerances for methods whose transform comes from a library (GCB_CAP_DEVICE_MATH).
  * GCB_DECODERS_APART is the largest L2 distance, relative to the norm, between the tensors that two
  * backends decode from one message. GCB_MESSAGES_APART is the largest difference between the errors
  * (rel_l2) of the two backends' messages for one tensor.
@@ -38,12 +38,12 @@ struct gcb_device_check {
  * means that they differ. */
 int gcb_device_check_decoded(int err, struct gcb_diag *diag);
 
-/* Checks that both messages have the same bytes, except with GCB_CAP_LIBRARY_MATH. */
+/* Checks that both messages have the same bytes, except with GCB_CAP_DEVICE_MATH. */
 int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *diag);
 
 /*
  * Checks that the CPU decodes the device's message to the bits of c->decoded. With
- * GCB_CAP_LIBRARY_MATH the values may differ by GCB_DECODERS_APART, and the error of the CPU's
+ * GCB_CAP_DEVICE_MATH the values may differ by GCB_DECODERS_APART, and the error of the CPU's
  * message by GCB_MESSAGES_APART from `error`, which is the error of c->decoded. Stores the byte
  * counts of the message's parts in *parts.
  */

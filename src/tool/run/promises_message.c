@@ -56,7 +56,7 @@ static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tol
     bytes = count_differing(&c->message, &c->other);
     if (bytes == 0.0 && memcmp(c->y, c->z, n * sizeof(float)) == 0)
         return gcb_promise_kept(c, 0.0, 0.0);
-    if (!tolerant || !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH))
+    if (!tolerant || !(gcb_method_caps(c->job.method) & GCB_CAP_DEVICE_MATH))
         return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
                                   bytes);
     apart = gcb_device_share(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
@@ -113,7 +113,7 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
 {
     const uint64_t n = c->job.config.env.count;
     const struct gcb_mview there = {c->y, n}, here = {c->z, n};
-    const bool exact = !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH);
+    const bool exact = !(gcb_method_caps(c->job.method) & GCB_CAP_DEVICE_MATH);
     struct gcb_promise_job on_host = c->job;
     struct gcb_diag why = {.status = 0};
     double apart;

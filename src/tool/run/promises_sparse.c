@@ -79,8 +79,11 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
     const double lost = gcb_promise_distance(c->job.x, y, n);
     const double kept = gcb_promise_energy(y, n);
     const double more = lost - (c->energy - kept);
-    const bool pads = has_choice(c->job.method, "pad", "smooth");
-    double r;
+    double r, chunk = 0.0;
+    bool pads;
+
+    gcb_method_value(c->job.method, "chunk", &chunk);
+    pads = has_choice(c->job.method, "pad", "smooth") && gcb_fft_zeros(n, (uint64_t)chunk) > 0;
 
     if (c->energy == 0.0)
         return gcb_promise_idle(c, "all elements are zero");

@@ -1,10 +1,12 @@
 /*
  * Golden messages of version 1. A message that stands in golden_v1/CODEC.txt decodes to the same
- * values for ever, and the encoder still writes the same bytes. For codecs of library math both
- * hold within a tolerance.
+ * values for ever, and the encoder still writes the same bytes. For transforms and codecs of
+ * library math both hold within a tolerance: FFTW made these messages. Our own transforms have rows
+ * of digests, which hold exactly.
  *
  *   test_golden FOLDER          checks the messages of tests/lib/codec/golden_v1
  *   test_golden FOLDER SPEC N   appends a message of N elements; rows that are there never change
+ *   test_golden FOLDER SPEC N digest   the same, as digests
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "tests/support/trip.h"
 
@@ -29,6 +32,8 @@ struct golden {
     size_t length;
     uint8_t message[4096];
     float values[MOST]; /* decoded */
+    bool digests;       /* instead of both there is their XXH64: */
+    uint64_t digest[2];
 };
 
 static struct golden golden[ROWS];
@@ -66,8 +71,21 @@ static FILE *open_table(const char *folder, const struct gcb_codec *codec, const
     return fopen(path, mode);
 }
 
-/* A row is a spec and a number of elements, the message, and the values that it decodes to, in
- * hex. */
+static bool parse_row(struct golden *g, const char *message, const char *values)
+{
+    g->digests = sscanf(message, "xxh64:%" SCNx64, &g->digest[0]) == 1;
+    if (gcb_method_parse(&g->method, g->spec, NULL))
+        return false;
+    if (g->digests)
+        return sscanf(values, "xxh64:%" SCNx64, &g->digest[1]) == 1;
+    g->length = strlen(message) / 2;
+    return strlen(values) == 2 * g->n * sizeof(float) &&
+           parse_hex(g->message, message, sizeof(g->message)) &&
+           parse_hex(g->values, values, sizeof(g->values));
+}
+
+/* A row is a spec and a number of elements, the message, and the values that it decodes to, in hex
+ * or as digests. */
 static bool read_table(const char *folder, const struct gcb_codec *codec)
 {
     FILE *table = open_table(folder, codec, "r");
@@ -76,11 +94,7 @@ static bool read_table(const char *folder, const struct gcb_codec *codec)
 
     while (table && golden_count < ROWS &&
            fscanf(table, "%255s %" SCNu64 " %8191s %8191s", g->spec, &g->n, message, values) == 4) {
-        g->length = strlen(message) / 2;
-        if (gcb_method_parse(&g->method, g->spec, NULL) ||
-            strlen(values) != 2 * g->n * sizeof(float) ||
-            !parse_hex(g->message, message, sizeof(g->message)) ||
-            !parse_hex(g->values, values, sizeof(g->values)))
+        if (!parse_row(g, message, values))
             break;
         g = &golden[++golden_count];
     }
@@ -99,29 +113,36 @@ static void print_hex(FILE *out, const void *bytes, size_t n)
     fputc('\n', out);
 }
 
-static int add_row(const char *folder, const char *spec, uint64_t n)
+static int add_row(const char *folder, const char *spec, uint64_t n, bool digests)
 {
     struct gcb_method m;
     FILE *table = gcb_method_parse(&m, spec, NULL) ? NULL : open_table(folder, m.codec, "a");
-    float x[MOST] = {0};
+    float *x = calloc(n ? n : 1, sizeof(*x));
     struct trip t = {0};
 
-    if (!table || n > MOST) {
+    if (!table || (n > MOST && !digests)) {
         fprintf(stderr, "%s: not a method, or more than %d elements\n", spec, MOST);
         return 1;
     }
     fill(x, n);
     trip_run(&t, spec, x, n, &options);
     fprintf(table, "%s %" PRIu64 "\n", spec, n);
-    print_hex(table, t.message, t.length);
-    print_hex(table, t.back, n * sizeof(float));
+    if (digests) {
+        fprintf(table, "xxh64:%016" PRIx64 "\nxxh64:%016" PRIx64 "\n",
+                (uint64_t)XXH64(t.message, t.length, 0),
+                (uint64_t)XXH64(t.back, n * sizeof(float), 0));
+    } else {
+        print_hex(table, t.message, t.length);
+        print_hex(table, t.back, n * sizeof(float));
+    }
     trip_free(&t);
+    free(x);
     return fclose(table) ? 1 : 0;
 }
 
 static bool library_math(const struct golden *g)
 {
-    return gcb_method_caps(&g->method) & GCB_CAP_LIBRARY_MATH;
+    return gcb_method_caps(&g->method) & GCB_CAP_DEVICE_MATH;
 }
 
 /* Equal; with library math, within this share of the norm. */
@@ -139,6 +160,10 @@ static void golden_messages_decode(void **state)
         const struct golden *g = &golden[i];
         struct trip t = {.n = g->n, .message = malloc(g->length), .length = g->length};
 
+        if (g->digests) {
+            free(t.message);
+            continue;
+        }
         memcpy(t.message, g->message, g->length);
         assert_int_equal(gcb_message_check(t.message, t.length, 0, NULL), 0);
         trip_decode(&t, &options);
@@ -151,11 +176,20 @@ static void messages_are_still_written(void **state)
 {
     for (size_t i = 0; i < golden_count; i++) {
         const struct golden *g = &golden[i];
-        float x[MOST] = {0};
+        float *x = calloc(g->n ? g->n : 1, sizeof(*x));
         struct trip t = {0};
 
         fill(x, g->n);
         trip_run(&t, g->spec, x, g->n, &options);
+        free(x);
+        if (g->digests) {
+            if (XXH64(t.message, t.length, 0) != g->digest[0] ||
+                XXH64(t.back, g->n * sizeof(float), 0) != g->digest[1])
+                fail_msg("%s of %u elements: another message than before, or other values", g->spec,
+                         (unsigned)g->n);
+            trip_free(&t);
+            continue;
+        }
         if (!library_math(g)) {
             if (t.length != g->length || memcmp(t.message, g->message, g->length) != 0)
                 fail_msg("%s: the encoder writes another message than before, which readers of "
@@ -202,8 +236,8 @@ int main(int argc, char **argv)
     };
     const struct gcb_codec *codec;
 
-    if (argc == 4)
-        return add_row(argv[1], argv[2], strtoul(argv[3], NULL, 10));
+    if (argc == 4 || argc == 5)
+        return add_row(argv[1], argv[2], strtoul(argv[3], NULL, 10), argc == 5);
     for (size_t i = 0; (codec = gcb_codec_at(i)); i++)
         if (argc != 2 || !read_table(argv[1], codec))
             return 1;

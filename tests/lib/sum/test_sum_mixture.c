@@ -44,10 +44,10 @@ static const struct mixture mixtures[] = {
     {"fft", {{"topk", false, 0}, {"fft:theta=0.5", true, 0}, {"fft:chunk=100", false, 0}}},
     /* padded messages fit those that are transformed at the same length: no zeros after whole
      * chunks */
-    {"fft:pad=smooth,chunk=548",
-     {{"fft:pad=smooth,chunk=548", true, 0},
-      {"fft:chunk=548", false, 0},
-      {"fft:pad=smooth,chunk=548,theta=0.5,values=fp32", true, 0},
+    {"fft:pad=smooth,chunk=512",
+     {{"fft:pad=smooth,chunk=512", true, 0},
+      {"fft:chunk=512,pad=none", false, 0},
+      {"fft:pad=smooth,chunk=512,theta=0.5,values=fp32", true, 0},
       {"fft:pad=smooth", false, 0}}},
     {"fft:chunk=500",
      {{"fft:chunk=500", true, 0},

@@ -123,7 +123,7 @@ static const struct {
     {"projection", "sbc", SHRINKS},
     {"projection", "redsync:quant=asq", SHRINKS},
     {"projection", "stc", SHRINKS},
-    {"projection", "demo", SHRINKS},
+    {"projection", "demo:pad=none", SHRINKS},
     {"kept-energy", "fft", SHRINKS},
     {"kept-energy", "fft:pad=smooth", NEGATES},
     {"largest", "topk", DROPS_LARGEST},
