@@ -17,6 +17,15 @@
 #define GCB_HD static inline
 #endif
 
+/* Around declarations of functions that C calls. */
+#ifdef __cplusplus
+#define GCB_BEGIN_C extern "C" {
+#define GCB_END_C }
+#else
+#define GCB_BEGIN_C
+#define GCB_END_C
+#endif
+
 /* The sign-cleared bit patterns of floats, as unsigned integers, have the order of the
  * magnitudes. */
 #define GCB_MAGNITUDE_MASK 0x7fffffffu

@@ -7,16 +7,7 @@
  * GCB_E_DEVICE without waiting. The stream keeps the description of a failure
  * (src/lib/device/module.h).
  */
-#include <stdint.h>
-
-/* Around declarations of functions that C calls. */
-#ifdef __cplusplus
-#define GCB_BEGIN_C extern "C" {
-#define GCB_END_C }
-#else
-#define GCB_BEGIN_C
-#define GCB_END_C
-#endif
+#include "kernels/base/hd.h"
 
 struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
 

@@ -7,8 +7,6 @@
  * separate code, whose results are bit-identical. The forward transform is here, because two
  * kernels use it.
  */
-#include <math.h>
-
 #include "kernels/fft/block_fft.cuh"
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/memory/feedback.cuh"
@@ -129,24 +127,15 @@ struct four_coefficients {
     }
 };
 
-__device__ __forceinline__ float rotated(complex v, complex rotation)
-{
-    return v.re * rotation.re + v.im * rotation.im;
-}
-
-__device__ __forceinline__ float rotated_other(complex v, complex rotation)
-{
-    return v.re * rotation.im - v.im * rotation.re;
-}
-
 __device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex middle,
                                                          const dct_twiddles &t)
 {
-    const complex twice = {2.0f * middle.re, -2.0f * middle.im}, rotation = t.rotation[t.m / 2];
+    four_coefficients y;
 
-    return {2.0f * (zero.re + zero.im) * sqrtf(0.5f),
-            2.0f * ((zero.re - zero.im) * t.rotation[t.m].re), rotated(twice, rotation),
-            rotated_other(twice, rotation)};
+    y.up = 2.0f * (zero.re + zero.im) * sqrtf(0.5f);
+    y.up_m = 2.0f * ((zero.re - zero.im) * t.rotation[t.m].re);
+    rotate({2.0f * middle.re, -2.0f * middle.im}, t.rotation[t.m / 2], &y.down, &y.down_m);
+    return y;
 }
 
 /* Twiddle factors for complex numbers k and m - k. `split` makes two bins of a real FFT of the
@@ -168,10 +157,13 @@ __device__ __forceinline__ number_twiddles twiddles_of(const dct_twiddles &t, un
 __device__ __forceinline__ four_coefficients rotate_pair(complex k, complex m_k,
                                                          const number_twiddles &t)
 {
-    const complex_pair bins = split_twice(k, m_k, *t.split);
+    four_coefficients y;
+    complex near, far;
 
-    return {rotated(bins.k, *t.near), rotated_other(bins.m_k, *t.far), rotated(bins.m_k, *t.far),
-            rotated_other(bins.k, *t.near)};
+    split_pair(k, m_k, 1.0f, *t.split, &near, &far);
+    rotate(near, *t.near, &y.up, &y.down_m);
+    rotate(far, *t.far, &y.down, &y.up_m);
+    return y;
 }
 
 /* The last step of the DCT: replaces the results of the complex FFT in `room` (shared memory) by

@@ -37,18 +37,18 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-__device__ complex bin_of(float a, float b, complex rotation)
-{
-    return {rotation.re * a + rotation.im * b, rotation.im * a - rotation.re * b};
-}
+/* Two numbers of the complex transform. */
+struct complex_pair {
+    complex k, m_k;
+};
 
-/* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends
- * handles k = 0, whose pair is 0 and m / 2. */
+/* Numbers k and m - k, from four coefficients: numbers_of_ends handles k = 0, whose pair is 0 and m
+ * / 2. */
 __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 {
     const complex end = t.rotation[t.m];
     const float zero = y[0], last = (end.re + end.im) * y[t.m];
-    const complex v = bin_of(y[t.m / 2], y[t.m / 2 * 3], t.rotation[t.m / 2]);
+    const complex v = unrotate(y[t.m / 2], y[t.m / 2 * 3], t.rotation[t.m / 2]);
 
     return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
 }
@@ -56,9 +56,11 @@ __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 __device__ complex_pair numbers_of(const float *y, const dct_twiddles &t, unsigned k)
 {
     const float *const up = y + k, *const down = y + (t.m - k);
+    complex_pair z;
 
-    return join_pair(bin_of(up[0], down[t.m], t.rotation[k]),
-                     bin_of(down[0], up[t.m], *(t.rotation + (t.m - k))), t.split[k]);
+    join_pair(unrotate(up[0], down[t.m], t.rotation[k]),
+              unrotate(down[0], up[t.m], *(t.rotation + (t.m - k))), t.split[k], &z.k, &z.m_k);
+    return z;
 }
 
 /* The pair that a thread handles in step i: number k, for u = thread + 256 i, of the transform that
@@ -204,12 +206,11 @@ uint64_t gcb_cuda_dct_block_bytes(uint64_t length)
 void gcb_cuda_dct_block_table(void *table, uint64_t length)
 {
     const uint64_t m = length / 2;
-    const double pi = acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
     fill_rounds(to, m);
-    fill_twiddles(to + m, m, -2.0 * pi / static_cast<double>(length));
-    fill_twiddles(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
+    fill_twiddles(to + m, m, length - 1, length);
+    fill_twiddles(to + 2 * m, m + 1, 1, 4 * length);
 }
 
 int gcb_cuda_dct_block_forward(gcb_device_stream *s, float *coef, const gcb_device_input *in,

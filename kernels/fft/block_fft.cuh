@@ -7,10 +7,8 @@
  * FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that
  * fits, then a last round may have radix 4 or 2. In a round a thread holds 8 numbers.
  */
-#include <math.h>
-#include <stdint.h>
-
 #include "kernels/cuda/grid.cuh"
+#include "kernels/fft/number.cuh"
 
 namespace gcb
 {
@@ -18,36 +16,6 @@ namespace gcb
 constexpr unsigned kBlockThreads = 256;
 constexpr unsigned kBlockEach = 8;
 constexpr unsigned kBlockPoints = kBlockThreads * kBlockEach;
-
-struct alignas(8) complex {
-    float re, im;
-};
-
-__device__ __forceinline__ complex add(complex a, complex b)
-{
-    return {a.re + b.re, a.im + b.im};
-}
-
-__device__ __forceinline__ complex sub(complex a, complex b)
-{
-    return {a.re - b.re, a.im - b.im};
-}
-
-__device__ __forceinline__ complex mul(complex a, complex b)
-{
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-__device__ __forceinline__ complex conj(complex a)
-{
-    return {a.re, -a.im};
-}
-
-/* a times -i. */
-__device__ __forceinline__ complex times_minus_i(complex a)
-{
-    return {a.im, -a.re};
-}
 
 /* One number of padding after every 16. So half a warp accesses different banks both when it writes
  * every eighth number and when it reads 16 in a row. */
@@ -63,43 +31,6 @@ struct block_fft_room {
 __device__ __forceinline__ complex &at(block_fft_room &room, unsigned i)
 {
     return room.z[padded(i)];
-}
-
-__device__ __forceinline__ void dft4(complex &a, complex &b, complex &c, complex &d)
-{
-    const complex s = add(a, c), t = sub(a, c), u = add(b, d), v = times_minus_i(sub(b, d));
-
-    a = add(s, u);
-    b = add(t, v);
-    c = sub(s, u);
-    d = sub(t, v);
-}
-
-/* Transforms v[0..R) in place; the results are in order. */
-template <unsigned R> __device__ __forceinline__ void dft(complex *v)
-{
-    if (R == 2) {
-        const complex a = v[0], b = v[1];
-
-        v[0] = add(a, b);
-        v[1] = sub(a, b);
-    } else if (R == 4) {
-        dft4(v[0], v[1], v[2], v[3]);
-    } else {
-        const float h = 0.70710678118654752f;
-        complex e[4] = {v[0], v[2], v[4], v[6]}, o[4] = {v[1], v[3], v[5], v[7]};
-
-        dft4(e[0], e[1], e[2], e[3]);
-        dft4(o[0], o[1], o[2], o[3]);
-        o[1] = {h * (o[1].re + o[1].im), h * (o[1].im - o[1].re)};
-        o[2] = times_minus_i(o[2]);
-        o[3] = {h * (o[3].im - o[3].re), -h * (o[3].re + o[3].im)};
-#pragma unroll
-        for (unsigned k = 0; k < 4; k++) {
-            v[k] = add(e[k], o[k]);
-            v[k + 4] = sub(e[k], o[k]);
-        }
-    }
 }
 
 /*
@@ -124,7 +55,7 @@ __device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
 
         v[r] = r && p > 1 ? mul(number, turn[(r - 1) * p]) : number;
     }
-    dft<R>(v);
+    dft(v, R);
 }
 
 template <unsigned R, bool Whole>
@@ -187,7 +118,7 @@ constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a butterfly's re
 
 __device__ __forceinline__ void write_first(block_fft_room &room, complex *v, unsigned j)
 {
-    dft<8>(v);
+    dft(v, 8);
     write_butterfly<8, true>(room, v, kBlockPoints, 1, j);
     sync_block();
 }
@@ -217,36 +148,6 @@ constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
 template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t length)
 {
     return Whole ? kBlockPoints : static_cast<unsigned>(length / 2);
-}
-
-struct complex_pair {
-    complex k, m_k; /* made from number k, and from number m - k */
-};
-
-__device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, complex split)
-{
-    const complex far = conj(m_k), sum = add(k, far), other = times_minus_i(sub(k, far));
-    const complex even = {0.5f * sum.re, 0.5f * sum.im};
-    const complex odd = mul(split, {0.5f * other.re, 0.5f * other.im});
-
-    return {add(even, odd), conj(sub(even, odd))};
-}
-
-/* Computes both bins, multiplied by two. */
-__device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, complex split)
-{
-    const complex far = conj(m_k), even = add(k, far), odd = mul(split, times_minus_i(sub(k, far)));
-
-    return {add(even, odd), conj(sub(even, odd))};
-}
-
-/* Computes both numbers from both bins, multiplied by two, with real and imaginary parts swapped.
- * Swapping the parts before and after a forward transform makes it an inverse one. */
-__device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, complex split)
-{
-    const complex w = conj(m_k), g = add(k, w), q = mul(conj(split), sub(k, w));
-
-    return {{g.im + q.re, g.re - q.im}, {q.re - g.im, g.re + q.im}};
 }
 
 /* If one transform fills the block, a thread has two butterflies of the last round: `near` and
@@ -297,26 +198,24 @@ __device__ __forceinline__ void pair_down(last_pair *v)
     }
 }
 
-/* Fills a table on the host: exp(i angle k step) for k < count. */
-inline void fill_twiddles(complex *to, uint64_t count, double angle, uint64_t step = 1)
+/* Fills a table on the host: exp(2 pi i a k / b) for k < count. */
+inline void fill_twiddles(complex *to, uint64_t count, uint64_t a, uint64_t b)
 {
     for (uint64_t k = 0; k < count; k++)
-        to[k] = {static_cast<float>(cos(angle * static_cast<double>(k * step))),
-                 static_cast<float>(sin(angle * static_cast<double>(k * step)))};
+        gcb_fft_unit(&to[k].re, a * k, b);
 }
 
 /* Fills the factors that block_fft takes, at most m. */
 inline void fill_rounds(complex *to, uint64_t m)
 {
-    const double angle = -2.0 * acos(-1.0) / static_cast<double>(m);
     uint64_t p = m < 8 ? m : 8;
 
     while (p < m) {
-        const uint64_t radix = m / p < 8 ? m / p : 8;
+        const uint64_t radix = m / p < 8 ? m / p : 8, whole = radix * p;
 
         for (uint64_t r = 1; r < radix; r++, to += p)
-            fill_twiddles(to, p, angle, r * (m / (radix * p)));
-        p *= radix;
+            fill_twiddles(to, p, whole - r, whole);
+        p = whole;
     }
 }
 

@@ -72,12 +72,9 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
 {
     if (k == 0) {
         near = {near.re + near.im, near.re - near.im};
-        far = conj(far);
+        far.im = -far.im;
     } else {
-        const complex_pair bins = split_pair(near, far, t.split[k]);
-
-        near = bins.k;
-        far = bins.m_k;
+        split_pair(near, far, 0.5f, t.split[k], &near, &far);
     }
     return larger(largest_part(near), largest_part(far));
 }

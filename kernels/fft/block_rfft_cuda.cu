@@ -45,20 +45,11 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-/* Turn bins k and m - k back, in place, into the numbers that they came from. join_ends handles k =
- * 0, whose pair is 0 and m / 2. */
+/* For k = 0, the pair is 0 and m / 2. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};
     middle = {-2.0f * middle.im, 2.0f * middle.re};
-}
-
-__device__ void join_in_place(complex &near, complex &far, complex split)
-{
-    const complex_pair z = join_pair(near, far, split);
-
-    near = z.k;
-    far = z.m_k;
 }
 
 template <bool Whole>
@@ -68,11 +59,13 @@ __device__ __forceinline__ void bins_to_numbers(block_fft_room &room, const fft_
     for (unsigned i = 0; i < kBlockFours; i++) {
         const unsigned u = threadIdx.x + i * kBlockThreads, k = Whole ? u : u & (t.m / 2 - 1);
         const unsigned base = Whole ? 0 : (u - k) * 2;
+        const bool ends = Whole ? i == 0 && threadIdx.x == 0 : k == 0;
+        complex &near = at(room, base + k), &far = at(room, base + (ends ? t.m / 2 : t.m - k));
 
-        if (Whole ? i == 0 && threadIdx.x == 0 : k == 0)
-            join_ends(at(room, base), at(room, base + t.m / 2));
+        if (ends)
+            join_ends(near, far);
         else
-            join_in_place(at(room, base + k), at(room, base + t.m - k), t.split[k]);
+            join_pair(near, far, t.split[k], &near, &far);
     }
     sync_block();
 }
@@ -182,11 +175,10 @@ uint64_t gcb_cuda_fft_block_bytes(uint64_t length)
 void gcb_cuda_fft_block_table(void *table, uint64_t length)
 {
     const uint64_t m = length / 2;
-    const double turn = -2.0 * acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
     fill_rounds(to, m);
-    fill_twiddles(to + m, m, turn / static_cast<double>(length));
+    fill_twiddles(to + m, m, length - 1, length);
 }
 
 int gcb_cuda_fft_block_forward(gcb_device_stream *s, float *bins, const gcb_device_input *in,

@@ -81,11 +81,10 @@ static float *put_units(float *to, uint64_t a, uint64_t b, uint64_t count)
     return to + 2 * count;
 }
 
-void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables)
+void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, const float *tables)
 {
     static const unsigned radices[] = {8, 4, 2, 3, 5, 7};
-    uint64_t left = m, p = 1;
-    float *to = tables;
+    uint32_t left = m;
 
     *steps = (struct gcb_fft_steps){.m = m, .twiddle = tables};
     for (unsigned i = 0; i < 6; i++)
@@ -93,20 +92,28 @@ void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float
             steps->radix[steps->rounds++] = (uint8_t)radices[i];
     if (m == 1)
         steps->radix[steps->rounds++] = 1;
+    steps->split_re = tables + 2 * (size_t)(m - steps->radix[0]);
+    steps->split_im = steps->split_re + m / 2 + 1;
+    steps->cosine = dct ? steps->split_im + m / 2 + 1 : NULL;
+    steps->sine = dct ? steps->cosine + m + 1 : NULL;
+}
+
+void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables)
+{
+    const uint64_t twice = 2 * (uint64_t)m;
+    uint64_t p = 1;
+    float *to = tables;
+
+    gcb_fft_steps_lay_out(steps, m, dct, tables);
     for (unsigned t = 0; t < steps->rounds; p *= steps->radix[t++])
         for (uint64_t r = 1; p > 1 && r < steps->radix[t]; r++) {
             const uint64_t whole = steps->radix[t] * p;
 
             to = put_units(to, whole - r, whole, p);
         }
-    steps->split_re = to;
-    steps->split_im = to + m / 2 + 1;
-    to = put_units(to, 2 * (uint64_t)m - 1, 2 * (uint64_t)m, m / 2 + 1);
-    if (!dct)
-        return;
-    steps->cosine = to;
-    steps->sine = to + m + 1;
-    put_units(to, 1, 8 * (uint64_t)m, (uint64_t)m + 1);
+    to = put_units(to, twice - 1, twice, m / 2 + 1);
+    if (dct)
+        put_units(to, 1, 4 * twice, (uint64_t)m + 1);
 }
 
 /* ---- long DFTs ---- */

@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "kernels/base/hd.h"
 
 /*
  * The steps of our own FFT: which sums and products make each bin, and in which order. Every engine
@@ -20,6 +21,8 @@
  * r, and so on: the radix of the last round is the lowest digit of n. In short, the dataflow is
  * that of Stockham's FFT in kernels/fft/block_fft.cuh.
  */
+
+GCB_BEGIN_C
 
 #define GCB_FFT_ROUNDS 40 /* most rounds of a DFT */
 #define GCB_FFT_RADIX 8   /* largest radix */
@@ -43,7 +46,9 @@ bool gcb_fft_is_smooth(uint64_t m);
 /* The number of floats of the tables of m numbers. */
 uint64_t gcb_fft_tables(uint32_t m, bool dct);
 
-/* Fills `steps`. m is smooth. The tables are written to `tables`, which must stay. */
+/* Fills `steps` for tables at `tables`, which gcb_fft_steps_fill writes, too. m is smooth. The tables
+ * must stay. */
+void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, const float *tables);
 void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables);
 
 /*
@@ -85,5 +90,7 @@ void gcb_fft_long_fill(struct gcb_fft_long *f, uint64_t m, void *tables);
 /* Writes (cos, sin)(2 pi a / b), a and b below 2^53, each rounded to the nearest float of nearly
  * every angle. Does not use libm, whose last bits differ. */
 void gcb_fft_unit(float *to, uint64_t a, uint64_t b);
+
+GCB_END_C
 
 #endif

@@ -1,0 +1,259 @@
+#ifndef KERNELS_FFT_NUMBER_ELEM_H
+#define KERNELS_FFT_NUMBER_ELEM_H
+
+/*
+ * What the FFTs do with a few complex numbers, in C and CUDA C++. A file for vectors, or for a GPU,
+ * defines FORCE, which begins a function that is always inlined; `lane`, a float or a vector of
+ * floats; and struct number.
+ */
+#include "kernels/fft/steps.h"
+
+#ifndef FORCE
+#define FORCE static inline
+typedef float lane;
+
+struct number {
+    lane re, im;
+};
+#endif
+
+FORCE struct number number_of(lane re, lane im)
+{
+    const struct number a = {re, im};
+
+    return a;
+}
+
+FORCE struct number add(struct number a, struct number b)
+{
+    return number_of(a.re + b.re, a.im + b.im);
+}
+
+FORCE struct number sub(struct number a, struct number b)
+{
+    return number_of(a.re - b.re, a.im - b.im);
+}
+
+FORCE struct number mul(struct number a, struct number b)
+{
+    return number_of(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+
+FORCE struct number scale(struct number a, float by)
+{
+    return number_of(a.re * by, a.im * by);
+}
+
+/* a times -i. */
+FORCE struct number times_minus_i(struct number a)
+{
+    return number_of(a.im, -a.re);
+}
+
+/* ---- small DFTs, in place ---- */
+
+FORCE void dft2(struct number *v)
+{
+    const struct number a = v[0], b = v[1];
+
+    v[0] = add(a, b);
+    v[1] = sub(a, b);
+}
+
+FORCE void dft3(struct number *v)
+{
+    const struct number sum = add(v[1], v[2]), s = sub(v[0], scale(sum, 0.5f));
+    const struct number t = scale(times_minus_i(sub(v[1], v[2])), 0.86602540378443865f);
+
+    v[0] = add(v[0], sum);
+    v[1] = add(s, t);
+    v[2] = sub(s, t);
+}
+
+FORCE void dft4(struct number *a, struct number *b, struct number *c, struct number *d)
+{
+    const struct number s = add(*a, *c), t = sub(*a, *c), u = add(*b, *d);
+    const struct number v = times_minus_i(sub(*b, *d));
+
+    *a = add(s, u);
+    *b = add(t, v);
+    *c = sub(s, u);
+    *d = sub(t, v);
+}
+
+/* An odd DFT of R numbers: v[r] and v[R - r] are combined first. cosine[j] and sine[j] belong to the
+ * angle 2 pi j / R. */
+FORCE void dft_odd(struct number *v, unsigned R, const float *cosine, const float *sine)
+{
+    struct number sum[4], difference[4], first = v[0], out[8];
+
+    for (unsigned r = 1; r <= R / 2; r++) {
+        sum[r] = add(v[r], v[R - r]);
+        difference[r] = times_minus_i(sub(v[r], v[R - r]));
+    }
+    for (unsigned q = 1; q <= R / 2; q++) {
+        struct number even = first, odd = scale(difference[1], sine[q]);
+
+        for (unsigned r = 1; r <= R / 2; r++)
+            even = add(even, scale(sum[r], cosine[q * r % R]));
+        for (unsigned r = 2; r <= R / 2; r++)
+            odd = add(odd, scale(difference[r], sine[q * r % R]));
+        out[q] = add(even, odd);
+        out[R - q] = sub(even, odd);
+    }
+    for (unsigned r = 1; r <= R / 2; r++)
+        first = add(first, sum[r]);
+    v[0] = first;
+    for (unsigned q = 1; q < R; q++)
+        v[q] = out[q];
+}
+
+FORCE void dft5(struct number *v)
+{
+    static const float c[] = {1.0f, 0.30901699437494742f, -0.80901699437494742f,
+                              -0.80901699437494742f, 0.30901699437494742f};
+    static const float s[] = {0.0f, 0.95105651629515357f, 0.58778525229247313f,
+                              -0.58778525229247313f, -0.95105651629515357f};
+
+    dft_odd(v, 5, c, s);
+}
+
+FORCE void dft7(struct number *v)
+{
+    static const float c[] = {1.0f,
+                              0.62348980185873353f,
+                              -0.22252093395631440f,
+                              -0.90096886790241913f,
+                              -0.90096886790241913f,
+                              -0.22252093395631440f,
+                              0.62348980185873353f};
+    static const float s[] = {0.0f,
+                              0.78183148246802981f,
+                              0.97492791218182361f,
+                              0.43388373911755812f,
+                              -0.43388373911755812f,
+                              -0.97492791218182361f,
+                              -0.78183148246802981f};
+
+    dft_odd(v, 7, c, s);
+}
+
+FORCE void dft8(struct number *v)
+{
+    const float h = 0.70710678118654752f;
+    struct number e[4] = {v[0], v[2], v[4], v[6]}, o[4] = {v[1], v[3], v[5], v[7]};
+
+    dft4(&e[0], &e[1], &e[2], &e[3]);
+    dft4(&o[0], &o[1], &o[2], &o[3]);
+    o[1] = number_of(h * (o[1].re + o[1].im), h * (o[1].im - o[1].re));
+    o[2] = times_minus_i(o[2]);
+    o[3] = number_of(h * (o[3].im - o[3].re), -h * (o[3].re + o[3].im));
+    for (unsigned k = 0; k < 4; k++) {
+        v[k] = add(e[k], o[k]);
+        v[k + 4] = sub(e[k], o[k]);
+    }
+}
+
+FORCE void dft(struct number *v, unsigned R)
+{
+    if (R == 8)
+        dft8(v);
+    else if (R == 4)
+        dft4(&v[0], &v[1], &v[2], &v[3]);
+    else if (R == 2)
+        dft2(v);
+    else if (R == 1)
+        return;
+    else if (R == 3)
+        dft3(v);
+    else if (R == 5)
+        dft5(v);
+    else
+        dft7(v);
+}
+
+/* ---- bins ---- */
+
+/* Makes bins k and m - k of a real DFT from numbers k and m - k. `by` is 0.5, or 1 for twice the
+ * bins. */
+FORCE void split_pair(struct number k, struct number m_k, float by, struct number split,
+                      struct number *near, struct number *far)
+{
+    const struct number even = {by * (k.re + m_k.re), by * (k.im - m_k.im)};
+    const struct number other = {by * (k.im + m_k.im), by * (m_k.re - k.re)};
+    const struct number odd = mul(other, split);
+
+    *near = add(even, odd);
+    *far = number_of(even.re - odd.re, odd.im - even.im);
+}
+
+/* Makes numbers k and m - k, times two and with their parts swapped, from bins k and m - k. Swapping
+ * the parts before and after a DFT makes it an inverse one. */
+FORCE void join_pair(struct number k, struct number m_k, struct number split, struct number *near,
+                     struct number *far)
+{
+    const struct number g = {k.re + m_k.re, k.im - m_k.im}, d = {k.re - m_k.re, k.im + m_k.im};
+    const struct number q = mul(d, number_of(split.re, -split.im));
+
+    *near = number_of(g.im + q.re, g.re - q.im);
+    *far = number_of(q.re - g.im, g.re + q.im);
+}
+
+/* Rotates bin k: these are coefficients k and 2 m - k. `turn` is (cos, sin)(pi k / (4 m)). */
+FORCE void rotate(struct number bin, struct number turn, lane *up, lane *down)
+{
+    *up = bin.re * turn.re + bin.im * turn.im;
+    *down = bin.re * turn.im - bin.im * turn.re;
+}
+
+FORCE struct number unrotate(lane up, lane down, struct number turn)
+{
+    return number_of(turn.re * up + turn.im * down, turn.im * up - turn.re * down);
+}
+
+/* The place of element e of 2 m among the elements of the DFT: the even ones in order, then the odd
+ * ones in reverse. */
+FORCE size_t folded(size_t e, size_t m)
+{
+    return e % 2 ? 2 * m - 1 - e / 2 : e / 2;
+}
+
+/*
+ * Does all rounds of `steps`. first_round(steps, from, to, R) writes to `to`, and next_round(to, m,
+ * p, twiddle, R) works in place. R is a constant in each call.
+ */
+#define GCB_FFT_TRANSFORM(steps, from, to) \
+    const float *twiddle = (steps)->twiddle; \
+    uint32_t p = 1; \
+\
+    switch ((steps)->radix[0]) { \
+        GCB_FFT_FIRST(1, steps, from, to) \
+        GCB_FFT_FIRST(2, steps, from, to) \
+        GCB_FFT_FIRST(3, steps, from, to) \
+        GCB_FFT_FIRST(4, steps, from, to) \
+        GCB_FFT_FIRST(5, steps, from, to) \
+        GCB_FFT_FIRST(7, steps, from, to) \
+        GCB_FFT_FIRST(8, steps, from, to) \
+    } \
+    for (unsigned t = 1; t < (steps)->rounds; t++) { \
+        p *= (steps)->radix[t - 1]; \
+        switch ((steps)->radix[t]) { \
+            GCB_FFT_NEXT(2, steps, to) \
+            GCB_FFT_NEXT(3, steps, to) \
+            GCB_FFT_NEXT(4, steps, to) \
+            GCB_FFT_NEXT(5, steps, to) \
+            GCB_FFT_NEXT(7, steps, to) \
+            GCB_FFT_NEXT(8, steps, to) \
+        } \
+        twiddle += 2 * (size_t)p * ((steps)->radix[t] - 1u); \
+    }
+#define GCB_FFT_FIRST(R, steps, from, to) \
+    case R: \
+        first_round(steps, from, to, R); \
+        break;
+#define GCB_FFT_NEXT(R, steps, to) \
+    case R: \
+        next_round(to, (steps)->m, p, twiddle, R); \
+        break;
+
+#endif
