@@ -9,12 +9,12 @@
  * DCT-II of a message or of its chunks on the device, and its inverse, in the scales of
  * src/lib/sparse/transform_dct.c: a coefficient is twice the cosine sum; the first of a chunk is
  * multiplied by sqrt(1/2), and those of a shorter last chunk by sqrt(length / rest). There are
- * three ways, whose results differ only in rounding:
+ * three ways:
  *
- *   short   chunks of a power of two from 8 to 4096: in shared memory, with one read and one write
+ *   block   chunks of a power of two from 8 to 4096: in shared memory, with one read and one write
  *           (Makhoul 1980, over a complex FFT of half the length). For chunks of 4096 the largest
  *           coefficients of each can be chosen before anything is written
- *   direct  the cosine sums in double: for few elements, or chunks of few
+ *   steps   other even lengths up to 4096 with the factors 2, 3, 5 and 7: kernels/fft/fft_cuda.h
  *   long    the steps before and after a real FFT of any length by cuFFT
  *
  * Arrays are aligned to 16. A coefficient that is not finite makes result->status GCB_E_SEND_RAW.
@@ -38,16 +38,11 @@ struct gcb_cuda_dct {
 
 /* ---- tables of floats or doubles, filled on the host ---- */
 
-/* The table of the short way has three arrays of complex floats: the m = length / 2 twiddle factors
+/* The table of the block way has three arrays of complex floats: the m = length / 2 twiddle factors
  * of the complex FFT's stages (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k /
  * 2 length) for k <= m. */
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);
-
-/* The direct way needs cos(pi i / (2 length)) for i = 0 to 4 length - 1, as doubles. `length` is at
- * most 4096. */
-uint64_t gcb_cuda_dct_sums_bytes(uint64_t length);
-void gcb_cuda_dct_sums_table(void *table, uint64_t length);
 
 /* The long way needs exp(pi i k / (2 length)) as a product of two complex doubles: one is for the
  * upper bits of k, the other for the lower bits. */
@@ -74,11 +69,6 @@ int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
 int gcb_cuda_dct_select(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                         const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result);
-
-int gcb_cuda_dct_sums_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                              const struct gcb_cuda_dct *d, struct gcb_device_result *result);
-int gcb_cuda_dct_sums_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                              const float *from, const struct gcb_cuda_dct *d);
 
 /* The steps of the long way before and after cuFFT: turn elements into cuFFT's input, and its bins
  * (length/2 + 1 pairs per chunk) into coefficients; then the inverses of both steps. */

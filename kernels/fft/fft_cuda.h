@@ -1,14 +1,15 @@
 #ifndef KERNELS_FFT_FFT_CUDA_H
 #define KERNELS_FFT_FFT_CUDA_H
 
+#include "kernels/fft/steps.h"
 #include "kernels/select/chunk_cuda.h"
 #include "kernels/select/values_cuda.h"
 
 /*
- * Real FFTs of chunks on the device, for chunks of a power of two from 8 to 4096. Layout and scale
- * are those of kernels/fft/fft.h. The transform is done in shared memory by a complex FFT of half
- * the length (block_fft.cuh), with one read and one write. For chunks of 4096 the largest bins can
- * be chosen before anything is written.
+ * Real FFTs of chunks on the device, with the layout, scale and bits of kernels/fft/fft.h. They are
+ * done in shared memory by complex FFTs of half the length. For chunks of a power of two from 8 to
+ * 4096 there are kernels with one read and one write (block_fft.cuh). For chunks of 4096 the largest
+ * bins can be chosen before anything is written.
  *
  * Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
@@ -16,6 +17,8 @@ GCB_BEGIN_C
 
 #define GCB_CUDA_FFT_BLOCK_LEAST 8
 #define GCB_CUDA_FFT_BLOCK_MOST 4096
+
+/* ---- chunks of a power of two ---- */
 
 /* The chunks to transform: `count` elements in all, a multiple of `length`. `count` may be 0. */
 struct gcb_cuda_block_fft {
@@ -46,6 +49,22 @@ int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
                                const struct gcb_cuda_block_fft *f,
                                const struct gcb_cuda_fft_inversion *how);
+
+/* ---- any even length of at most 4096 with the factors 2, 3, 5 and 7 ---- */
+
+struct gcb_cuda_steps {
+    struct gcb_fft_steps steps; /* the tables are in device memory */
+    uint64_t chunks;
+    float scale, unitary; /* DCT: as in struct gcb_cuda_dct */
+};
+
+/* The bins, or coefficients if steps.cosine is not NULL. `result` is that of
+ * gcb_cuda_fft_block_forward, or of gcb_cuda_dct_block_forward. Arrays are aligned to 4. */
+int gcb_cuda_steps_forward(struct gcb_device_stream *s, float *bins, const float *x,
+                           const struct gcb_cuda_steps *f, struct gcb_device_result *result);
+/* If `from` is not NULL, x = from - elements. */
+int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *bins,
+                           const float *from, const struct gcb_cuda_steps *f);
 
 /* ---- transform and select at once ---- */
 

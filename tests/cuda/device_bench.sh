@@ -175,7 +175,7 @@ unset GCB_HOST_CLOCK
 transforms() { # MODE
     GCB_HOST_FFT=$1
     export GCB_HOST_FFT
-    run bench --device cuda --method fft --method demo --method sparse:transform=hadamard --dataset stem.weight \
+    run bench --device cuda --method fft:chunk=63 --method demo --method sparse:transform=hadamard --dataset stem.weight \
         --repeat 1 --format json "$sample"
     unset GCB_HOST_FFT
 }

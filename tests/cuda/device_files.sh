@@ -64,7 +64,7 @@ def look(path, x):
 a.visititems(look)
 assert seen >= 3, seen
 PY
-for method in demo sparse:transform=dct fft; do
+for method in demo sparse:transform=dct,chunk=63 fft:chunk=63; do
     for mode in exact near; do # the stand-in's spectra: the CPU's, or with some rounding errors
         GCB_HOST_FFT=$mode
         export GCB_HOST_FFT
@@ -83,12 +83,12 @@ done
 # A failed command leaves no file.
 GCB_HOST_FFT=missing
 export GCB_HOST_FFT
-fails 3 "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
+fails 3 "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found" compress --repeat 1 -q --method fft:chunk=63 $few --device cuda -o made/x.h5 --results made/x.json "$sample"
 fails 3 "cuFFT" decompress --device cuda cuda.h5 -o made/x.h5
 GCB_HOST_FFT=no-plan
-fails 3 "cuFFT has no plan" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
+fails 3 "cuFFT has no plan" compress --repeat 1 -q --method fft:chunk=63 $few --device cuda -o made/x.h5 "$sample"
 GCB_HOST_FFT=far # the device is wrong; no file of it is kept
-fails 5 "the device and the CPU decode the message to different values" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
+fails 5 "the device and the CPU decode the message to different values" compress --repeat 1 -q --method fft:chunk=63 $few --device cuda -o made/x.h5 "$sample"
 unset GCB_HOST_FFT
 check "no output is written" made_nothing
 

@@ -96,22 +96,22 @@ with() { # MODE ARGS...
     run replay -q --device cuda "$@" $few --results made/x.json "$sample"
     unset GCB_HOST_FFT
 }
-for method in fft:memory=ef sparse:transform=dct,chunk=64,memory=demo; do
+for method in fft:chunk=63,memory=ef sparse:transform=dct,chunk=63,memory=demo; do
     run replay -q --method "$method" $few --force --results cpu.json "$sample"
     with near --method "$method"
     exits 0
     check "the device's rows are nearly the CPU's" python3 same.py cpu.json made/x.json near
     rm made/x.json
 done
-with far --method fft:memory=ef
+with far --method fft:chunk=63,memory=ef
 exits 5
 says "fft, step 100 worker 0 stem.weight: the device and the CPU decode the message to different values"
 check "no file is left" made_nothing
-with fails --method fft
+with fails --method fft:chunk=63
 exits 1
 says "cufftExecR2C"
 check "no file is left" made_nothing
-with missing --method fft
+with missing --method fft:chunk=63
 exits 3
 says "needs cuFFT"
 check "no file is left" made_nothing

@@ -17,7 +17,7 @@ with() { # MODE ARGS...: runs it with the stand-in for cuFFT in this mode (tests
 
 # ---- verify: the promise that is checked on devices only. tests/cuda/test_device.c has every
 # method. ----
-with near verify --method topk --method fft --method qsgd --method demo --method fp16
+with near verify --method topk --method fft:chunk=63 --method qsgd --method demo --method fp16
 exits 0
 quiet
 prints ", cuda:0"
@@ -58,40 +58,40 @@ for method in demo sparse:transform=dct,chunk=64 fft; do
     run verify --device cuda --method $method "$tmp/tiny.h5"
     exits 0
 done
-with far verify --method fft --method topk
+with far verify --method fft:chunk=63 --method topk
 exits 5
-prints "BROKEN  fft:theta=0.85: same-device"
+prints "BROKEN  fft:chunk=63: same-device"
 check "topk keeps its promises" sh -c "! grep -q 'BROKEN  topk' '$out'"
-with missing verify --method fft
+with missing verify --method fft:chunk=63
 exits 3
 says "needs cuFFT"
-with missing verify --method topk --method fft --method demo --results "$tmp/others.json"
+with missing verify --method topk --method fft:chunk=63 --method demo --results "$tmp/others.json"
 exits 3
 says "fft, step"
-prints "note: 2 pairs of a method and a message that do not run on the device: fft on"
+prints "note: 1 pair of a method and a message that do not run on the device: fft on"
 prints " 0 broken, on 2 messages"
 check "promises of the other methods are checked" python3 -c "
 import json
 rows = [json.loads(line) for line in open('$tmp/others.json')][1:]
 assert {r['method'] for r in rows} >= {'topk', 'demo'}, {r['method'] for r in rows}
 assert all(r['status'] != 'broken' for r in rows)"
-with no-plan verify --method fft
+with no-plan verify --method fft:chunk=63
 exits 3
 says "cuFFT has no plan"
-with fails verify --method fft
+with fails verify --method fft:chunk=63
 exits 1
 says "device cuda: unknown error (cufftExec"
 
 # ---- sweep ----
 for mode in "far 5" "fails 1" "missing 3"; do
-    with "${mode% *}" sweep --method fft --method topk --vary theta=0.9,0.95
+    with "${mode% *}" sweep --method fft:chunk=63 --method topk --vary theta=0.9,0.95
     exits "${mode#* }"
     prints "topk:theta=0.95"
-    with "${mode% *}" sweep --method fft --method topk --match rel_l2=0.5
+    with "${mode% *}" sweep --method fft:chunk=63 --method topk --match rel_l2=0.5
     exits "${mode#* }"
 done
 prints "unsupported: fft" # cuFFT is missing; the other methods run
-with no-plan sweep --method fft --method topk --vary theta=0.9,0.95
+with no-plan sweep --method fft:chunk=63 --method topk --vary theta=0.9,0.95
 exits 0
 prints "unsupported: fft:theta=0.9"
 finish

@@ -135,12 +135,17 @@ enum { TO_ENCODE = 1, TO_DECODE };
 enum {
     SMALL = 1000,
     SAMPLED = 70000,
-    WHOLE = 1 << 16
-}; /* some selectors sample only from 2^16 positions on */
+    WHOLE = 1 << 16, /* some selectors sample only from 2^16 positions on */
+    REST = 70032,    /* a last chunk that needs no zeros */
+};
 
 #define FFT_CHOSEN "sparse: transform=fft, chunks of 4096, select=chunk"
 #define FFT_SHORT "sparse: transform=fft, chunks of 8 to 4096, a power of two"
 #define PADDED "sparse: pad=smooth, if the length changes"
+#define DCT_SHORT "sparse: transform=dct, chunks of 8 to 4096, a power of two"
+#define DCT_STEPS "sparse: transform=dct, other smooth chunks up to 4096"
+#define FFT_STEPS "sparse: transform=fft, other smooth chunks up to 4096"
+#define DCT_OTHER "sparse: transform=dct, otherwise"
 #define FFT_OTHER "sparse: transform=fft, otherwise"
 
 static const struct promise codecs[] = {
@@ -201,9 +206,9 @@ static const struct promise codecs[] = {
     {"sparse: select=chunk", TO_ENCODE, 0, "sparse:select=chunk,chunk=20000", NULL, SAMPLED},
     {"sparse: select=chunk", TO_DECODE, 0, "sparse:select=chunk,chunk=4096", NULL, SAMPLED},
     {"demo, chunks of 4096", TO_ENCODE, 0, "demo", NULL, WHOLE},
-    {"demo, chunks of 4096", TO_ENCODE, 1, "demo", NULL, SAMPLED},
+    {"demo, chunks of 4096", TO_ENCODE, 1, "demo", NULL, REST},
     {"demo, chunks of 4096", TO_DECODE, 0, "demo", NULL, WHOLE},
-    {"demo, chunks of 4096", TO_DECODE, 1, "demo", NULL, SAMPLED},
+    {"demo, chunks of 4096", TO_DECODE, 1, "demo", NULL, REST},
     {"sparse: transform=hadamard", TO_ENCODE, 0, "sparse:transform=hadamard,chunk=64", "topk",
      SMALL},
     {"sparse: transform=hadamard", TO_ENCODE, 1, "sparse:transform=hadamard,chunk=65536",
@@ -212,34 +217,34 @@ static const struct promise codecs[] = {
      SMALL},
     {"sparse: transform=hadamard", TO_DECODE, 1, "sparse:transform=hadamard,chunk=65536",
      "sparse:transform=hadamard,chunk=4096", WHOLE},
-    {"sparse: transform=dct, chunks of 8 to 4096, a power of two", TO_ENCODE, 0,
-     "sparse:transform=dct,chunk=64", "topk", WHOLE},
-    {"sparse: transform=dct, chunks of 8 to 4096, a power of two", TO_ENCODE, 1,
-     "sparse:transform=dct,chunk=64", "topk", SAMPLED},
-    {"sparse: transform=dct, chunks of 8 to 4096, a power of two", TO_DECODE, 0,
-     "sparse:transform=dct,chunk=64", "topk", WHOLE},
-    {"sparse: transform=dct, chunks of 8 to 4096, a power of two", TO_DECODE, 1,
-     "sparse:transform=dct,chunk=64", "topk", SAMPLED},
-    {"sparse: transform=dct, otherwise", TO_ENCODE, 0, "sparse:transform=dct,chunk=100", "topk",
-     SAMPLED},
-    {"sparse: transform=dct, otherwise", TO_ENCODE, 1, "sparse:transform=dct,chunk=100", "topk",
-     WHOLE},
-    {"sparse: transform=dct, otherwise", TO_DECODE, 0, "sparse:transform=dct,chunk=100", "topk",
-     SAMPLED},
-    {"sparse: transform=dct, otherwise", TO_DECODE, 1, "sparse:transform=dct,chunk=100", "topk",
-     WHOLE},
+    {DCT_SHORT, TO_ENCODE, 0, "sparse:transform=dct,chunk=64", "topk", WHOLE},
+    {DCT_SHORT, TO_ENCODE, 1, "sparse:transform=dct,chunk=64", "topk", REST},
+    {DCT_SHORT, TO_DECODE, 0, "sparse:transform=dct,chunk=64", "topk", WHOLE},
+    {DCT_SHORT, TO_DECODE, 1, "sparse:transform=dct,chunk=64", "topk", REST},
+    {DCT_STEPS, TO_ENCODE, 0, "sparse:transform=dct,chunk=100", "topk", SAMPLED},
+    {DCT_STEPS, TO_ENCODE, 1, "sparse:transform=dct,chunk=100", "topk", REST},
+    {DCT_STEPS, TO_DECODE, 0, "sparse:transform=dct,chunk=100", "topk", SAMPLED},
+    {DCT_STEPS, TO_DECODE, 1, "sparse:transform=dct,chunk=100", "topk", REST},
+    {DCT_OTHER, TO_ENCODE, 0, "sparse:transform=dct,chunk=101", "topk", 101 * 700},
+    {DCT_OTHER, TO_ENCODE, 1, "sparse:transform=dct,chunk=101", "topk", WHOLE},
+    {DCT_OTHER, TO_DECODE, 0, "sparse:transform=dct,chunk=101", "topk", 101 * 700},
+    {DCT_OTHER, TO_DECODE, 1, "sparse:transform=dct,chunk=101", "topk", WHOLE},
     {FFT_CHOSEN, TO_ENCODE, 0, "sparse:transform=fft,chunk=4096,select=chunk", NULL, WHOLE},
-    {FFT_CHOSEN, TO_ENCODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, SAMPLED},
+    {FFT_CHOSEN, TO_ENCODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, REST},
     {FFT_CHOSEN, TO_DECODE, 0, "sparse:transform=fft,chunk=4096,select=chunk", NULL, WHOLE},
-    {FFT_CHOSEN, TO_DECODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, SAMPLED},
+    {FFT_CHOSEN, TO_DECODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, REST},
     {FFT_SHORT, TO_ENCODE, 0, "sparse:transform=fft,chunk=64", "topk", 960},
     {FFT_SHORT, TO_ENCODE, 1, "sparse:transform=fft,chunk=64", "topk", SMALL},
     {FFT_SHORT, TO_DECODE, 0, "sparse:transform=fft,chunk=64", "topk", 960},
     {FFT_SHORT, TO_DECODE, 1, "sparse:transform=fft,chunk=64", "topk", SMALL},
-    {FFT_OTHER, TO_ENCODE, 0, "sparse:transform=fft", "topk", SMALL},
-    {FFT_OTHER, TO_DECODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
-    {PADDED, TO_ENCODE, 0, "sparse:transform=fft,pad=smooth", "sparse:transform=fft", SMALL + 1},
-    {PADDED, TO_DECODE, 0, "sparse:transform=fft,pad=smooth", "sparse:transform=fft", SMALL + 1},
+    {FFT_STEPS, TO_ENCODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
+    {FFT_STEPS, TO_ENCODE, 1, "sparse:transform=fft,chunk=300", "topk", SMALL},
+    {FFT_STEPS, TO_DECODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
+    {FFT_STEPS, TO_DECODE, 1, "sparse:transform=fft,chunk=300", "topk", SMALL},
+    {FFT_OTHER, TO_ENCODE, 0, "sparse:transform=fft,pad=none", "topk", SMALL + 1},
+    {FFT_OTHER, TO_DECODE, 0, "sparse:transform=fft,chunk=501", "topk", SMALL},
+    {PADDED, TO_ENCODE, 0, "sparse:transform=fft", "sparse:transform=fft,pad=none", 5001},
+    {PADDED, TO_DECODE, 0, "sparse:transform=fft", "sparse:transform=fft,pad=none", 5001},
 };
 
 static const struct promise values[] = {

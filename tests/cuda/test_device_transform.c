@@ -138,9 +138,10 @@ static void fft_of_other_spectra(void **state)
 {
     static const char *const specs[] = {
         "fft",
-        "sparse:transform=fft,chunk=64,select=chunk,density=0.1",
-        "sparse:transform=fft,chunk=64,pad=smooth,select=chunk,density=0.1",
-        "sparse:transform=fft,chunk=4096,pad=smooth,select=chunk,density=0.1",
+        "fft:pad=none",
+        "sparse:transform=fft,chunk=64,pad=none,select=chunk,density=0.1",
+        "sparse:transform=fft,chunk=4096,pad=none,select=chunk,density=0.1",
+        "sparse:transform=dct,density=0.3",
     };
     static const uint64_t sizes[] = {0, 1, 33, 1000, 4099, END};
 
@@ -154,8 +155,8 @@ static void dct(void **state)
     static const char *const specs[] = {
         "demo:density=0.02",                         /* selected while in shared memory */
         "sparse:transform=dct,chunk=64,density=0.2", /* several chunks per block */
-        "sparse:transform=dct,chunk=48,select=chunk,density=0.1",  /* by sums */
-        "sparse:transform=dct,chunk=100,density=0.1,values=range", /* by cuFFT */
+        "sparse:transform=dct,chunk=48,select=chunk,density=0.1",
+        "sparse:transform=dct,chunk=101,density=0.1,values=range", /* by cuFFT */
         "sparse:transform=dct,pad=smooth,density=0.1",
         "demo:pad=smooth,chunk=60,density=0.05",
     };
@@ -164,37 +165,10 @@ static void dct(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* Every length that is transformed in shared memory, and odd lengths as one chunk by cuFFT. */
-static void dct_of_all_lengths(void **state)
-{
-    enum { N = 9000 };
-    float *x = malloc(N * sizeof(float));
-    char spec[96];
-
-    check_fill(x, N, FILL_NOISE, 3);
-    gcb_host_schedule(GCB_HOST_SHUFFLED, 4);
-    for (unsigned length = 1; length <= 8192; length *= 2) {
-        const uint64_t n = length < 16 ? 200 : 2 * length < N ? 2 * length + 5 : N;
-
-        snprintf(spec, sizeof(spec), "sparse:transform=dct,chunk=%u,theta=0.1,index=bitmap",
-                 length);
-        device_near_spectrum(&device, spec, x, n);
-        snprintf(spec, sizeof(spec), "sparse:transform=dct,chunk=%u,density=0.3", length);
-        device_same(&device, spec, x, n, NULL);
-    }
-    device_near_spectrum(&device, "sparse:transform=dct,theta=0.1,index=bitmap", x, 8999);
-    gcb_host_fft(GCB_HOST_FFT_NEAR);
-    device_near_spectrum(&device, "sparse:transform=dct,theta=0.1,index=bitmap", x, 4097);
-    device_same(&device, "sparse:transform=dct,density=0.3", x, 4097, NULL);
-    gcb_host_fft(GCB_HOST_FFT_EXACT);
-    gcb_host_schedule(GCB_HOST_FORWARD, 1);
-    free(x);
-}
-
 /* A coder that cannot be made says why, and leaks nothing. */
 static void refuses(const char *spec, enum gcb_host_fft how, int status, const char *words)
 {
-    const struct gcb_coder_config config = {.env = {.count = 300}};
+    const struct gcb_coder_config config = {.env = {.count = 302}};
     struct gcb_coder *c = NULL;
     struct gcb_host_counts before, after;
     struct gcb_diag diag = {0};
@@ -214,15 +188,15 @@ static void refuses(const char *spec, enum gcb_host_fft how, int status, const c
 
 static void without_cufft(void **state)
 {
-    const char *const chunks = "sparse:transform=dct,chunk=100";
+    const char *const whole = "fft:pad=none", *const chunks = "sparse:transform=dct,chunk=101";
     float x[5000];
 
-    refuses("fft", GCB_HOST_FFT_MISSING, GCB_E_BACKEND,
+    refuses(whole, GCB_HOST_FFT_MISSING, GCB_E_BACKEND,
             "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor");
     refuses(chunks, GCB_HOST_FFT_MISSING, GCB_E_BACKEND, "transform=dct of this length");
-    refuses("fft", GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED,
-            "cuFFT has no plan for 1 transforms of 300 floats: no such length (8)");
-    refuses(chunks, GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED, "3 transforms of 100 floats");
+    refuses(whole, GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED,
+            "cuFFT has no plan for 1 transforms of 302 floats: no such length (8)");
+    refuses(chunks, GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED, "2 transforms of 101 floats");
     gcb_host_limit(1);
     refuses("demo", GCB_HOST_FFT_EXACT, GCB_E_NOMEM, "bytes of a method's tables");
     gcb_host_limit(0);
@@ -237,7 +211,7 @@ static void without_cufft(void **state)
 /* A failure of queued work is reported by the wait. From then on the stream takes no launches. */
 static void cufft_fails(void **state)
 {
-    const struct gcb_coder_config config = {.env = {.count = 100}};
+    const struct gcb_coder_config config = {.env = {.count = 97}};
     const struct gcb_step at = {0};
     struct gcb_device_batch_config room = {.messages = 1};
     struct gcb_coder *c = NULL;
@@ -248,7 +222,7 @@ static void cufft_fails(void **state)
     uint64_t launches;
     void *in, *out;
 
-    assert_int_equal(gcb_method_parse(&method, "fft", NULL), 0);
+    assert_int_equal(gcb_method_parse(&method, "fft:pad=none", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
@@ -275,17 +249,11 @@ static void cufft_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_of_each_chunk),
-        cmocka_unit_test(clusters_within_chunks),
-        cmocka_unit_test(largest_of_long_chunks),
-        cmocka_unit_test(hadamard),
-        cmocka_unit_test(long_hadamard),
-        cmocka_unit_test(fft_of_the_cpus_spectra),
-        cmocka_unit_test(fft_of_other_spectra),
-        cmocka_unit_test(dct),
-        cmocka_unit_test(dct_of_all_lengths),
-        cmocka_unit_test(without_cufft),
-        cmocka_unit_test(cufft_fails),
+        cmocka_unit_test(largest_of_each_chunk),  cmocka_unit_test(clusters_within_chunks),
+        cmocka_unit_test(largest_of_long_chunks), cmocka_unit_test(hadamard),
+        cmocka_unit_test(long_hadamard),          cmocka_unit_test(fft_of_the_cpus_spectra),
+        cmocka_unit_test(fft_of_other_spectra),   cmocka_unit_test(dct),
+        cmocka_unit_test(without_cufft),          cmocka_unit_test(cufft_fails),
         cmocka_unit_test(nothing_is_left),
     };
 

@@ -55,6 +55,9 @@ uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);
 unsigned gcb_sparse_caps(const double *value);
+/* A device transforms longer chunks by cuFFT, and its messages are not those of the CPU. */
+#define GCB_DEVICE_FFT_MOST 4096
+
 /* True if pad=smooth has a meaning with these chunks: they are even, with the factors 2, 3, 5 and 7.
  */
 bool gcb_sparse_pads(uint64_t chunk);

@@ -1,5 +1,5 @@
 /*
- * Replaces cuFFT: FFTW's transforms by kernels/fft, chunk by chunk, so that spectra equal the
+ * Replaces cuFFT: the transforms of kernels/fft, chunk by chunk, so that spectra equal the
  * CPU's. It is stricter than cuFFT: a plan needs a stream and a work area from its caller, and
  * overwrites the work area; arrays must be aligned to complex numbers; a single element has no
  * plan; the inverse overwrites its input.
@@ -165,7 +165,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     const long long bins = *n / 2 + 1;
     const bool inverse = type == CUFFT_C2R;
     const struct gcb_fft_config config = {
-        GCB_FFT_REAL, static_cast<uint64_t>(*n), 0, 0, 1, GCB_FFT_FFTW, nullptr, inverse};
+        GCB_FFT_REAL, static_cast<uint64_t>(*n), 0, 0, 1, GCB_FFT_OWN, nullptr, inverse};
     struct gcb_fft *fft = nullptr;
     plan &p = plans.at(handle);
 

@@ -17,20 +17,28 @@
  *
  * The stages after the transform take one float per position, of the tensor or of its spectrum.
  */
+
+/* How chunks are transformed: by the kernels for powers of two, by those for other even lengths with
+ * the factors 2, 3, 5 and 7 (both up to 4096 elements, in shared memory), or by cuFFT. */
+enum gcb_device_way { GCB_WAY_BLOCK, GCB_WAY_STEPS, GCB_WAY_LIBRARY };
+
+/* Chunks of one length, one after the other. */
+struct gcb_device_run {
+    uint64_t first, count, length; /* elements: before the chunks, of all chunks, and of a chunk */
+    enum gcb_device_way way;
+    const void *table;           /* in device memory, but not for GCB_WAY_STEPS */
+    struct gcb_cuda_steps steps; /* GCB_WAY_STEPS */
+};
+
 struct gcb_device_sparse {
     struct gcb_sparse p; /* parameters, and the sizes that follow from them, as on the CPU */
     const struct gcb_device_transform *transform;
-    struct gcb_cuda_fft *fft;            /* fft and dct, if cuFFT does the transform */
+    struct gcb_device_run runs[2];       /* fft, dct: the whole chunks; the shorter last one */
+    struct gcb_cuda_fft *fft;            /* fft, dct: for GCB_WAY_LIBRARY */
+    void *table;                         /* fft, dct: tables in device memory */
     struct gcb_cuda_spectrum spectrum;   /* fft: how bins are ordered and scaled */
-    struct gcb_cuda_block_fft fft_short; /* fft: whole chunks that do not need cuFFT */
-    struct gcb_cuda_dct dct;             /* dct: whole chunks */
-    struct gcb_cuda_dct dct_rest;        /* dct: the shorter last chunk; count 0: none */
-    enum gcb_device_dct_way {
-        GCB_DCT_SHORT,
-        GCB_DCT_DIRECT,
-        GCB_DCT_LONG
-    } dct_way;                                  /* dct: how whole chunks are transformed */
-    void *table;                                /* fft, dct: tables in device memory */
+    struct gcb_cuda_block_fft fft_short; /* fft: for GCB_WAY_BLOCK */
+    struct gcb_cuda_dct dct[2];          /* dct: of the runs */
     const struct gcb_device_selector *selector; /* not used by a decoder */
     void *found; /* device memory: the threshold that later steps reuse, or NULL */
     const struct gcb_device_index *index;
@@ -88,8 +96,13 @@ void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint64_t from,
                                         uint64_t count);
 
-/* The directions in which this coder transforms: bits of enum gcb_cuda_fft_way. */
-unsigned gcb_device_fft_ways(const struct gcb_codec_env *env);
+/* For fft and dct: cuts the elements into runs, makes their tables, and plans for cuFFT. There is at
+ * least one element. gcb_device_plan_fini accepts a state whose plan failed. */
+int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env, bool dct,
+                    struct gcb_diag *diag);
+void gcb_device_plan_fini(struct gcb_device_sparse *s);
+/* The first run that cuFFT transforms. There is one if s->fft is not NULL. */
+const struct gcb_device_run *gcb_device_library_run(const struct gcb_device_sparse *s);
 
 /* Indexed by enum gcb_transform_id. */
 extern const struct gcb_device_transform *const gcb_device_transforms[GCB_TRANSFORMS];

@@ -1,11 +1,8 @@
 #include <math.h>
 
-#include "kernels/fft/fft.h"
 #include "kernels/memory/memory_cuda.h"
 #include "kernels/reduce/reduce_cuda.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/device/module/sparse.h"
-#include "src/lib/device/module/table.h"
 
 /*
  * Layout of the scratch: the bins; if encoding, also the power of each bin, the chosen bins, and
@@ -26,7 +23,7 @@ static uint64_t whole_chunks(const struct gcb_device_sparse *s)
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
-/* For the inverse: the first tile of positions that contains bins which cuFFT transforms. */
+/* For the inverse: the first tile of positions that contains bins of rest_inverse. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
@@ -63,58 +60,34 @@ static bool is_fused(const struct gcb_device_sparse *s)
            s->fft_short.length == GCB_CUDA_FFT_BLOCK_MOST && gcb_device_chunks(&s->p).length != 0;
 }
 
-static bool is_short(uint64_t length)
-{
-    return length >= GCB_CUDA_FFT_BLOCK_LEAST && length <= GCB_CUDA_FFT_BLOCK_MOST &&
-           (length & (length - 1)) == 0;
-}
-
-static int make_table(struct gcb_device_sparse *s, struct gcb_diag *diag)
-{
-    const uint64_t length = s->fft_short.length, bytes = gcb_cuda_fft_block_bytes(length);
-    void *table = gcb_alloc_array(bytes, 1);
-    int err;
-
-    if (!table)
-        return gcb_diag_nomem(diag, bytes, "tables of a transform");
-    gcb_cuda_fft_block_table(table, length);
-    err = gcb_cuda_table_create(&s->table, table, bytes, diag);
-    gcb_free(table);
-    s->fft_short.table = s->table;
-    return err;
-}
-
 static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    const uint64_t n = s->p.t.length, chunk = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    const struct gcb_device_run *whole = &s->runs[0], *last = &s->runs[1];
     struct gcb_cuda_spectrum *sp = &s->spectrum;
     int err;
 
-    if (n == 0)
+    if (s->p.t.length == 0)
         return 0;
+    err = gcb_device_plan(s, env, false, diag);
     *sp = (struct gcb_cuda_spectrum){
         .bins = s->p.t.positions,
-        .tail = n / chunk * (chunk / 2 + 1),
-        .length = chunk,
-        .rest = n % chunk,
-        .unitary = (float)(1.0 / sqrt((double)chunk)),
-        .unitary_rest = n % chunk ? (float)(1.0 / sqrt((double)(n % chunk))) : 1.0f,
+        .tail = whole->count / whole->length * (whole->length / 2 + 1),
+        .length = whole->length,
+        .rest = last->length,
+        .unitary = (float)(1.0 / sqrt((double)whole->length)),
+        .unitary_rest = last->count ? (float)(1.0 / sqrt((double)last->length)) : 1.0f,
     };
-    if (!is_short(chunk))
-        return gcb_cuda_fft_create(&s->fft, n, chunk, gcb_device_fft_ways(env), "fft", diag);
-    s->fft_short = (struct gcb_cuda_block_fft){.count = n - sp->rest, .length = chunk};
+    if (whole->way == GCB_WAY_BLOCK)
+        s->fft_short = (struct gcb_cuda_block_fft){whole->count, whole->length, whole->table};
     sp->first = is_fused(s) ? sp->tail : 0;
-    err = make_table(s, diag);
-    return err || !sp->rest
-               ? err
-               : gcb_cuda_fft_create(&s->fft, sp->rest, 0, gcb_device_fft_ways(env), "fft", diag);
+    return err;
 }
 
-static void fft_fini(struct gcb_device_sparse *s)
+/* The place of a run's first bin. */
+static uint64_t first_bin(const struct gcb_device_sparse *s, const struct gcb_device_run *run)
 {
-    gcb_cuda_fft_destroy(s->fft);
-    gcb_cuda_table_destroy(s->table);
+    return run == s->runs ? 0 : s->spectrum.tail;
 }
 
 static uint64_t fft_scratch(const struct gcb_device_sparse *s)
@@ -124,22 +97,31 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* Transforms the elements that cuFFT handles into bins, and finds the largest real or imaginary
- * part. Adds error feedback before. */
+/* Transforms the elements after those of fft_short into bins, and finds the largest real or
+ * imaginary part. Adds error feedback before. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
-    const uint64_t from = s->fft_short.count ? s->spectrum.tail - s->spectrum.first : 0;
-    const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
+    const struct gcb_cuda_spectrum *sp = &s->spectrum;
     const struct gcb_device_input rest =
         gcb_device_part(in, s->fft_short.count, in->n - s->fft_short.count);
 
-    if (!s->fft)
+    if (rest.n == 0)
         return 0;
     gcb_cuda_memory_compensate(stream, &rest);
-    gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
-    return gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
+    for (const struct gcb_device_run *run = s->runs; run < s->runs + 2; run++)
+        if (run->count && run->way == GCB_WAY_STEPS)
+            gcb_cuda_steps_forward(stream, l->bins + 2 * (first_bin(s, run) - sp->first),
+                                   in->x + run->first, &run->steps, l->most);
+    if (s->fft) {
+        const struct gcb_device_run *run = gcb_device_library_run(s);
+        const uint64_t from = first_bin(s, run) - sp->first;
+        const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
+
+        gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, in->x + run->first, l->work);
+        gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (sp->bins - sp->first - seen), l->most);
+    }
+    return gcb_cuda_status(stream);
 }
 
 static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
@@ -226,22 +208,27 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* Transforms the bins that cuFFT handles. If whole chunks are transformed in shared memory, first
- * fills in these bins. */
+/* Transforms the bins after those of fft_short. If whole chunks are transformed in shared memory,
+ * first fills in these bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {
     struct gcb_device_stream *stream = w->call->stream;
-    const uint64_t first = s->fft_short.count, tile = rest_tile(s);
+    const uint64_t first = s->fft_short.count, tile = rest_tile(s), before = tile * GCB_TILE;
+    const struct gcb_device_run *library = gcb_device_library_run(s);
     struct gcb_cuda_spectrum rest = s->spectrum;
-    float *bins;
 
     rest.first = first ? rest.tail : 0;
-    bins = l->bins + 2 * (rest.first - tile * GCB_TILE);
     if (first)
         gcb_cuda_fill(stream, l->bins, w->kept, tile);
-    gcb_cuda_spectrum_scale(stream, bins, &rest);
-    gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
+    gcb_cuda_spectrum_scale(stream, l->bins + 2 * (rest.first - before), &rest);
+    for (const struct gcb_device_run *run = s->runs; run < s->runs + 2; run++)
+        if (run->count && run->way == GCB_WAY_STEPS)
+            gcb_cuda_steps_inverse(stream, out + run->first,
+                                   l->bins + 2 * (first_bin(s, run) - before), NULL, &run->steps);
+    if (s->fft)
+        gcb_cuda_fft_inverse(stream, s->fft, out + library->first,
+                             l->bins + 2 * (first_bin(s, library) - before), l->work);
     if (w->from)
         gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.t.length - first);
     return gcb_cuda_status(stream);
@@ -255,12 +242,13 @@ static int fft_inverse(const struct gcb_device_sparse *s, float *out,
 
     if (s->fft_short.count)
         gcb_cuda_fft_block_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
-    return s->fft ? rest_inverse(s, &l, out, w) : gcb_cuda_status(w->call->stream);
+    return s->fft_short.count < s->p.t.length ? rest_inverse(s, &l, out, w)
+                                              : gcb_cuda_status(w->call->stream);
 }
 
 const struct gcb_device_transform gcb_device_fft = {
     .init = fft_init,
-    .fini = fft_fini,
+    .fini = gcb_device_plan_fini,
     .scratch = fft_scratch,
     .forward = fft_forward,
     .gather = fft_gather,

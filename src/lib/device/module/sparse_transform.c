@@ -2,7 +2,9 @@
 
 #include "kernels/cuda/align.h"
 #include "kernels/hadamard/hadamard_cuda.h"
+#include "src/lib/base/alloc.h"
 #include "src/lib/device/module/sparse.h"
+#include "src/lib/device/module/table.h"
 #include "src/lib/sparse/transform.h"
 
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes)
@@ -25,10 +27,103 @@ struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint6
     return part;
 }
 
-unsigned gcb_device_fft_ways(const struct gcb_codec_env *env)
+/* ---- fft and dct: runs, tables and plans ---- */
+
+static enum gcb_device_way way_of(const struct gcb_device_sparse *s,
+                                  const struct gcb_device_run *run)
 {
-    return (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
-           (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
+    const uint64_t length = run->length;
+
+    if (length > GCB_DEVICE_FFT_MOST || length % 2 || !gcb_fft_is_smooth(length / 2))
+        return GCB_WAY_LIBRARY;
+    return run == s->runs && length >= GCB_CUDA_FFT_BLOCK_LEAST && (length & (length - 1)) == 0
+               ? GCB_WAY_BLOCK
+               : GCB_WAY_STEPS;
+}
+
+static uint64_t table_bytes(const struct gcb_device_run *run, bool dct)
+{
+    if (run->count == 0)
+        return 0;
+    if (run->way == GCB_WAY_STEPS)
+        return gcb_fft_tables((uint32_t)(run->length / 2), dct) * sizeof(float);
+    if (run->way == GCB_WAY_LIBRARY)
+        return dct ? gcb_cuda_dct_from_fft_bytes(run->length) : 0;
+    return (dct ? gcb_cuda_dct_block_bytes : gcb_cuda_fft_block_bytes)(run->length);
+}
+
+static void fill_table(const struct gcb_device_run *run, bool dct, void *table)
+{
+    struct gcb_fft_steps here;
+
+    if (table_bytes(run, dct) == 0)
+        return;
+    if (run->way == GCB_WAY_STEPS)
+        gcb_fft_steps_fill(&here, (uint32_t)(run->length / 2), dct, table);
+    else if (run->way == GCB_WAY_LIBRARY)
+        gcb_cuda_dct_from_fft_table(table, run->length);
+    else
+        (dct ? gcb_cuda_dct_block_table : gcb_cuda_fft_block_table)(table, run->length);
+}
+
+static int make_tables(struct gcb_device_sparse *s, bool dct, struct gcb_diag *diag)
+{
+    const uint64_t at[] = {0, gcb_cuda_align256(table_bytes(&s->runs[0], dct))};
+    const uint64_t bytes = at[1] + table_bytes(&s->runs[1], dct);
+    uint8_t *tables;
+    int err;
+
+    if (bytes == 0)
+        return 0;
+    tables = gcb_alloc_array(bytes, 1);
+    if (!tables)
+        return gcb_diag_nomem(diag, bytes, "tables of a transform");
+    for (unsigned i = 0; i < 2; i++)
+        fill_table(&s->runs[i], dct, tables + at[i]);
+    err = gcb_cuda_table_create(&s->table, tables, bytes, diag);
+    gcb_free(tables);
+    for (unsigned i = 0; i < 2 && !err; i++) {
+        struct gcb_device_run *run = &s->runs[i];
+
+        run->table = (const uint8_t *)s->table + at[i];
+        run->steps.chunks = run->count / (run->length ? run->length : 1);
+        if (run->count && run->way == GCB_WAY_STEPS)
+            gcb_fft_steps_lay_out(&run->steps.steps, (uint32_t)(run->length / 2), dct, run->table);
+    }
+    return err;
+}
+
+const struct gcb_device_run *gcb_device_library_run(const struct gcb_device_sparse *s)
+{
+    return &s->runs[s->runs[0].way != GCB_WAY_LIBRARY];
+}
+
+int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env, bool dct,
+                    struct gcb_diag *diag)
+{
+    const uint64_t n = s->p.t.length, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    const unsigned ways = (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
+                          (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
+    uint64_t count = 0; /* elements that cuFFT transforms */
+    int err = 0;
+
+    s->runs[0] = (struct gcb_device_run){.count = n - n % length, .length = length};
+    s->runs[1] =
+        (struct gcb_device_run){.first = n - n % length, .count = n % length, .length = n % length};
+    for (unsigned i = 0; i < 2; i++) {
+        s->runs[i].way = way_of(s, &s->runs[i]);
+        count += s->runs[i].way == GCB_WAY_LIBRARY ? s->runs[i].count : 0;
+    }
+    if (count)
+        err = gcb_cuda_fft_create(&s->fft, count, gcb_device_library_run(s)->length, ways,
+                                  dct ? "dct" : "fft", diag);
+    return err ? err : make_tables(s, dct, diag);
+}
+
+void gcb_device_plan_fini(struct gcb_device_sparse *s)
+{
+    gcb_cuda_fft_destroy(s->fft);
+    gcb_cuda_table_destroy(s->table);
 }
 
 /* ---- hadamard: its coefficients begin the scratch in both directions ---- */
