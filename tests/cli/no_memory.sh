@@ -36,13 +36,13 @@ scan() { # FILE ARGS...: runs with rising limits, from too little to load the pr
     done
     check "some had enough" test $enough -gt 0
 }
-for method in fft sparse:transform=dct,chunk=0; do
+for method in fft:pad=none sparse:transform=dct,chunk=0,pad=none; do
     for file in in.h5 prime.h5 twice.h5; do
-        scan $file compress --method $method --no-baselines --warmup 0 --repeat 1 --per none --format json
+        scan $file compress --fft-engine fftw --method $method --no-baselines --warmup 0 --repeat 1 --per none --format json
     done
 done
 step=9 # threads need stacks and memory of their own
-for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
+for method in fft fft:pad=none fft:chunk=65537 sparse:transform=dct,chunk=131101; do
     scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --repeat 1 --per none --format json
 done
 scan prime.h5 inspect --spectrum --format json

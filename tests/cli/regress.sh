@@ -117,22 +117,22 @@ write both "[{\"spec\": \"topk:theta=0.9\", \"wire_bytes\": 1001}, {\"spec\": \"
 compare base both --strict
 exits 4
 
-# FFT methods and GPUs have a tolerance
-write fft "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100000}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
-write near "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100009, \"rel_l2\": 0.25009}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25009}]"
-write far "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100011, \"rel_l2\": 0.25011}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25011}]"
-write head "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100001, \"header_bytes\": 25}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
+# Methods that call FFTW, and GPUs, have a tolerance
+write fft "[{\"spec\": \"fft:pad=none\", \"method\": \"fft\", \"wire_bytes\": 100000}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
+write near "[{\"spec\": \"fft:pad=none\", \"method\": \"fft\", \"wire_bytes\": 100009, \"rel_l2\": 0.25009}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25009}]"
+write far "[{\"spec\": \"fft:pad=none\", \"method\": \"fft\", \"wire_bytes\": 100011, \"rel_l2\": 0.25011}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25011}]"
+write head "[{\"spec\": \"fft:pad=none\", \"method\": \"fft\", \"wire_bytes\": 100001, \"header_bytes\": 25}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
 compare fft near
 exits 0
-judged "fft:theta=0.85,bits=10 cpu size SAME"
+judged "fft:theta=0.85,pad=none,bits=10 cpu size SAME"
 judged "topk:theta=0.85 cuda:0 error SAME"
 compare fft far
 exits 4
-judged "fft:theta=0.85,bits=10 cpu size LARGER"
-judged "fft:theta=0.85,bits=10 cpu error WORSE"
+judged "fft:theta=0.85,pad=none,bits=10 cpu size LARGER"
+judged "fft:theta=0.85,pad=none,bits=10 cpu error WORSE"
 judged "topk:theta=0.85 cuda:0 error WORSE"
 compare fft head
-judged "fft:theta=0.85,bits=10 cpu size LARGER"
+judged "fft:theta=0.85,pad=none,bits=10 cpu size LARGER"
 
 # ---- missing and failed cases ----
 write one "[$topk]"

@@ -200,10 +200,12 @@ unsigned gcb_sparse_caps(const double *value)
     unsigned caps = 0;
 
     if (gcb_transforms[(int)value[ROW_TRANSFORM]]->pads) {
-        caps |= GCB_CAP_DEVICE_MATH;
-        if ((int)value[ROW_PAD] == GCB_TRANSFORM_PAD_NONE ||
-            !gcb_sparse_pads((uint64_t)value[ROW_CHUNK]))
-            caps |= GCB_CAP_LIBRARY_MATH;
+        const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
+
+        if ((int)value[ROW_PAD] == GCB_TRANSFORM_PAD_NONE || !gcb_sparse_pads(chunk))
+            caps |= GCB_CAP_LIBRARY_MATH | GCB_CAP_DEVICE_MATH;
+        if (chunk == 0 || chunk > GCB_DEVICE_FFT_MOST)
+            caps |= GCB_CAP_DEVICE_MATH;
     }
     if (gcb_selectors[(int)value[ROW_SELECT]]->stateful)
         caps |= GCB_CAP_STATEFUL;
