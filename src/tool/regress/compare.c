@@ -250,13 +250,11 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
     gcb_verdict_set_values(v, a->seconds, b->seconds);
     v->low = b->low / a->high;
     v->high = b->high / a->low;
+    if (!obstacle[0] && (!(v->low <= v->ratio && v->ratio <= v->high) || isnan(best)))
+        obstacle = "no interval around this ratio: too few samples, or the rows were changed; "
+                   "run `bench` without --repeat";
     if (obstacle[0]) {
         gcb_verdict_explain(out, v, "%s", obstacle);
-        return;
-    }
-    if (isnan(v->low) || isnan(v->high) || isnan(best)) {
-        gcb_verdict_explain(out, v,
-                            "too few samples for an interval; run `bench` without --repeat");
         return;
     }
     /* a change is AMBIGUOUS unless the fastest samples show the same change */
