@@ -143,11 +143,13 @@ static void say_item(char *out, size_t size, const struct gcb_answer *a, size_t 
 /* Names what would need a memory. */
 static void say_without_memory(char *out, size_t size, const struct gcb_answer *a)
 {
-    size_t count = 0, named = 0;
+    size_t count = 0, named = 0, with_memory = 0;
 
-    for (size_t i = 0; i < a->count; i++)
+    for (size_t i = 0; i < a->count; i++) {
+        with_memory += a->items[i].memory;
         count += !a->items[i].baseline && !isnan(a->items[i].error) &&
                  !gcb_answer_usable(a, &a->items[i]);
+    }
     if (!count || a->times)
         return;
     gcb_append(out, size, "; ");
@@ -164,7 +166,8 @@ static void say_without_memory(char *out, size_t size, const struct gcb_answer *
     gcb_append(out, size,
                count == 1 ? " has an error that lasts: it needs"
                           : " have errors that last: they need");
-    gcb_append(out, size, " a memory (memory=ef), which `gcbench replay` tests");
+    gcb_append(out, size, " a memory (memory=ef)%s",
+               with_memory ? "" : ", which `gcbench replay` tests");
 }
 
 char *gcb_answer_text(char *out, size_t size, const struct gcb_answer *a)
