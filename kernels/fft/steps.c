@@ -64,7 +64,7 @@ bool gcb_fft_is_smooth(uint64_t m)
 
 uint64_t gcb_fft_tables(uint32_t m, bool dct)
 {
-    return 2 * ((uint64_t)m + m / 2 + 1 + (dct ? (uint64_t)m + 1 : 0)) + 16;
+    return 2 * ((uint64_t)m + m / 2 + 1 + (dct ? (uint64_t)m + 1 : 0)) + 2 * GCB_FFT_LANES;
 }
 
 /* Writes exp(2 pi i a k / b) for k < count: the real parts, then the imaginary parts. Returns the
@@ -86,13 +86,13 @@ void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, co
     static const unsigned radices[] = {8, 4, 2, 3, 5, 7};
     uint32_t left = m;
 
-    *steps = (struct gcb_fft_steps){.m = m, .twiddle = tables};
+    *steps = (struct gcb_fft_steps){.m = m, .twiddle = tables + GCB_FFT_LANES};
     for (unsigned i = 0; i < 6; i++)
         for (; left % radices[i] == 0; left /= radices[i])
             steps->radix[steps->rounds++] = (uint8_t)radices[i];
     if (m == 1)
         steps->radix[steps->rounds++] = 1;
-    steps->split_re = tables + 2 * (size_t)(m - steps->radix[0]);
+    steps->split_re = steps->twiddle + 2 * (size_t)(m - steps->radix[0]);
     steps->split_im = steps->split_re + m / 2 + 1;
     steps->cosine = dct ? steps->split_im + m / 2 + 1 : NULL;
     steps->sine = dct ? steps->cosine + m + 1 : NULL;
@@ -102,7 +102,7 @@ void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float
 {
     const uint64_t twice = 2 * (uint64_t)m;
     uint64_t p = 1;
-    float *to = tables;
+    float *to = tables + GCB_FFT_LANES;
 
     gcb_fft_steps_lay_out(steps, m, dct, tables);
     for (unsigned t = 0; t < steps->rounds; p *= steps->radix[t++])

@@ -26,6 +26,7 @@ GCB_BEGIN_C
 
 #define GCB_FFT_ROUNDS 40 /* most rounds of a DFT */
 #define GCB_FFT_RADIX 8   /* largest radix */
+#define GCB_FFT_LANES 16  /* most lanes of a vector */
 
 /* The DFT of m numbers. */
 struct gcb_fft_steps {
@@ -43,7 +44,8 @@ struct gcb_fft_steps {
 /* True if the factors of m are 2, 3, 5 and 7. */
 bool gcb_fft_is_smooth(uint64_t m);
 
-/* The number of floats of the tables of m numbers. */
+/* The number of floats of the tables of m numbers, and of GCB_FFT_LANES before and after them, which
+ * a vector may read, too. */
 uint64_t gcb_fft_tables(uint32_t m, bool dct);
 
 /* Fills `steps` for tables at `tables`, which gcb_fft_steps_fill writes, too. m is smooth. The tables
@@ -58,8 +60,6 @@ void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float
  * k b / m); a DFT of every row gives bins k + n1 q. That factor is a product, too: of base(b -
  * b mod 16), a product of two table entries in double, rounded to float, and of an entry of `step`.
  */
-#define GCB_FFT_LANES 16
-
 struct gcb_fft_long {
     uint64_t m;
     struct gcb_fft_steps columns, rows; /* of n1 and of n2 numbers */
