@@ -48,7 +48,9 @@ struct gcb_fft_engine_ops {
     bool (*has_room)(const void *state); /* as gcb_fft_has_room. NULL: there is always room */
 };
 
-extern const struct gcb_fft_engine_ops gcb_fft_own, gcb_fft_fftw;
+/* Functions, because programs and the modules that they load may both have these tables. */
+const struct gcb_fft_engine_ops *gcb_fft_own(void);
+const struct gcb_fft_engine_ops *gcb_fft_fftw(void);
 
 /* Floats between the bins of two chunks. */
 static inline uint64_t gcb_fft_floats(enum gcb_fft_kind kind, uint64_t length)

@@ -64,10 +64,10 @@ static int make_part(struct part *part, const struct gcb_fft_config *config, uin
     if (chunks == 0)
         return 0;
     if (smooth && config->engine == GCB_FFT_OWN)
-        part->ops = &gcb_fft_own;
+        part->ops = gcb_fft_own();
 #ifdef GCB_FFTW
     else
-        part->ops = &gcb_fft_fftw;
+        part->ops = gcb_fft_fftw();
 #endif
     return part->ops ? part->ops->create(&part->state, &need) : GCB_E_UNSUPPORTED;
 }

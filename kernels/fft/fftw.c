@@ -365,13 +365,18 @@ static void fftw_inverse(void *state, float *bins, float *x)
     memcpy(x, bins, given_of(&fft->need, 0) * sizeof(*x));
 }
 
-const struct gcb_fft_engine_ops gcb_fft_fftw = {
-    .create = fftw_create,
-    .destroy = fftw_destroy,
-    .forward = fftw_forward,
-    .inverse = fftw_inverse,
-    .has_room = fftw_has_room,
-};
+const struct gcb_fft_engine_ops *gcb_fft_fftw(void)
+{
+    static const struct gcb_fft_engine_ops ops = {
+        .create = fftw_create,
+        .destroy = fftw_destroy,
+        .forward = fftw_forward,
+        .inverse = fftw_inverse,
+        .has_room = fftw_has_room,
+    };
+
+    return &ops;
+}
 
 const char *gcb_fft_version(void)
 {

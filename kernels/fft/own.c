@@ -322,9 +322,14 @@ static void own_inverse(void *state, float *bins, float *x)
                          x + c * need->length, given_of(need, c));
 }
 
-const struct gcb_fft_engine_ops gcb_fft_own = {
-    .create = own_create,
-    .destroy = own_destroy,
-    .forward = own_forward,
-    .inverse = own_inverse,
-};
+const struct gcb_fft_engine_ops *gcb_fft_own(void)
+{
+    static const struct gcb_fft_engine_ops ops = {
+        .create = own_create,
+        .destroy = own_destroy,
+        .forward = own_forward,
+        .inverse = own_inverse,
+    };
+
+    return &ops;
+}
