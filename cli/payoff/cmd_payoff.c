@@ -112,19 +112,20 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
 /* Measures the ways on dumps. Without files: on the sample that is installed. */
 static int measure(struct payoff *c, struct gcb_diag *diag)
 {
-    struct gcb_ways_measuring m = {.config = {.kernels = &c->s.backend.kernels,
-                                              .queue = &c->s.backend.queue,
-                                              .seed = c->s.backend.seed,
-                                              .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
-                                              .stop = on_stop,
-                                              .ctx = &c->s.progress},
-                                   .workers = c->plan.workers.values,
-                                   .worker_count = c->plan.workers.count,
-                                   .all = c->o->judging.all,
-                                   .untimed = c->timed.count || c->timed.memory > 0.0,
-                                   .seconds = 20.0,
-                                   .cpu_flags = c->s.backend.cpu_flags,
-                                   .progress = progress_update};
+    struct gcb_ways_measuring m = {
+        .config = {.kernels = &c->s.backend.kernels,
+                   .queue = &c->s.backend.queue,
+                   .seed = c->s.backend.seed,
+                   .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
+                   .stop = on_stop,
+                   .ctx = &c->s.progress},
+        .workers = c->plan.workers.values,
+        .worker_count = c->plan.workers.count,
+        .all = c->o->judging.all,
+        .untimed = c->timed.count || c->timed.memory > 0.0,
+        .seconds = 20.0,
+        .cpu_flags = c->s.backend.cpu_flags,
+        .progress = progress_update};
     char path[GCB_DATA_PATH];
     const char *items[1] = {path};
     const struct opt_list sample = {.items = items, .count = 1}, *operands = c->s.files;

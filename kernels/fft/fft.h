@@ -52,7 +52,7 @@ struct gcb_fft_config {
     /* Of our own FFT. They must stay, and may only change to ones with fewer lanes. NULL: those of
      * plain C. */
     const struct gcb_fft_fns *fns;
-    int inverse;                   /* 0: forward plans, 1: inverse plans */
+    int inverse; /* 0: forward plans, 1: inverse plans */
 };
 
 /* Number of bins of GCB_FFT_REAL over all chunks; never more than n. `chunk` is as in the

@@ -412,7 +412,8 @@ static const struct gcb_reduce_ops powersgd_reduce = {
 
 static unsigned powersgd_caps(const double *value)
 {
-    return GCB_CAP_LIBRARY_MATH | GCB_CAP_DEVICE_MATH | (value[1] == START_WARM ? GCB_CAP_STATEFUL : 0);
+    return GCB_CAP_LIBRARY_MATH | GCB_CAP_DEVICE_MATH |
+           (value[1] == START_WARM ? GCB_CAP_STATEFUL : 0);
 }
 
 static const char *const starts[] = {"warm", "cold", NULL};

@@ -118,8 +118,8 @@ static const struct {
 
 static void spec_of(char *spec, size_t size, const char *transform, uint64_t chunk)
 {
-    snprintf(spec, size, "sparse:theta=" THETA ",transform=%s%s,chunk=%u,index=bitmap",
-             transform, strcmp(transform, "dct") == 0 ? ",pad=none" : "", (unsigned)chunk);
+    snprintf(spec, size, "sparse:theta=" THETA ",transform=%s%s,chunk=%u,index=bitmap", transform,
+             strcmp(transform, "dct") == 0 ? ",pad=none" : "", (unsigned)chunk);
 }
 
 static void matches_naive(const char *transform, const float *x, uint64_t n, uint64_t chunk)

@@ -185,8 +185,8 @@ static void keeping_all_gives_the_tensor(void **state)
 
         assert_true(sqrt(trip_error("fft:pad=none,theta=0.05,values=fp32,index=bitmap", x, sizes[i],
                                     &(struct trip_options){.source = GCB_F64})) < 0.2);
-        assert_true(sqrt(trip_error("fft:pad=none,theta=0,values=range,bits=16,index=bitmap", x, sizes[i],
-                                    NULL)) < 1e-6 * log2(n) + 1e-3);
+        assert_true(sqrt(trip_error("fft:pad=none,theta=0,values=range,bits=16,index=bitmap", x,
+                                    sizes[i], NULL)) < 1e-6 * log2(n) + 1e-3);
     }
     free(x);
 }
