@@ -594,7 +594,6 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"fft", "idct:64", FN(fft.inverse), 64, prepare_idct, run_inverse},
     {"fft", "dct:4096", FN(fft.forward), 4096, prepare_dct, run_forward},
     {"fft", "idct:4096", FN(fft.inverse), 4096, prepare_idct, run_inverse},
-#ifdef GCB_FFTW
     {"fft", "forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
     {"fft", "inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
     {"fft", "forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
@@ -603,7 +602,6 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"fft", "idct:64", GCB_KERNEL_LIBRARY, 64, prepare_idct, run_inverse},
     {"fft", "dct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_dct, run_forward},
     {"fft", "idct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_idct, run_inverse},
-#endif
     {"hadamard", "transform:4096", FN(hadamard.transform), 4096, prepare_transform, run_transform},
     {"hadamard", "transform", FN(hadamard.transform), 0, prepare_transform, run_transform},
     {"hadamard", "flip", FN(hadamard.flip), 0, prepare_flip, run_flip},

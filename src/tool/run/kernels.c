@@ -52,9 +52,11 @@ static bool matches(const char *glob, const struct gcb_kernel_case *c)
     return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->name);
 }
 
-/* True if one of the globs matches the case. */
+/* True if one of the globs matches the case, and this build has its library. */
 static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
 {
+    if (c->offset == GCB_KERNEL_LIBRARY && !gcb_fft_version())
+        return false;
     for (size_t i = 0; i < config->glob_count; i++)
         if (matches(config->globs[i], c))
             return true;
