@@ -8,31 +8,33 @@
 #include "kernels/fft/engine.h"
 
 /*
- * Real-to-complex FFT of n floats, whole or in chunks, by FFTW's single-precision library. Only
- * this folder sees FFTW.
+ * Real-to-complex FFT of n floats, whole or in chunks: our own (steps.h) for even lengths with the
+ * factors 2, 3, 5 and 7, FFTW's single-precision library for all others. Only this folder sees
+ * FFTW.
  *
  * A chunk of length L has L/2 + 1 bins. Chunks are stored one after the other, each bin as (re,
  * im). The forward transform has the sign of exp(-2 pi i jk / L). The last chunk may be shorter: it
- * is not padded, but transformed at its own length with a plan of its own. chunk = 0, or a chunk of
- * n or more, means one chunk of n. The transforms are unscaled: inverse(forward(x)) = L * x. The
- * inverse ignores the imaginary parts of a chunk's first bin and, for even L, of its last.
+ * is not padded, but transformed at its own length. chunk = 0, or a chunk of n or more, means one
+ * chunk of n. The transforms are unscaled: inverse(forward(x)) = L * x. The inverse ignores the
+ * imaginary parts of a chunk's first bin and, for even L, of its last.
  *
- * FFTW is slow at odd lengths and at those with large prime factors. So the last of the n elements
- * may be zeros that x does not have (gcb_fft_zeros): forward adds them, inverse drops them.
+ * The last of the n elements may be zeros that x does not have (gcb_fft_zeros), which make a length
+ * one of our own: forward adds them, inverse drops them.
  *
- * Chunks are distributed over threads; one thread transforms a chunk. With GCB_FFT_ESTIMATE the
- * bytes are the same for any number of threads, on one CPU model and library build. A whole-message
- * transform (chunk = 0) uses threads inside FFTW and promises a tolerance only (docs/method.md); so
- * does GCB_FFT_MEASURE, which chooses plans by timing.
+ * Chunks are distributed over threads. Our own gives the same bytes on every CPU and with any number
+ * of threads. FFTW does on one CPU model and library build, with estimated plans; but a whole
+ * message (chunk = 0) with several threads, and GCB_FFT_FFTW_MEASURE, promise a tolerance only
+ * (docs/method.md).
  *
- * Memory: a real DFT of one chunk that covers n is done in the caller's bins and needs no more
- * memory. Several chunks, and any DCT, need scratch of one chunk per busy thread; a DCT also needs
- * a table as large as a chunk. While plans are made there is also a buffer of one transform, which
- * only GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it
- * executes lengths with a large prime factor. FFTW ends the process when it finds no memory. So
- * before planning, create checks that the memory can be allocated, and returns GCB_E_NOMEM if not.
- * Callers of forward or inverse should call gcb_fft_has_room first. Another thread or process may
- * still take the memory in between.
+ * Memory of our own: tables; for each thread, room for as many chunks as a vector has lanes (above
+ * 8192 elements: rows of about the root of the length); above 8192 elements one chunk, and for a
+ * DCT a table of one chunk. Memory of FFTW: a whole real DFT is done in the caller's bins; else
+ * scratch of one chunk per busy thread; a DCT also needs a table as large as a chunk. While plans
+ * are made there is also a buffer of one transform. Forward and inverse do not allocate, but FFTW
+ * itself may while it executes lengths with a large prime factor. FFTW ends the process when it
+ * finds no memory. So before planning, create checks that the memory can be allocated, and returns
+ * GCB_E_NOMEM if not. Callers of forward or inverse should call gcb_fft_has_room first. Another
+ * thread or process may still take the memory in between.
  *
  * A process has one FFTW planner. This family guards it with its own lock, sets its number of
  * threads, and forgets its wisdom after measuring, so that later estimated plans do not change. A

@@ -356,32 +356,29 @@ FORCE struct number long_split(const struct gcb_fft_long *f, uint64_t k)
                (struct number){base[0] - zero, base[1] - zero});
 }
 
-/* LANES bins or numbers from k on, and the LANES before m - k, downwards. */
-FORCE struct number zipped_down(const float *p, uint64_t k, size_t count)
+/* The first `count` numbers in reverse. */
+FORCE struct number reversed(struct number v, size_t count)
 {
-    const struct number v = get_zipped(p + 2 * (k + 1 - count), count);
     lane re = SHUFFLE(v.re, v.re, REVERSE), im = SHUFFLE(v.im, v.im, REVERSE);
 
-    if (count < LANES) {
-        for (size_t l = 0; l < count; l++) {
-            re[l] = v.re[count - 1 - l];
-            im[l] = v.im[count - 1 - l];
-        }
+    for (size_t l = 0; count < LANES && l < count; l++) {
+        re[l] = v.re[count - 1 - l];
+        im[l] = v.im[count - 1 - l];
     }
     return (struct number){re, im};
 }
 
+/* Reads numbers k, k - 1, ..., `count` in all. */
+FORCE struct number zipped_down(const float *p, uint64_t k, size_t count)
+{
+    return reversed(get_zipped(p + 2 * (k + 1 - count), count), count);
+}
+
 FORCE void put_zipped_down(float *p, uint64_t k, struct number v, size_t count)
 {
-    lane re = SHUFFLE(v.re, v.re, REVERSE), im = SHUFFLE(v.im, v.im, REVERSE);
+    const struct number r = reversed(v, count);
 
-    if (count < LANES) {
-        for (size_t l = 0; l < count; l++) {
-            re[l] = v.re[count - 1 - l];
-            im[l] = v.im[count - 1 - l];
-        }
-    }
-    put_zipped(p + 2 * (k + 1 - count), re, im, count);
+    put_zipped(p + 2 * (k + 1 - count), r.re, r.im, count);
 }
 
 FORCE void long_pairs(const struct gcb_fft_long *f, float *bins, uint64_t from, uint64_t end,

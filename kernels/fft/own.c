@@ -107,7 +107,8 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
 
 /* ---- chunks in lanes ---- */
 
-/* The elements of a worker's chunks: pointers to them. Chunk `last` has its zeros in o->chunk. */
+/* Transforms `count` chunks, from chunk `first` on. If the last of them needs zeros, o->chunk takes
+ * its elements and the zeros. */
 static void forward_some(const struct call *call, uint64_t first, unsigned count, float *room)
 {
     struct own *o = call->o;

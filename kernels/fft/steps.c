@@ -1,28 +1,35 @@
 #include "kernels/fft/steps.h"
 
+#define TERMS 7
+
+/* c[0] + c[1] y + c[2] y^2 + ... */
+static double series(const double c[TERMS], double y)
+{
+    double sum = c[TERMS - 1];
+
+    for (int i = TERMS - 2; i >= 0; i--)
+        sum = c[i] + y * sum;
+    return sum;
+}
+
 /* sin and cos of x in [0, pi/4], by their series. */
 static double sine(double x)
 {
-    static const double c[] = {-1.0 / 6,        1.0 / 120,        -1.0 / 5040,         1.0 / 362880,
-                               -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000};
+    static const double c[TERMS] = {
+        -1.0 / 6,        1.0 / 120,        -1.0 / 5040,         1.0 / 362880,
+        -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000};
     const double y = x * x;
-    double sum = c[6];
 
-    for (int i = 5; i >= 0; i--)
-        sum = c[i] + y * sum;
-    return x + x * (y * sum);
+    return x + x * (y * series(c, y));
 }
 
 static double cosine(double x)
 {
-    static const double c[] = {-1.0 / 2,       1.0 / 24,        -1.0 / 720,        1.0 / 40320,
-                               -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
+    static const double c[TERMS] = {-1.0 / 2,       1.0 / 24,        -1.0 / 720,        1.0 / 40320,
+                                    -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
     const double y = x * x;
-    double sum = c[6];
 
-    for (int i = 5; i >= 0; i--)
-        sum = c[i] + y * sum;
-    return 1.0 + y * sum;
+    return 1.0 + y * series(c, y);
 }
 
 static void unit_of(double *to, uint64_t a, uint64_t b)
