@@ -168,7 +168,7 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
     blocks = blocks_of(p.n, in.width);
     bits = {p.in, 8 * in.locals, 8 * p.length};
     if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
-        set_status(&result->status, GCB_E_CORRUPT);
+        damage(f.head, result);
     for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
         const uint64_t b = block_with(starts, blocks, i), at = bits.from + i * in.width;
         const uint32_t local = get_bits(bits, at, in.width);
@@ -176,7 +176,7 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
 
         f.pos[i] = static_cast<uint32_t>(pos);
         if (pos >= p.n || (i > starts[b] && local <= get_bits(bits, at - in.width, in.width)))
-            set_status(&result->status, GCB_E_CORRUPT);
+            damage(f.head, result);
     }
 }
 

@@ -186,7 +186,7 @@ __global__ void get_blocks(gcb_cuda_decoding f, gcb_cuda_payload p, gcb_device_r
             good = get_block(room, pos, block, in, s.n);
         good = count_block(!good) == 0;
         if (!good || !is_in_order(pos, s, b, block))
-            set_status(&result->status, GCB_E_CORRUPT);
+            damage(f.head, result);
     }
 }
 

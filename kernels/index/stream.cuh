@@ -229,7 +229,7 @@ __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *t
         if (good)
             good = add_gaps(room.gaps, pos, s, b, block);
         if (!good && threadIdx.x == 0)
-            set_status(&result->status, GCB_E_CORRUPT);
+            damage(f.head, result);
     }
 }
 

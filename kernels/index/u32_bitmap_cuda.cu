@@ -76,7 +76,7 @@ __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, u
 
         f.pos[i] = pos;
         if (pos >= n || (i && pos <= get_u32(in + 4 * i - 4)))
-            set_status(&result->status, GCB_E_CORRUPT);
+            damage(f.head, result);
     }
 }
 
@@ -102,7 +102,7 @@ __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
     const uint64_t tile = thread_of_grid();
 
     if (tile <= tiles)
-        f.first[tile] = count_below(f.pos, f.head->kept, tile * kTile);
+        f.first[tile] = count_below(f.pos, sound_kept(f.head), tile * kTile);
 }
 
 /* ---- reading: bitmap ---- */
@@ -148,7 +148,7 @@ __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in,
             flags = flags_of(room.tile, in + f.head->index, n, tile, &extra);
         scan_block(room.scan, popc(flags), &total);
         if (extra)
-            set_status(&result->status, GCB_E_CORRUPT);
+            damage(f.head, result);
         if (threadIdx.x == 0)
             f.first[tile] = total;
     }

@@ -36,6 +36,7 @@ __global__ void open_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gc
 
     if (threadIdx.x != 0)
         return;
+    *head = {};
     if (p.length < at) {
         refuse(head, result);
         return;
@@ -56,6 +57,7 @@ __global__ void reopen_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, 
 {
     if (threadIdx.x != 0)
         return;
+    *head = {};
     head->kept = choice->kept;
     head->index = index_at(p.n, choice->kept, how);
     if (!get_scale(&head->scale, p.in + values_at(p.n, how) - how.scale, how))
@@ -99,7 +101,7 @@ __global__ void fill_tiles(float *__restrict__ out, gcb_cuda_entries kept, uint6
 
             for (unsigned i = 0; i < kTileEach; i++)
                 v[i] = gcb_float_of(room.bits[at + i]);
-            store_floats(out, v, (tile - first) * kTile * Width + at, (n - first * kTile) * Width);
+            store_runs(out, v, (tile - first) * kTile * Width + at, (n - first * kTile) * Width);
         }
         sync_block();
     }

@@ -30,6 +30,19 @@ __device__ __forceinline__ void refuse(gcb_cuda_payload_head *head, gcb_device_r
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
+/* The same by one of several blocks: others may still read head->kept. */
+__device__ __forceinline__ void damage(gcb_cuda_payload_head *head, gcb_device_result *result)
+{
+    set_status(&head->damaged, 1);
+    set_status(&result->status, GCB_E_CORRUPT);
+}
+
+/* The number of positions that kernels after the index coder's may use. */
+__device__ __forceinline__ uint64_t sound_kept(const gcb_cuda_payload_head *head)
+{
+    return head->damaged ? 0 : head->kept;
+}
+
 /* u32_bitmap_cuda.cu: fills f.first from f.pos. */
 int find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n);
 

@@ -73,6 +73,7 @@ struct gcb_cuda_payload_head {
     uint64_t kept;
     uint64_t index; /* offset of the positions */
     struct gcb_cuda_scale scale;
+    int32_t damaged; /* not 0: some positions are wrong or missing; none is used */
 };
 
 /* The state of decoding, in a scratch. */
