@@ -9,6 +9,7 @@
  */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/vector.cuh"
+#include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
@@ -120,6 +121,49 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     const uint64_t pair = room.word[at / 4] | static_cast<uint64_t>(room.word[at / 4 + 1]) << 32;
 
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
+}
+
+/* Swaps the off-diagonal quarters of two threads' runs: lane t and lane t ^ by, quarters q and
+ * q ^ by. */
+template <unsigned by> __device__ __forceinline__ void swap_quarters(float (&v)[kTileEach])
+{
+    const bool upper = lane() & by;
+
+#pragma unroll
+    for (unsigned q = 0; q < 4; q++) {
+        if (q & by)
+            continue;
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            float &low = v[4 * q + i], &high = v[4 * (q ^ by) + i];
+            const float got = shfl_xor(upper ? low : high, by);
+
+            (upper ? low : high) = got;
+        }
+    }
+}
+
+/*
+ * Like store_floats, for the runs of a warp's threads, which follow each other. Called by every
+ * thread of the warp. Four threads turn their runs round first, so that together they write 64
+ * bytes in each access, and not a quarter of four times 64: memory takes whole sectors of 32.
+ */
+__device__ __forceinline__ void store_runs(float *x, float (&v)[kTileEach], uint64_t first,
+                                           uint64_t n)
+{
+    const unsigned t = lane() % 4;
+
+    if (ballot(first + kTileEach <= n) != ~0u) {
+        store_floats(x, v, first, n);
+        return;
+    }
+    swap_quarters<1>(v);
+    swap_quarters<2>(v);
+    x += first - kTileEach * t + 4 * t;
+#pragma unroll
+    for (unsigned q = 0; q < 4; q++)
+        *reinterpret_cast<float4 *>(x + kTileEach * q) =
+            make_float4(v[4 * q], v[4 * q + 1], v[4 * q + 2], v[4 * q + 3]);
 }
 
 /* Copies bytes [0, bytes) of room.word to `to`, of any alignment. Called by all threads of the

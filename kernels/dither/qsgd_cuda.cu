@@ -304,7 +304,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
     }
     if (worst >= GCB_INF_BITS) /* not finite, or negative */
         set_status(&at.item.result->status, GCB_E_CORRUPT);
-    store_floats(at.item.in.x, v, at.first, n);
+    store_runs(at.item.in.x, v, at.first, n);
 }
 
 /* ---- all-reduce: levels of a norm that all workers share ---- */

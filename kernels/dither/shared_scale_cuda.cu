@@ -51,7 +51,7 @@ __global__ void rebuild(float *out, const void *levels, const uint32_t *scales,
     if (weight != 1.0f)
         for (unsigned i = 0; i < kTileEach; i++)
             v[i] /= weight;
-    store_floats(out, v, first, how.n);
+    store_runs(out, v, first, how.n);
 }
 
 } /* namespace */

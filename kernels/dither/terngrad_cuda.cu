@@ -199,7 +199,7 @@ __device__ void store_trits(float *out, const uint32_t (&code)[kTileEach], float
 
     for (unsigned i = 0; i < kTileEach; i++)
         v[i] = gcb_dither_trit_value(code[i], scale);
-    store_floats(out, v, first, n);
+    store_runs(out, v, first, n);
 }
 
 template <class Where> __global__ void decode_2bit(Where where)

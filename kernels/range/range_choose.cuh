@@ -11,25 +11,54 @@ namespace gcb
 
 constexpr unsigned kExponents = 256;
 
+constexpr unsigned kWidths = 16; /* most mantissa widths */
+constexpr unsigned kAtOnce = 8;  /* widths that are compared at once */
+
 struct range_room {
     uint64_t exponents[kExponents];
-    double error[16]; /* by mantissa width */
+    double octave[kAtOnce][kExponents]; /* the octaves' expected errors */
+    double error[kWidths];              /* by mantissa width */
 };
 
-/* Like gcb_range_best_mantissa, with one thread per width. Called by all threads of the block. */
+/* Like gcb_range_expected_error for `width` and the kAtOnce - 1 widths after it: every thread
+ * computes octaves, and one for each width adds them up in order. Called by all threads of the
+ * block. */
+__device__ inline void expected_errors(range_room &s, unsigned width, float max, unsigned bits,
+                                       enum gcb_range_rounding rounding)
+{
+    const unsigned mine = threadIdx.x;
+
+    for (unsigned m = 0; m < kAtOnce; m++) {
+        struct gcb_range_format f;
+
+        if (!gcb_range_valid(bits, width + m))
+            continue;
+        gcb_range_format(&f, bits, width + m, max, rounding);
+        for (unsigned e = mine; e < kExponents - 1; e += blockDim.x)
+            s.octave[m][e] =
+                s.exponents[e] ? static_cast<double>(s.exponents[e]) * gcb_range_octave_error(e, &f)
+                               : 0.0;
+    }
+    sync_block();
+    if (mine < kAtOnce && gcb_range_valid(bits, width + mine)) {
+        double sum = 0.0;
+
+#pragma unroll 8
+        for (unsigned e = 0; e < kExponents - 1; e++)
+            sum += s.octave[mine][e];
+        s.error[width + mine] = sum;
+    }
+    sync_block();
+}
+
+/* Like gcb_range_best_mantissa. Called by all threads of the block. */
 __device__ inline unsigned best_mantissa(range_room &s, float max, unsigned bits,
                                          enum gcb_range_rounding rounding)
 {
-    const unsigned mine = threadIdx.x;
     unsigned best = bits - 1;
 
-    if (mine < bits && gcb_range_valid(bits, mine)) {
-        struct gcb_range_format f;
-
-        gcb_range_format(&f, bits, mine, max, rounding);
-        s.error[mine] = gcb_range_expected_error(s.exponents, &f);
-    }
-    sync_block();
+    for (unsigned width = 0; width < bits; width += kAtOnce)
+        expected_errors(s, width, max, bits, rounding);
     for (unsigned m = bits - 1; m-- > 0 && gcb_range_valid(bits, m);)
         if (s.error[m] <= s.error[best])
             best = m;

@@ -12,6 +12,7 @@ namespace
 
 struct tuning {
     static constexpr uint64_t measuring_blocks = 528;
+    static constexpr unsigned choosers = 4 * kExponents; /* threads that choose a format */
 };
 
 /* Counts and maximum of the elements that one block has read. */
@@ -117,7 +118,8 @@ __host__ __device__ unsigned parts_of(uint64_t n)
 }
 
 /* One block per message. Joins the measurements and chooses the format. */
-template <class Where> __global__ void choose_format(Where where, gcb_cuda_range how)
+template <class Where>
+__global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, gcb_cuda_range how)
 {
     choose_room &s = shared<choose_room>();
     const gcb_device_item item = find_item(where);
@@ -129,16 +131,19 @@ template <class Where> __global__ void choose_format(Where where, gcb_cuda_range
 
     if (threadIdx.x == 0)
         s.max_bits = 0;
+    if (threadIdx.x < kExponents)
+        s.range.exponents[threadIdx.x] = 0;
     sync_block();
     for (unsigned i = threadIdx.x; i < parts; i += blockDim.x)
         most = larger(most, part[i].max_bits);
     raise_by_warp(&s.max_bits, most);
-    for (unsigned e = threadIdx.x; how.mantissa == 0 && e < kExponents; e += blockDim.x) {
+    if (how.mantissa == 0) {
         uint64_t sum = 0;
 
-        for (unsigned i = 0; i < parts; i++)
-            sum += part[i].exponents[e];
-        s.range.exponents[e] = sum;
+#pragma unroll 8
+        for (unsigned i = threadIdx.x / kExponents; i < parts; i += tuning::choosers / kExponents)
+            sum += part[i].exponents[threadIdx.x % kExponents];
+        atomic_add(&s.range.exponents[threadIdx.x % kExponents], sum);
     }
     sync_block();
     max = how.max_given ? how.max : gcb_float_of(s.max_bits);
@@ -219,7 +224,7 @@ template <class Where> __global__ void decode(Where where, unsigned bits)
     unpack_codes(code, room, skip, bits);
     for (unsigned i = 0; i < kTileEach; i++)
         v[i] = gcb_range_decode(code[i], &f);
-    store_floats(at.item.in.x, v, at.first, at.item.in.n);
+    store_runs(at.item.in.x, v, at.first, at.item.in.n);
 }
 
 /* ---- launches ---- */
@@ -250,8 +255,8 @@ int launch_encode(gcb_device_stream *s, const gcb_cuda_range *how,
         else
             launch(measure_tiles<Where, only_maximum>, measuring.grid, kTileThreads,
                    sizeof(only_maximum), s, measuring.where);
-        launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s, measuring.where,
-               *how);
+        launch(choose_format<Where>, messages, tuning::choosers, sizeof(choose_room), s,
+               measuring.where, *how);
     }
     return launch(encode<Where>, encoded.grid, kTileThreads, sizeof(tile_room), s, encoded.where,
                   needs_measuring(how), format_of(how));
