@@ -26,6 +26,8 @@ struct checking {
     void *ctx;              /* argument of open and run */
     int (*open)(void *ctx); /* called once in each process; not 0: no device */
     void (*run)(void *ctx, struct outcome *o, size_t at); /* *o is "failed" when run is called */
+    /* called in this process after each check; may be NULL */
+    void (*done)(void *ctx, const struct outcome *o);
 };
 
 bool check_failed(const struct outcome *o);
@@ -33,7 +35,7 @@ bool check_failed(const struct outcome *o);
 /* Runs all checks; out has `count` outcomes. Returns 0; 1: no child could be made; 3: no device. */
 int check_apart(const struct checking *what, struct outcome *out);
 
-/* The same in this process. Stops at the first failure; the checks after it fail as "not asked". */
+/* The same in this process. */
 int check_alone(const struct checking *what, struct outcome *out);
 
 #endif

@@ -6,13 +6,15 @@
  * command opens it.
  *
  *   check_device [--small | --quick] [--alone] [--device N] [--results FILE] [--patience SECONDS]
+ *                [--part I/N]
  *   check_device --probe [--device N]     only checks that the device can be used
  *   check_device --list                   only lists the cases
  *
  * Cases run in a child process, because a device that failed once does not work any more in the
  * same process, and a kernel may never end. After a case that fails, crashes or takes longer than
- * SECONDS (600), a new child continues. --alone: all cases run in this process until the first
- * failure, as compute-sanitizer needs.
+ * SECONDS (600), a new child continues. --alone: all cases run in this process, as
+ * compute-sanitizer needs. --part: only every N-th case, from number I on. A row is written after
+ * each case.
  *
  * Exit status 0: nothing differs from the CPU; 1: something differs; 3: no device.
  */
@@ -37,7 +39,7 @@ static struct gcb_device device;
 static const struct check_depth *depth;
 static struct check_case *cases;
 static size_t case_count;
-static unsigned device_index;
+static unsigned device_index, part, parts = 1;
 
 /* device_trip.c sets the order of threads on the stand-in; a device has its own. */
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
@@ -61,7 +63,7 @@ static void check(void **state)
 {
     struct outcome *o = *state;
 
-    check_one(&device, depth, &cases[o->at], o);
+    check_one(&device, depth, &cases[o->at], o->at * parts + part, o);
 }
 
 /* Callback of check_apart.h. */
@@ -90,42 +92,48 @@ static int open_device(void *ctx)
     return err;
 }
 
-static int write_rows(const char *path, const struct outcome *out)
+/* Where rows go, one after each check, so that a check that is killed leaves those before. */
+struct results {
+    FILE *file; /* NULL: nowhere */
+    bool bad;
+};
+
+/* Callback of check_apart.h. */
+static void write_row(void *ctx, const struct outcome *o)
 {
-    FILE *f = fopen(path, "w");
-    bool bad = !f;
+    struct results *r = ctx;
+    struct gcb_row row = {.json = json_pack("{s:s, s:i}", "record", "check", "schema", 1)};
+    const struct check_case *c = &cases[o->at];
+    char name[300];
 
-    for (size_t i = 0; f && i < case_count; i++) {
-        const struct outcome *o = &out[i];
-        struct gcb_row row = {.json = json_pack("{s:s, s:i}", "record", "check", "schema", 1)};
-        char name[300];
-
-        gcb_row_text(&row, GCB_FIELD_SPEC, check_case_name(name, sizeof(name), &cases[i]));
-        bad |= json_object_set_new(row.json, "depth", json_string(depth->name)) ||
-               json_object_set_new(row.json, "brief", json_boolean(cases[i].kind == CHECK_BRIEF)) ||
-               json_object_set_new(row.json, "feedback", json_boolean(o->fed));
-        gcb_row_text(&row, GCB_FIELD_STATUS, o->status);
-        gcb_row_text(&row, GCB_FIELD_REASON, o->reason[0] ? o->reason : NULL);
-        gcb_row_real(&row, GCB_FIELD_SECONDS, o->seconds);
-        bad |= row.failed || json_dumpf(row.json, f, JSON_COMPACT) || fputc('\n', f) == EOF;
-        gcb_row_fini(&row);
-    }
-    if (f && fclose(f))
-        bad = true;
-    if (bad)
-        fprintf(stderr, "check_device: cannot write %s\n", path);
-    return bad;
+    gcb_row_text(&row, GCB_FIELD_SPEC, check_case_name(name, sizeof(name), c));
+    r->bad |= json_object_set_new(row.json, "depth", json_string(depth->name)) ||
+              json_object_set_new(row.json, "brief", json_boolean(c->kind == CHECK_BRIEF)) ||
+              json_object_set_new(row.json, "feedback", json_boolean(o->fed));
+    gcb_row_text(&row, GCB_FIELD_STATUS, o->status);
+    gcb_row_text(&row, GCB_FIELD_REASON, o->reason[0] ? o->reason : NULL);
+    gcb_row_real(&row, GCB_FIELD_SECONDS, o->seconds);
+    if (r->file)
+        r->bad |= row.failed || json_dumpf(row.json, r->file, JSON_COMPACT) ||
+                  fputc('\n', r->file) == EOF || fflush(r->file);
+    gcb_row_fini(&row);
 }
 
 /* The exit status: 0, 1 or 3. */
 static int run_all(bool alone, unsigned patience, const char *results)
 {
-    const struct checking what = {
-        .count = case_count, .patience = patience, .open = open_device, .run = run_case};
+    struct results rows = {.file = results ? fopen(results, "w") : NULL};
+    const struct checking what = {.count = case_count,
+                                  .patience = patience,
+                                  .ctx = &rows,
+                                  .open = open_device,
+                                  .run = run_case,
+                                  .done = write_row};
     struct outcome *out = calloc(case_count + 1, sizeof(*out));
     size_t ok = 0, bad = 0;
     int ended;
 
+    rows.bad = results && !rows.file;
     if (!out)
         return 1;
     ended = alone ? check_alone(&what, out) : check_apart(&what, out);
@@ -137,11 +145,25 @@ static int run_all(bool alone, unsigned patience, const char *results)
         printf("%zu specs: %zu the same, %zu not supported there, %zu failed\n", case_count, ok,
                case_count - ok - bad, bad);
         ended = bad != 0;
-        if (results && write_rows(results, out))
-            ended = 1;
+    }
+    if (rows.file && fclose(rows.file))
+        rows.bad = true;
+    if (rows.bad) {
+        fprintf(stderr, "check_device: cannot write %s\n", results);
+        ended = ended ? ended : 1;
     }
     free(out);
     return ended;
+}
+
+/* Keeps every case whose number leaves `part` over when divided by `parts`. */
+static void keep_part(void)
+{
+    size_t kept = 0;
+
+    for (size_t i = part; i < case_count; i += parts)
+        cases[kept++] = cases[i];
+    case_count = kept;
 }
 
 static void list(void)
@@ -182,6 +204,9 @@ int main(int argc, char **argv)
             word = LIST;
         else if (strcmp(argv[i], "--results") == 0 && i + 1 < argc)
             results = argv[++i];
+        else if (strcmp(argv[i], "--part") == 0 && i + 1 < argc &&
+                 sscanf(argv[i + 1], "%u/%u", &part, &parts) == 2 && part < parts)
+            i++;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             device_index = (unsigned)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--patience") == 0 && i + 1 < argc)
@@ -196,6 +221,7 @@ int main(int argc, char **argv)
     cases = check_cases(&case_count, depth->stride, depth->wide);
     if (!cases)
         return 1;
+    keep_part();
     if (word == LIST)
         list();
     ended = word == LIST ? 0 : run_all(alone, patience, results);

@@ -143,7 +143,7 @@ static void check_reduces(const struct gcb_device *device, const char *spec, con
 }
 
 void check_one(const struct gcb_device *device, const struct check_depth *depth,
-               const struct check_case *c, struct outcome *o)
+               const struct check_case *c, size_t number, struct outcome *o)
 {
     const uint64_t own[] = {c->count, END}, *fed = c->count ? own : depth->fed;
     const bool brief = c->kind == CHECK_BRIEF || depth->once;
@@ -151,7 +151,7 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
     if (!supported(device, o, c->spec))
         return;
     if (c->kind == CHECK_WIDE)
-        device_same_wide(device, c->spec, c->count, o->at);
+        device_same_wide(device, c->spec, c->count, number);
     else if (c->kind == CHECK_GROUP)
         device_same_group(device, c->spec, depth->grouped);
     else if (c->kind == CHECK_MEMORY)
@@ -161,7 +161,7 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
     else if (c->kind == CHECK_REDUCE)
         check_reduces(device, c->spec, fed);
     else if (c->kind != CHECK_STEPS && brief)
-        check_few(device, depth, c->spec, o->at);
+        check_few(device, depth, c->spec, number);
     else if (c->kind == CHECK_WHOLE)
         device_same_all(device, c->spec, depth->sizes);
     o->fed = (c->kind == CHECK_WHOLE || c->kind == CHECK_STEPS) && feeds_back(device, c->spec);

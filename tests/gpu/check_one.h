@@ -20,8 +20,9 @@ struct check_depth {
 /* The depth with this name; "full" is the first. NULL: none has this name. */
 const struct check_depth *check_find_depth(const char *name);
 
-/* Tests a case on the device, inside a cmocka test. Sets all of *o except the time. */
+/* Tests a case on the device, inside a cmocka test. Its number in the whole list gives it its
+ * random data. Sets all of *o except the time. */
 void check_one(const struct gcb_device *device, const struct check_depth *depth,
-               const struct check_case *c, struct outcome *o);
+               const struct check_case *c, size_t number, struct outcome *o);
 
 #endif
