@@ -1,14 +1,11 @@
 #include "tests/cli/printed.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/columns.h"
+#include "tests/support/test.h"
 
 const double values[VALUES] = {
     0.0,     1.0,    -1.0,   0.123456789, 9.995,    99.995,   12345.678, 999999.5,

@@ -1,16 +1,12 @@
 /* What a bench returns when some of its methods did not do what they should: the gravest, and its
  * words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/base/output.h"
 #include "src/lib/base/diag.h"
+#include "tests/support/test.h"
 
 #define MOST 4
 
@@ -70,12 +66,4 @@ static void test_gravest_first(void **state)
          "gcbench: 3 of 4 methods failed; the first: method 0\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_wrong),
-        cmocka_unit_test(test_gravest_first),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_nothing_wrong), cmocka_unit_test(test_gravest_first))

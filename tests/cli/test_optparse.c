@@ -1,15 +1,11 @@
 /* Options: every way to write one, every way to write one wrongly, and methods with overrides. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/base/options.h"
 #include "cli/base/optparse.h"
 #include "src/lib/base/alloc.h"
+#include "tests/support/test.h"
 
 struct values {
     bool flag;
@@ -288,14 +284,7 @@ static void test_print_fits(void **state)
     free(data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),           cmocka_unit_test(test_help_ends_reading),
-        cmocka_unit_test(test_wrong),           cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_wrong_overrides), cmocka_unit_test(test_no_parameter_is_an_option),
-        cmocka_unit_test(test_print_fits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_forms), cmocka_unit_test(test_help_ends_reading),
+          cmocka_unit_test(test_wrong), cmocka_unit_test(test_overrides),
+          cmocka_unit_test(test_wrong_overrides), cmocka_unit_test(test_no_parameter_is_an_option),
+          cmocka_unit_test(test_print_fits))

@@ -1,13 +1,9 @@
 /* The time left that a progress bar shows. The clock is this test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/base/progress.h"
+#include "tests/support/test.h"
 
 static double now = 1000.0;
 
@@ -28,7 +24,7 @@ static void check_left(double budget, const char *words)
     struct progress p = {.file = file, .started = now - 10.0, .since = now - 10.0};
 
     if (budget > 0.0)
-        progress_limit(&p, now + budget);
+        p.deadline = now + budget;
     progress_update(&p, 0.1);
     fclose(file);
     assert_non_null(strstr(text, words));
@@ -42,9 +38,4 @@ static void test_left(void **state)
     check_left(20.0, "  10 %  0:20 left");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_left)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_left))

@@ -1,15 +1,11 @@
 /* The options in a suite: the option table reads them, and errors name the suite. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/base/bench_options.h"
 #include "cli/base/cmd.h"
 #include "src/lib/base/alloc.h"
+#include "tests/support/test.h"
 
 #define HEAD "{\"schema\":1,\"name\":\"x\""
 
@@ -143,13 +139,6 @@ static void test_wrong(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_options_come_first),
-        cmocka_unit_test(test_shipped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
+          cmocka_unit_test(test_wrong), cmocka_unit_test(test_options_come_first),
+          cmocka_unit_test(test_shipped))

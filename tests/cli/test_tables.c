@@ -1,19 +1,15 @@
 /* Every table that shows measured numbers stays within 80 columns, whatever was measured, and says
  * whether the machine was busy. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/replay/replay.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
 #include "tests/cli/printed.h"
+#include "tests/support/test.h"
 
 static const double seconds[] = {1e-300, 1e-12, 1e-6, 1.0, 12345.6, 1e12, 1e300, NAN};
 #define SECONDS (sizeof(seconds) / sizeof(seconds[0]))
@@ -287,14 +283,7 @@ static void test_table(void **state)
     end(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_speed),   cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_load),    cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_values),
-    };
-
-    return cmocka_run_group_tests(tests, parse, NULL);
-}
+RUN_TESTS_BETWEEN(parse, NULL, cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+                  cmocka_unit_test(test_speed), cmocka_unit_test(test_replay),
+                  cmocka_unit_test(test_load), cmocka_unit_test(test_methods),
+                  cmocka_unit_test(test_values))

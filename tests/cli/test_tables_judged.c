@@ -1,16 +1,12 @@
 /* Tables of verdicts and of payoff stay within 80 columns, whatever the results. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/payoff/payoff.h"
 #include "cli/regress/regress.h"
 #include "tests/cli/printed.h"
+#include "tests/support/test.h"
 
 static void test_regress(void **state)
 {
@@ -90,12 +86,4 @@ static void test_payoff(void **state)
             show_payoff(values[i], values[j]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regress),
-        cmocka_unit_test(test_payoff),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_regress), cmocka_unit_test(test_payoff))

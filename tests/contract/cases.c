@@ -1,14 +1,9 @@
 #include "tests/contract/cases.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 struct contract_case contract_cases[CONTRACT_MAX];
 size_t contract_count;
 

@@ -1,15 +1,11 @@
 #include "tests/contract/sum_checks.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/sums.h"
+#include "tests/support/test.h"
 
 static const float ones[SUM_MESSAGES] = {1.0f, 1.0f, 1.0f, 1.0f};
 static const float weights[SUM_MESSAGES] = {0.25f, 1.1f, -0.3f, 2.0f};

@@ -6,19 +6,15 @@
  *   test_contract [NAME]    only the methods whose full spec contains NAME
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/coder/coder.h"
 #include "src/tool/run/promises.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
+#include "tests/support/test.h"
 
 #define GUARD 0xa5
 

@@ -4,18 +4,14 @@
  *
  *   test_contract_exchange [NAME]    only the methods whose full spec contains NAME
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/contract/cases.h"
 #include "tests/contract/exchange_checks.h"
 #include "tests/kernels/check.h"
+#include "tests/support/test.h"
 
 #define LONGEST 5000
 

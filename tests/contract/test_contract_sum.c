@@ -4,17 +4,13 @@
  *
  *   test_contract_sum [NAME]    only the methods whose full spec contains NAME
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/contract/cases.h"
 #include "tests/contract/sum_checks.h"
 #include "tests/kernels/check.h"
+#include "tests/support/test.h"
 
 #define LONGEST 4097
 

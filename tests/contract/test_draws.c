@@ -2,17 +2,12 @@
  * No random number is used twice: the draws of one worker in one step do not overlap. Two draws
  * with the same purpose (gcb_draw_stream) would.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/exchange/exchange.h"
 #include "tests/contract/cases.h"
+#include "tests/support/test.h"
 
 enum { ROWS = 20, COLUMNS = 35, N = ROWS * COLUMNS, MOST = 4096 };
 
@@ -108,11 +103,4 @@ static void draws_do_not_overlap(void **state)
     assert_true(drawing > 50);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_do_not_overlap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(draws_do_not_overlap))

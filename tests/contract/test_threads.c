@@ -4,17 +4,12 @@
  * writes.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/contract/team.h"
 #include "tests/kernels/check.h"
+#include "tests/support/test.h"
 
 enum { ROWS = 3001, COLUMNS = 100, N = ROWS * COLUMNS, WORKERS = 2 };
 
@@ -103,11 +98,4 @@ static void two_callers_at_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_callers_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(two_callers_at_once))

@@ -2,17 +2,13 @@
 #define TESTS_CUDA_DEVICE_TEST_H
 
 /* Shared by tests of devices: they are linked with the stand-in and use it as the device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
+#include "tests/support/test.h"
 
 #define END (~UINT64_C(0)) /* ends a list of sizes */
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))

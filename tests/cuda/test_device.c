@@ -378,25 +378,13 @@ static void events_measure_and_order(void **state)
     d->stream.destroy(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(baselines),
-        cmocka_unit_test(ranges),
-        cmocka_unit_test(quantisers),
-        cmocka_unit_test(random_places),
-        cmocka_unit_test(elias_codes),
-        cmocka_unit_test(large_tensors),
-        cmocka_unit_test(error_feedback_is_fused),
-        cmocka_unit_test(fidelity_is_the_cpus),
-        cmocka_unit_test(parameters_fit_the_states),
-        cmocka_unit_test(other_methods_say_so),
-        cmocka_unit_test(other_modules_are_refused),
-        cmocka_unit_test(a_copy_that_fails),
-        cmocka_unit_test(memory_that_does_not_suffice),
-        cmocka_unit_test(one_wait_for_many_messages),
-        cmocka_unit_test(events_measure_and_order),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(baselines), cmocka_unit_test(ranges),
+                  cmocka_unit_test(quantisers), cmocka_unit_test(random_places),
+                  cmocka_unit_test(elias_codes), cmocka_unit_test(large_tensors),
+                  cmocka_unit_test(error_feedback_is_fused), cmocka_unit_test(fidelity_is_the_cpus),
+                  cmocka_unit_test(parameters_fit_the_states),
+                  cmocka_unit_test(other_methods_say_so),
+                  cmocka_unit_test(other_modules_are_refused), cmocka_unit_test(a_copy_that_fails),
+                  cmocka_unit_test(memory_that_does_not_suffice),
+                  cmocka_unit_test(one_wait_for_many_messages),
+                  cmocka_unit_test(events_measure_and_order))

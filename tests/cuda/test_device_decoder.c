@@ -183,14 +183,5 @@ static void encodes_there(void **state)
     free(there.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(other_size),
-        cmocka_unit_test(encodes_there),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(any_order), cmocka_unit_test(damaged),
+                  cmocka_unit_test(other_size), cmocka_unit_test(encodes_there))

@@ -156,16 +156,6 @@ static void not_every_codec_needs_it(void **state)
     assert_null(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hadamard),
-        cmocka_unit_test(dct),
-        cmocka_unit_test(fft),
-        cmocka_unit_test(residuals_have_to_be_announced),
-        cmocka_unit_test(not_every_codec_needs_it),
-        cmocka_unit_test(nothing_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(hadamard), cmocka_unit_test(dct),
+                  cmocka_unit_test(fft), cmocka_unit_test(residuals_have_to_be_announced),
+                  cmocka_unit_test(not_every_codec_needs_it), cmocka_unit_test(nothing_is_left))

@@ -140,13 +140,7 @@ static void without_cufft(void **state)
     device_same(&device, "fft:chunk=3", x, 100, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways_of_selection), cmocka_unit_test(chunks_of_other_scales),
-        cmocka_unit_test(all_lengths),       cmocka_unit_test(lengths_of_cufft),
-        cmocka_unit_test(without_cufft),     cmocka_unit_test(nothing_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(ways_of_selection),
+                  cmocka_unit_test(chunks_of_other_scales), cmocka_unit_test(all_lengths),
+                  cmocka_unit_test(lengths_of_cufft), cmocka_unit_test(without_cufft),
+                  cmocka_unit_test(nothing_is_left))

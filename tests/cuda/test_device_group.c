@@ -186,16 +186,7 @@ static void a_network_takes_one_set(void **state)
     gcb_host_idle(false);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantisers_as_alone),
-        cmocka_unit_test(decoded_together),
-        cmocka_unit_test(methods_in_turn),
-        cmocka_unit_test(little_room),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(a_network_takes_one_set),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(quantisers_as_alone),
+                  cmocka_unit_test(decoded_together), cmocka_unit_test(methods_in_turn),
+                  cmocka_unit_test(little_room), cmocka_unit_test(refusals),
+                  cmocka_unit_test(a_network_takes_one_set))

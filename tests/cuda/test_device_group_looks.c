@@ -185,13 +185,5 @@ static void without_tables(void **state)
     close_many(&all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decoding_alone),
-        cmocka_unit_test(scratch_for_few),
-        cmocka_unit_test(without_tables),
-    };
-
-    return cmocka_run_group_tests(tests, open_counting, NULL);
-}
+RUN_TESTS_BETWEEN(open_counting, NULL, cmocka_unit_test(decoding_alone),
+                  cmocka_unit_test(scratch_for_few), cmocka_unit_test(without_tables))

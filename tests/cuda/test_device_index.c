@@ -137,13 +137,6 @@ static void every_byte(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_tensors), cmocka_unit_test(clusters),
-        cmocka_unit_test(one_long_gap),    cmocka_unit_test(extremes),
-        cmocka_unit_test(every_byte),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(hostile_tensors), cmocka_unit_test(clusters),
+                  cmocka_unit_test(one_long_gap), cmocka_unit_test(extremes),
+                  cmocka_unit_test(every_byte))

@@ -55,14 +55,6 @@ static void gmc_stays_on_the_cpu(void **state)
     gcb_device_batch_destroy(b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind),
-        cmocka_unit_test(memory_that_does_not_suffice),
-        cmocka_unit_test(gmc_stays_on_the_cpu),
-        cmocka_unit_test(nothing_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(every_kind),
+                  cmocka_unit_test(memory_that_does_not_suffice),
+                  cmocka_unit_test(gmc_stays_on_the_cpu), cmocka_unit_test(nothing_is_left))

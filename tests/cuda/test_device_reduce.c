@@ -123,13 +123,7 @@ static void refusals(void **state)
     gcb_device_reduce_destroy(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_length),    cmocka_unit_test(each_number_of_workers),
-        cmocka_unit_test(each_setting),   cmocka_unit_test(not_finite),
-        cmocka_unit_test(hostile_values), cmocka_unit_test(refusals),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(each_length),
+                  cmocka_unit_test(each_number_of_workers), cmocka_unit_test(each_setting),
+                  cmocka_unit_test(not_finite), cmocka_unit_test(hostile_values),
+                  cmocka_unit_test(refusals))

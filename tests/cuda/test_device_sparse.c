@@ -245,22 +245,11 @@ static void rounded_input_is_left_to_the_cpu(void **state)
                         "input=fp32");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_of_a_message),
-        cmocka_unit_test(all_above_a_threshold),
-        cmocka_unit_test(every_kind_of_value),
-        cmocka_unit_test(large_tensors),
-        cmocka_unit_test(thresholds_from_a_sample),
-        cmocka_unit_test(one_sign),
-        cmocka_unit_test(feedback_is_fused),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(searched_thresholds),
-        cmocka_unit_test(payloads_that_are_too_short),
-        cmocka_unit_test(segments_are_left_to_the_cpu),
-        cmocka_unit_test(rounded_input_is_left_to_the_cpu),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(largest_of_a_message),
+                  cmocka_unit_test(all_above_a_threshold), cmocka_unit_test(every_kind_of_value),
+                  cmocka_unit_test(large_tensors), cmocka_unit_test(thresholds_from_a_sample),
+                  cmocka_unit_test(one_sign), cmocka_unit_test(feedback_is_fused),
+                  cmocka_unit_test(damage), cmocka_unit_test(searched_thresholds),
+                  cmocka_unit_test(payloads_that_are_too_short),
+                  cmocka_unit_test(segments_are_left_to_the_cpu),
+                  cmocka_unit_test(rounded_input_is_left_to_the_cpu))

@@ -170,12 +170,5 @@ static void presets_step_by_step(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thresholds_outlive_what_is_not_finite),
-        cmocka_unit_test(presets_step_by_step),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(thresholds_outlive_what_is_not_finite),
+                  cmocka_unit_test(presets_step_by_step))

@@ -251,13 +251,7 @@ static void launches(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_codec), cmocka_unit_test(each_transform), cmocka_unit_test(mixtures),
-        cmocka_unit_test(other_key),  cmocka_unit_test(damaged),        cmocka_unit_test(refusals),
-        cmocka_unit_test(launches),   cmocka_unit_test(infinite),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(each_codec), cmocka_unit_test(each_transform),
+                  cmocka_unit_test(mixtures), cmocka_unit_test(other_key),
+                  cmocka_unit_test(damaged), cmocka_unit_test(refusals), cmocka_unit_test(launches),
+                  cmocka_unit_test(infinite))

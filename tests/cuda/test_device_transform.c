@@ -246,16 +246,10 @@ static void cufft_fails(void **state)
     gcb_coder_destroy(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_of_each_chunk),  cmocka_unit_test(clusters_within_chunks),
-        cmocka_unit_test(largest_of_long_chunks), cmocka_unit_test(hadamard),
-        cmocka_unit_test(long_hadamard),          cmocka_unit_test(fft_of_the_cpus_spectra),
-        cmocka_unit_test(fft_of_other_spectra),   cmocka_unit_test(dct),
-        cmocka_unit_test(without_cufft),          cmocka_unit_test(cufft_fails),
-        cmocka_unit_test(nothing_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, NULL);
-}
+RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(largest_of_each_chunk),
+                  cmocka_unit_test(clusters_within_chunks),
+                  cmocka_unit_test(largest_of_long_chunks), cmocka_unit_test(hadamard),
+                  cmocka_unit_test(long_hadamard), cmocka_unit_test(fft_of_the_cpus_spectra),
+                  cmocka_unit_test(fft_of_other_spectra), cmocka_unit_test(dct),
+                  cmocka_unit_test(without_cufft), cmocka_unit_test(cufft_fails),
+                  cmocka_unit_test(nothing_is_left))

@@ -184,13 +184,5 @@ static void groups(void **state)
     gcb_trial_bench_fini(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_kept),
-        cmocka_unit_test(failures_pass),
-        cmocka_unit_test(groups),
-    };
-
-    return cmocka_run_group_tests(tests, fill, release);
-}
+RUN_TESTS_BETWEEN(fill, release, cmocka_unit_test(memory_is_kept), cmocka_unit_test(failures_pass),
+                  cmocka_unit_test(groups))

@@ -13,10 +13,6 @@
 #include <errno.h>
 #include <hdf5.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/write/container.h"
 #include "tests/support/containers.h"
 #include "tests/support/patience.h"
+#include "tests/support/test.h"
 
 enum { SEEDS = 12, MOST = 1 << 16 };
 

@@ -18,15 +18,9 @@
  *
  * Exit status 0: nothing differs from the CPU; 1: something differs; 3: no device.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/tool/base/clock.h"
 #include "src/tool/rows/row.h"
@@ -34,6 +28,7 @@
 #include "tests/gpu/check_cases.h"
 #include "tests/gpu/check_one.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/test.h"
 
 static struct gcb_device device;
 static const struct check_depth *depth;

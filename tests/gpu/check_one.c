@@ -1,14 +1,8 @@
 #include "tests/gpu/check_one.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/kernels/check.h"
 #include "tests/support/device_coder.h"
@@ -16,6 +10,7 @@
 #include "tests/support/device_sets.h"
 #include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
+#include "tests/support/test.h"
 
 #define END (~UINT64_C(0))
 

@@ -1,18 +1,13 @@
 /* A check that fails, crashes or never ends does not stop the others. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/gpu/check_apart.h"
 #include "tests/support/patience.h"
+#include "tests/support/test.h"
 
 enum { GOOD, FAILS, DIES, HANGS, LEAVES, UNSUPPORTED };
 
@@ -108,12 +103,5 @@ static void alone_all_run_in_one_process(void **state)
     assert_int_equal(check_apart(&c, out), 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fails_takes_no_other_along),
-        cmocka_unit_test(alone_all_run_in_one_process),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(what_fails_takes_no_other_along),
+          cmocka_unit_test(alone_all_run_in_one_process))

@@ -1,17 +1,13 @@
 #include "tests/support/containers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/lib/wire/message.h"
+#include "tests/support/test.h"
 
 struct containers containers;
 

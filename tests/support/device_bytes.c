@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/support/device_made.h"
+#include "tests/support/test.h"
 
 /* The CPU's message of x, without a checksum, so that the decoder reads changed bytes. */
 static struct made take(struct gcb_frame *frame, struct gcb_rbuf *payload, const char *spec,

@@ -1,18 +1,14 @@
 /* Compares steps with error feedback that is fused into a device's encoder with steps in which it
  * is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
+#include "tests/support/test.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

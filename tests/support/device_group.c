@@ -1,14 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/tool/read/synthetic.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/test.h"
 
 const struct device_quantiser device_quantisers[] = {
     {"identity", 1},

@@ -1,11 +1,6 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/memory/device_memory.h"
 #include "src/lib/memory/memory.h"
@@ -13,6 +8,7 @@
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
+#include "tests/support/test.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define WORKERS 4

@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/kernels/check.h"
 #include "tests/support/device_reduce.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 const char *const device_reduces[] = {

@@ -1,15 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_coder.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/test.h"
 
 static void *take(const struct gcb_device *device, uint64_t bytes)
 {

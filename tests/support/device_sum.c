@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/device_sum.h"
+#include "tests/support/test.h"
 
 const char *const device_sums[] = {
     "fp16",

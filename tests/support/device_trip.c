@@ -1,11 +1,6 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/base/hd.h"
 #include "src/lib/device/core.h"
@@ -14,6 +9,7 @@
 #include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_trip.h"
+#include "tests/support/test.h"
 
 const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core);
 

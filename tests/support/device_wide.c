@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "tests/kernels/check.h"
 #include "tests/support/device_trip.h"
+#include "tests/support/test.h"
 
 /* Fills a tensor whose last eighth has nearly all of its energy; there, positive elements come
  * first and negative ones are larger. A kernel that forgets the last pieces selects other

@@ -1,14 +1,11 @@
 #include "tests/support/h5make.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 enum { MAX_FILES = 64 };
 
 static char folder[128];

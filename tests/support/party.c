@@ -1,14 +1,10 @@
 #include "tests/support/party.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static void observe(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)

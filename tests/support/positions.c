@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/status.h"
 #include "tests/support/positions.h"
+#include "tests/support/test.h"
 
 static uint64_t draw(uint64_t *state)
 {

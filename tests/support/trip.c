@@ -1,15 +1,11 @@
 #include "tests/support/trip.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 static const struct trip_options plain;
 
 void trip_configure(struct gcb_coder_config *config, struct gcb_queue *queue,

@@ -1,12 +1,8 @@
 #include "tests/lib/api/encoders.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 struct gcb_encoder *encoder_of(const char *spec, const struct gcb_options *o)

@@ -1,14 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
 #include "src/lib/codec/method.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define N 600

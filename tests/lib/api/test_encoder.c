@@ -1,17 +1,13 @@
 /* Encoders with a memory. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/api/options.h"
 #include "src/lib/memory/memory.h"
 #include "tests/lib/api/encoders.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static const struct gcb_options plain = {.size = sizeof(plain)};
@@ -349,21 +345,11 @@ static void refuses_what_needs_the_sum(void **state)
     assert_non_null(strstr(diag.text, "open an exchange"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_method_has_its_memory),
-        cmocka_unit_test(nonfinite_leaves_the_memory),
-        cmocka_unit_test(nobody_is_trusted_with_a_memory),
-        cmocka_unit_test(overflow_leaves_the_memory),
-        cmocka_unit_test(too_little_room_leaves_the_memory),
-        cmocka_unit_test(raw_messages_leave_nothing),
-        cmocka_unit_test(takes_16_bit_tensors),
-        cmocka_unit_test(raw_16_bit_tensors),
-        cmocka_unit_test(copies_the_shape),
-        cmocka_unit_test(empty_tensors),
-        cmocka_unit_test(refuses_what_needs_the_sum),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(every_method_has_its_memory),
+          cmocka_unit_test(nonfinite_leaves_the_memory),
+          cmocka_unit_test(nobody_is_trusted_with_a_memory),
+          cmocka_unit_test(overflow_leaves_the_memory),
+          cmocka_unit_test(too_little_room_leaves_the_memory),
+          cmocka_unit_test(raw_messages_leave_nothing), cmocka_unit_test(takes_16_bit_tensors),
+          cmocka_unit_test(raw_16_bit_tensors), cmocka_unit_test(copies_the_shape),
+          cmocka_unit_test(empty_tensors), cmocka_unit_test(refuses_what_needs_the_sum))

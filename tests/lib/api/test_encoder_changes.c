@@ -1,14 +1,10 @@
 /* What a training loop does with an encoder between two steps. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/api/encoders.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* ---- saving and restoring ---- */
@@ -428,16 +424,9 @@ static void forgets_the_given_norm(void **state)
     gcb_encoder_close(strict);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
-        cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
-        cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(states_have_a_size),
-        cmocka_unit_test(lengths_are_exact),       cmocka_unit_test(changes_keep_the_memory),
-        cmocka_unit_test(changes_may_be_refused),  cmocka_unit_test(clips_by_the_given_norm),
-        cmocka_unit_test(forgets_the_given_norm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
+          cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
+          cmocka_unit_test(a_new_state_is_zero), cmocka_unit_test(states_have_a_size),
+          cmocka_unit_test(lengths_are_exact), cmocka_unit_test(changes_keep_the_memory),
+          cmocka_unit_test(changes_may_be_refused), cmocka_unit_test(clips_by_the_given_norm),
+          cmocka_unit_test(forgets_the_given_norm))

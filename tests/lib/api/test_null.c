@@ -1,17 +1,12 @@
 /* src/gcbench.h: a pointer that is NULL, and may not be, is refused by every function, and nothing
  * changes. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
+#include "tests/support/test.h"
 
 #define N 6
 #define ROOM 256

@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
+#include "tests/support/test.h"
 
 /* All functions that take options refuse these, with this word in the message. */
 static void refused(const struct gcb_options *o, const char *word)
@@ -109,13 +105,4 @@ static void shapes(void **state)
     gcb_encoder_close(scalar);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(shapes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(ranges), cmocka_unit_test(sizes), cmocka_unit_test(shapes))

@@ -1,15 +1,10 @@
 /* Structs with a size: every function that takes one, and every size up to 16 bytes more than the
  * library's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
+#include "tests/support/test.h"
 
 #define N 6
 #define NEWER 16 /* bytes of a newer header's fields */
@@ -239,12 +234,5 @@ static int close_all(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_is_complete),
-        cmocka_unit_test(only_whole_fields),
-    };
-
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS_BETWEEN(open_all, close_all, cmocka_unit_test(table_is_complete),
+                  cmocka_unit_test(only_whole_fields))

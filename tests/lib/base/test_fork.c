@@ -1,21 +1,16 @@
 /* Children of a process whose other threads use the library at that moment: each of them can use it
  * too. */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
+#include "tests/support/test.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true

@@ -1,22 +1,17 @@
 /* Threads of the library: every task runs once, whatever the system refuses, and over fork and
  * signals. */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/queue.h"
 #include "tests/support/patience.h"
+#include "tests/support/test.h"
 
 #define TASKS 5000
 
@@ -160,16 +155,7 @@ static void leaves_signals_to_the_caller(void **state)
     assert_int_equal(elsewhere, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(works_without_any_thread),
-        cmocka_unit_test(runs_each_task_once),
-        cmocka_unit_test(runs_tasks_at_the_same_time),
-        cmocka_unit_test(serves_nested_and_concurrent_callers),
-        cmocka_unit_test(works_in_a_forked_child),
-        cmocka_unit_test(leaves_signals_to_the_caller),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(works_without_any_thread), cmocka_unit_test(runs_each_task_once),
+          cmocka_unit_test(runs_tasks_at_the_same_time),
+          cmocka_unit_test(serves_nested_and_concurrent_callers),
+          cmocka_unit_test(works_in_a_forked_child), cmocka_unit_test(leaves_signals_to_the_caller))

@@ -1,17 +1,13 @@
 /* Escaping of names, numbers, sizes, suggestions and globs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <locale.h>
 #include <math.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/text.h"
 #include "tests/support/comma.h"
+#include "tests/support/test.h"
 
 static void check_escape(const char *in, const char *want)
 {
@@ -273,21 +269,8 @@ static void test_other_locale(void **state)
     setlocale(LC_ALL, "C");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_escape_cut),
-        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_u64),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_suggest),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_glob),
-        cmocka_unit_test(test_glob_is_not_exponential),
-        cmocka_unit_test(test_real_text),
-        cmocka_unit_test(test_other_locale),
-    };
-
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_escape), cmocka_unit_test(test_escape_cut),
+          cmocka_unit_test(test_real), cmocka_unit_test(test_u64), cmocka_unit_test(test_size),
+          cmocka_unit_test(test_suggest), cmocka_unit_test(test_lists), cmocka_unit_test(test_glob),
+          cmocka_unit_test(test_glob_is_not_exponential), cmocka_unit_test(test_real_text),
+          cmocka_unit_test(test_other_locale))

@@ -1,12 +1,8 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static struct gcb_coder *encoder_of(const char *spec, uint64_t n, const struct trip_options *o)
@@ -382,22 +378,10 @@ static void encoder_refuses(void **state)
     gcb_coder_destroy(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sends_raw_what_would_expand),
-        cmocka_unit_test(stored_rule_is_exact),
-        cmocka_unit_test(nonfinite_policies),
-        cmocka_unit_test(nonfinite_is_an_error_by_default),
-        cmocka_unit_test(encoder_asks_for_raw),
-        cmocka_unit_test(nonfinite_halves_stay_what_they_are),
-        cmocka_unit_test(wide_frames),
-        cmocka_unit_test(wide_head),
-        cmocka_unit_test(decoder_refuses),
-        cmocka_unit_test(refuses_absurd_counts),
-        cmocka_unit_test(accepts),
-        cmocka_unit_test(encoder_refuses),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(sends_raw_what_would_expand), cmocka_unit_test(stored_rule_is_exact),
+          cmocka_unit_test(nonfinite_policies), cmocka_unit_test(nonfinite_is_an_error_by_default),
+          cmocka_unit_test(encoder_asks_for_raw),
+          cmocka_unit_test(nonfinite_halves_stay_what_they_are), cmocka_unit_test(wide_frames),
+          cmocka_unit_test(wide_head), cmocka_unit_test(decoder_refuses),
+          cmocka_unit_test(refuses_absurd_counts), cmocka_unit_test(accepts),
+          cmocka_unit_test(encoder_refuses))

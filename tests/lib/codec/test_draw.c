@@ -1,10 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "src/lib/codec/codec.h"
+#include "tests/support/test.h"
 
 static uint64_t stream(const char *path, uint64_t step, uint32_t worker, uint32_t purpose)
 {
@@ -72,14 +67,5 @@ static void entropy_of_counts(void **state)
     assert_float_equal(gcb_entropy0(NULL, 0), 0.0, 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_draw_apart),
-        cmocka_unit_test(same_key_same_stream),
-        cmocka_unit_test(workers_draw_independently),
-        cmocka_unit_test(entropy_of_counts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(keys_draw_apart), cmocka_unit_test(same_key_same_stream),
+          cmocka_unit_test(workers_draw_independently), cmocka_unit_test(entropy_of_counts))

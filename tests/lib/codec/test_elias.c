@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/elias.h"
+#include "tests/support/test.h"
 
 #define LARGEST 65536
 
@@ -160,13 +156,6 @@ static void refuses_cut_codes(void **state)
     free(table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_codes),       cmocka_unit_test(codes_follow_the_definition),
-        cmocka_unit_test(round_trip),        cmocka_unit_test(refuses_bad_streams),
-        cmocka_unit_test(refuses_cut_codes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(known_codes), cmocka_unit_test(codes_follow_the_definition),
+          cmocka_unit_test(round_trip), cmocka_unit_test(refuses_bad_streams),
+          cmocka_unit_test(refuses_cut_codes))

@@ -1,11 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 struct format {
@@ -131,13 +127,6 @@ static void entropy_is_of_the_codes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_every_magnitude),  cmocka_unit_test(counts_saturated_values),
-        cmocka_unit_test(count_starts_anew),       cmocka_unit_test(half_of_half_is_exact),
-        cmocka_unit_test(entropy_is_of_the_codes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(rounds_every_magnitude), cmocka_unit_test(counts_saturated_values),
+          cmocka_unit_test(count_starts_anew), cmocka_unit_test(half_of_half_is_exact),
+          cmocka_unit_test(entropy_is_of_the_codes))

@@ -1,14 +1,10 @@
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/method.h"
 #include "tests/support/comma.h"
+#include "tests/support/test.h"
 
 static void expect_error(const char *spec, const char *words)
 {
@@ -332,20 +328,7 @@ static void equals(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels),
-        cmocka_unit_test(equals),
-        cmocka_unit_test(parses_specs),
-        cmocka_unit_test(parses_with_a_comma),
-        cmocka_unit_test(full_spec_reads_back),
-        cmocka_unit_test(explains_errors),
-        cmocka_unit_test(tables_are_sound),
-        cmocka_unit_test(params_travel),
-        cmocka_unit_test(memories),
-        cmocka_unit_test(assigns),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(labels), cmocka_unit_test(equals), cmocka_unit_test(parses_specs),
+          cmocka_unit_test(parses_with_a_comma), cmocka_unit_test(full_spec_reads_back),
+          cmocka_unit_test(explains_errors), cmocka_unit_test(tables_are_sound),
+          cmocka_unit_test(params_travel), cmocka_unit_test(memories), cmocka_unit_test(assigns))

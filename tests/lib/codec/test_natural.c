@@ -1,13 +1,9 @@
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* Powers of two, zeros of either sign and subnormal halves come back bit for bit, whatever is
@@ -102,14 +98,5 @@ static void refuses_infinities(void **state)
     trip_free(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_are_exact),
-        cmocka_unit_test(draws_the_powers_beside),
-        cmocka_unit_test(sends_the_largest_raw),
-        cmocka_unit_test(refuses_infinities),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(powers_are_exact), cmocka_unit_test(draws_the_powers_beside),
+          cmocka_unit_test(sends_the_largest_raw), cmocka_unit_test(refuses_infinities))

@@ -3,17 +3,13 @@
  * message, say so cleanly, and nothing is left behind. The test's own allocator takes the library's
  * place (src/lib/base/alloc.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/coder/coder.h"
 #include "tests/support/counted_alloc.h"
+#include "tests/support/test.h"
 
 static size_t failing_calls; /* calls of the function under test alone */
 
@@ -285,14 +281,5 @@ static void absurd_sizes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(public_objects_may_fail),
-        cmocka_unit_test(learning_may_fail),
-        cmocka_unit_test(absurd_sizes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(public_objects_may_fail),
+          cmocka_unit_test(learning_may_fail), cmocka_unit_test(absurd_sizes))

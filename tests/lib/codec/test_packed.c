@@ -1,15 +1,11 @@
 /* Passes over all elements that threads share. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/base/hd.h"
 #include "src/lib/codec/packed.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static const uint64_t counts[] = {0, 1, GCB_SPAN, 2 * GCB_SPAN + 77};
@@ -61,12 +57,4 @@ static void threads_share_a_maximum(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_share_weighing),
-        cmocka_unit_test(threads_share_a_maximum),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(threads_share_weighing), cmocka_unit_test(threads_share_a_maximum))

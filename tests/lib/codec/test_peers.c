@@ -4,16 +4,12 @@
  * elsewhere.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/wire/bits.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* 131072 halves: positions once took the width of the values and wrapped at 65536. */
@@ -121,15 +117,7 @@ static void primes_are_not_padded(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(indices_are_wider_than_halves),
-        cmocka_unit_test(streams_beyond_2_to_24_bits),
-        cmocka_unit_test(size_is_at_least_the_entropy),
-        cmocka_unit_test(no_bucket_too_many),
-        cmocka_unit_test(primes_are_not_padded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(indices_are_wider_than_halves),
+          cmocka_unit_test(streams_beyond_2_to_24_bits),
+          cmocka_unit_test(size_is_at_least_the_entropy), cmocka_unit_test(no_bucket_too_many),
+          cmocka_unit_test(primes_are_not_padded))

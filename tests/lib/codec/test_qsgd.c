@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 struct setting {
@@ -282,13 +278,6 @@ static void zero_buckets(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_stay_below_s), cmocka_unit_test(codings_hold_the_same),
-        cmocka_unit_test(elias_lengths),       cmocka_unit_test(gaussian_reference),
-        cmocka_unit_test(extreme_norms),       cmocka_unit_test(zero_buckets),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(levels_stay_below_s), cmocka_unit_test(codings_hold_the_same),
+          cmocka_unit_test(elias_lengths), cmocka_unit_test(gaussian_reference),
+          cmocka_unit_test(extreme_norms), cmocka_unit_test(zero_buckets))

@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define HEAD (16 + 1) /* of a range message: frame, bits */
@@ -235,18 +231,8 @@ static void chooses_a_good_mantissa(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example),
-        cmocka_unit_test(bound_holds_for_every_format),
-        cmocka_unit_test(refuses_formats_without_meaning),
-        cmocka_unit_test(counts_clamped_values),
-        cmocka_unit_test(zero_and_single_values),
-        cmocka_unit_test(codes_stand_one_after_the_other),
-        cmocka_unit_test(error_as_simulated),
-        cmocka_unit_test(chooses_a_good_mantissa),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(worked_example), cmocka_unit_test(bound_holds_for_every_format),
+          cmocka_unit_test(refuses_formats_without_meaning),
+          cmocka_unit_test(counts_clamped_values), cmocka_unit_test(zero_and_single_values),
+          cmocka_unit_test(codes_stand_one_after_the_other), cmocka_unit_test(error_as_simulated),
+          cmocka_unit_test(chooses_a_good_mantissa))

@@ -1,14 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/codec.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 10000 };
@@ -236,19 +232,8 @@ static void question_and_answer_have_a_bit(void **state)
     party_close(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sign_is_kept),
-        cmocka_unit_test(error_is_the_exact_one),
-        cmocka_unit_test(zeros_toss_a_shared_coin),
-        cmocka_unit_test(zeros_stay_zeros),
-        cmocka_unit_test(refuses_bad_scales),
-        cmocka_unit_test(an_allgather_counts_votes),
-        cmocka_unit_test(the_majority_wins),
-        cmocka_unit_test(ranks_decide_nothing),
-        cmocka_unit_test(question_and_answer_have_a_bit),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(every_sign_is_kept), cmocka_unit_test(error_is_the_exact_one),
+          cmocka_unit_test(zeros_toss_a_shared_coin), cmocka_unit_test(zeros_stay_zeros),
+          cmocka_unit_test(refuses_bad_scales), cmocka_unit_test(an_allgather_counts_votes),
+          cmocka_unit_test(the_majority_wins), cmocka_unit_test(ranks_decide_nothing),
+          cmocka_unit_test(question_and_answer_have_a_bit))

@@ -1,12 +1,8 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* The scaler that a message carries. */
@@ -153,15 +149,6 @@ static void omega_as_simulated(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clips_at_deviations_about_the_mean),
-        cmocka_unit_test(constant_tensors_survive),
-        cmocka_unit_test(zero_stays_zero),
-        cmocka_unit_test(packings_hold_the_same),
-        cmocka_unit_test(omega_as_simulated),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(clips_at_deviations_about_the_mean),
+          cmocka_unit_test(constant_tensors_survive), cmocka_unit_test(zero_stays_zero),
+          cmocka_unit_test(packings_hold_the_same), cmocka_unit_test(omega_as_simulated))

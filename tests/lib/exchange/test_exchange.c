@@ -1,15 +1,11 @@
 /* Exchanges: the order of rounds, weights, memories, NaNs; with the collectives that need no method
  * of their own. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 5000 };
@@ -209,17 +205,10 @@ static void a_spoilt_step_leaves_the_memory(void **state)
     party_close(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finish_and_conclude_agree),
-        cmocka_unit_test(a_worker_without_update_learns_it),
-        cmocka_unit_test(gmc_refuses_weights_that_cancel),
-        cmocka_unit_test(a_change_keeps_what_workers_keep),
-        cmocka_unit_test(rounds_have_an_order),
-        cmocka_unit_test(a_lone_worker_may_hand_back_its_own_bytes),
-        cmocka_unit_test(a_spoilt_step_leaves_the_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(finish_and_conclude_agree),
+          cmocka_unit_test(a_worker_without_update_learns_it),
+          cmocka_unit_test(gmc_refuses_weights_that_cancel),
+          cmocka_unit_test(a_change_keeps_what_workers_keep),
+          cmocka_unit_test(rounds_have_an_order),
+          cmocka_unit_test(a_lone_worker_may_hand_back_its_own_bytes),
+          cmocka_unit_test(a_spoilt_step_leaves_the_memory))

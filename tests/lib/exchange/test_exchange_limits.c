@@ -2,15 +2,11 @@
  * memories stay finite. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 
 enum { N = 300 };
 
@@ -240,16 +236,9 @@ static void absurd_options_are_refused(void **state)
     assert_int_equal(open_with("countsketch:columns=2000000000", &o), GCB_E_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_changed_echo_is_found),
-        cmocka_unit_test(a_tiny_weight_spoils_no_memory),
-        cmocka_unit_test(wild_values_spoil_no_memory),
-        cmocka_unit_test(values_may_have_any_address),
-        cmocka_unit_test(an_owner_gets_what_it_sent),
-        cmocka_unit_test(absurd_options_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(a_changed_echo_is_found),
+          cmocka_unit_test(a_tiny_weight_spoils_no_memory),
+          cmocka_unit_test(wild_values_spoil_no_memory),
+          cmocka_unit_test(values_may_have_any_address),
+          cmocka_unit_test(an_owner_gets_what_it_sent),
+          cmocka_unit_test(absurd_options_are_refused))

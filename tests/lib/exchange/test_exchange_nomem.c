@@ -3,17 +3,13 @@
  * nothing leaks. Afterwards the same step, done again, gives the update that it gives without the
  * failure. The test's own allocator takes the library's place (src/lib/base/alloc.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/exchange/exchange.h"
 #include "tests/support/counted_alloc.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 500, WORKERS = 3, ROUNDS = 64 };
@@ -338,14 +334,6 @@ static void a_change_ends_an_unlearnt_step(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(a_change_may_fail),
-        cmocka_unit_test(a_damaged_count_takes_no_memory),
-        cmocka_unit_test(a_change_ends_an_unlearnt_step),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_change_may_fail),
+          cmocka_unit_test(a_damaged_count_takes_no_memory),
+          cmocka_unit_test(a_change_ends_an_unlearnt_step))

@@ -1,15 +1,11 @@
 /* Exchanges between steps: checkpoints, other parameters, the norm of a worker; and steps that send
  * nothing. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 3000 };
@@ -395,19 +391,11 @@ static void a_nan_keeps_the_workers_in_step(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sum_in_place),
-        cmocka_unit_test(a_restored_exchange_goes_on),
-        cmocka_unit_test(workers_may_begin_anew_together),
-        cmocka_unit_test(kept_bytes_may_be_hostile),
-        cmocka_unit_test(only_possible_states_are_restored),
-        cmocka_unit_test(parameters_change_between_steps),
-        cmocka_unit_test(a_change_keeps_the_memory),
-        cmocka_unit_test(a_given_norm_limits_the_gradient),
-        cmocka_unit_test(a_nan_keeps_the_workers_in_step),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(a_sum_in_place), cmocka_unit_test(a_restored_exchange_goes_on),
+          cmocka_unit_test(workers_may_begin_anew_together),
+          cmocka_unit_test(kept_bytes_may_be_hostile),
+          cmocka_unit_test(only_possible_states_are_restored),
+          cmocka_unit_test(parameters_change_between_steps),
+          cmocka_unit_test(a_change_keeps_the_memory),
+          cmocka_unit_test(a_given_norm_limits_the_gradient),
+          cmocka_unit_test(a_nan_keeps_the_workers_in_step))

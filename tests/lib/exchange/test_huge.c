@@ -2,18 +2,14 @@
  * NaN if the mean is finite, and no sum of two 16-bit floats does. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/base/hd.h"
 #include "kernels/convert/convert_elem.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* ---- sums of 16-bit floats ---- */
@@ -199,14 +195,5 @@ static void two_shots_hide_no_infinity(void **state)
     party_close(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_saturate),
-        cmocka_unit_test(two_shots_of_huge_tensors),
-        cmocka_unit_test(two_shots_with_weights),
-        cmocka_unit_test(two_shots_hide_no_infinity),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(sums_saturate), cmocka_unit_test(two_shots_of_huge_tensors),
+          cmocka_unit_test(two_shots_with_weights), cmocka_unit_test(two_shots_hide_no_infinity))

@@ -1,16 +1,12 @@
 /* What the collectives for sparse messages promise, whichever selection, values and index coder the
  * method has. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 3000 };
@@ -247,17 +243,8 @@ static void some_methods_are_refused(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_without_weight_loses_nothing),
-        cmocka_unit_test(without_selection_it_is_an_all_reduce),
-        cmocka_unit_test(finish_and_conclude_agree),
-        cmocka_unit_test(the_selection_is_known),
-        cmocka_unit_test(segments_change_nothing),
-        cmocka_unit_test(the_parts_are_the_bytes),
-        cmocka_unit_test(some_methods_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(a_worker_without_weight_loses_nothing),
+          cmocka_unit_test(without_selection_it_is_an_all_reduce),
+          cmocka_unit_test(finish_and_conclude_agree), cmocka_unit_test(the_selection_is_known),
+          cmocka_unit_test(segments_change_nothing), cmocka_unit_test(the_parts_are_the_bytes),
+          cmocka_unit_test(some_methods_are_refused))

@@ -3,16 +3,12 @@
  * with changed bytes is refused, or the step goes on; nothing is written outside (run with
  * sanitizers).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 
 enum { N = 300, WORKERS = 3 };
 
@@ -192,12 +188,5 @@ static void a_failed_step_leaves_no_trace(void **state)
             }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_lengths_are_refused),
-        cmocka_unit_test(a_failed_step_leaves_no_trace),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(other_lengths_are_refused),
+          cmocka_unit_test(a_failed_step_leaves_no_trace))

@@ -1,16 +1,12 @@
 /* QSGD and TernGrad in an all-reduce: shared norms, sums of levels. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/codec.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static const float weights[PARTY_MOST] = {0.5f, -0.25f, 1.0f, 0.3f, 2.0f, 0.1f, 0.7f, 0.4f, 0.6f};
@@ -163,14 +159,5 @@ static void no_method_claims_to_be_linear(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_are_small),
-        cmocka_unit_test(impossible_combinations_are_refused),
-        cmocka_unit_test(updates_are_unbiased),
-        cmocka_unit_test(no_method_claims_to_be_linear),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(rounds_are_small), cmocka_unit_test(impossible_combinations_are_refused),
+          cmocka_unit_test(updates_are_unbiased), cmocka_unit_test(no_method_claims_to_be_linear))

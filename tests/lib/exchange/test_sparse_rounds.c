@@ -1,14 +1,10 @@
 /* Ok-Topk and SparDL: their rounds, and the bytes that these put on the links. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 
 /* fp32 values and u32 positions: 8 bytes for an element. A message has a head of 4 bytes; a piece
  * has a count of 4. */
@@ -175,14 +171,7 @@ static void spardl_sends_what_the_formula_says(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oktopk_divides_and_estimates_now_and_then),
-        cmocka_unit_test(oktopk_sends_what_the_formula_says),
-        cmocka_unit_test(oktopk_balances_the_work),
-        cmocka_unit_test(spardl_sends_what_the_formula_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(oktopk_divides_and_estimates_now_and_then),
+          cmocka_unit_test(oktopk_sends_what_the_formula_says),
+          cmocka_unit_test(oktopk_balances_the_work),
+          cmocka_unit_test(spardl_sends_what_the_formula_says))

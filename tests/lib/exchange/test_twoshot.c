@@ -1,15 +1,11 @@
 /* The two-shot all-reduce: shares, bytes on the links, the second error, damaged bytes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 static const float weights[PARTY_MOST] = {0.5f, 0.25f, 1.0f, 0.3f, 2.0f, 0.1f, 0.7f, 0.4f, 0.6f};
@@ -426,21 +422,12 @@ static void methods_without_it_refuse_it(void **state)
         assert_int_equal(gcb_exchange_open(&e, specs[i], 10, NULL, NULL), GCB_E_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_the_weighted_sum),
-        cmocka_unit_test(a_memory_keeps_the_second_error),
-        cmocka_unit_test(finish_and_conclude_agree),
-        cmocka_unit_test(a_weight_of_zero_is_no_division),
-        cmocka_unit_test(links_carry_two_messages),
-        cmocka_unit_test(parts_add_up),
-        cmocka_unit_test(no_two_messages_draw_the_same),
-        cmocka_unit_test(a_nan_or_overflow_spoils_the_update_but_no_memory),
-        cmocka_unit_test(damaged_bytes_are_refused),
-        cmocka_unit_test(empty_shares_have_no_bytes),
-        cmocka_unit_test(methods_without_it_refuse_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(gives_the_weighted_sum),
+          cmocka_unit_test(a_memory_keeps_the_second_error),
+          cmocka_unit_test(finish_and_conclude_agree),
+          cmocka_unit_test(a_weight_of_zero_is_no_division),
+          cmocka_unit_test(links_carry_two_messages), cmocka_unit_test(parts_add_up),
+          cmocka_unit_test(no_two_messages_draw_the_same),
+          cmocka_unit_test(a_nan_or_overflow_spoils_the_update_but_no_memory),
+          cmocka_unit_test(damaged_bytes_are_refused), cmocka_unit_test(empty_shares_have_no_bytes),
+          cmocka_unit_test(methods_without_it_refuse_it))

@@ -1,17 +1,13 @@
 /* powersgd: what a low-rank approximation promises, from known singular values, and which tensors
  * are sent whole. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/lowrank/matrix.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { ROWS = 90, COLS = 70, COUNT = ROWS * COLS };
@@ -401,22 +397,13 @@ static void threads_change_nothing(void **state)
     party_close(&q);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gram_schmidt_makes_orthonormal_vectors),
-        cmocka_unit_test(a_matrix_of_low_rank_comes_back),
-        cmocka_unit_test(warm_steps_come_near_the_best_error),
-        cmocka_unit_test(workers_factor_their_sum),
-        cmocka_unit_test(zeros_give_zeros_and_leave_no_trace),
-        cmocka_unit_test(shapes_decide_what_is_sent_whole),
-        cmocka_unit_test(the_last_row_may_be_short),
-        cmocka_unit_test(an_encoder_starts_warm),
-        cmocka_unit_test(huge_tensors_are_not_approximated),
-        cmocka_unit_test(a_huge_q_is_found_late),
-        cmocka_unit_test(huge_tensors_hide_no_infinity),
-        cmocka_unit_test(threads_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(gram_schmidt_makes_orthonormal_vectors),
+          cmocka_unit_test(a_matrix_of_low_rank_comes_back),
+          cmocka_unit_test(warm_steps_come_near_the_best_error),
+          cmocka_unit_test(workers_factor_their_sum),
+          cmocka_unit_test(zeros_give_zeros_and_leave_no_trace),
+          cmocka_unit_test(shapes_decide_what_is_sent_whole),
+          cmocka_unit_test(the_last_row_may_be_short), cmocka_unit_test(an_encoder_starts_warm),
+          cmocka_unit_test(huge_tensors_are_not_approximated),
+          cmocka_unit_test(a_huge_q_is_found_late), cmocka_unit_test(huge_tensors_hide_no_infinity),
+          cmocka_unit_test(threads_change_nothing))

@@ -1,14 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
+#include "tests/support/test.h"
 
 #define N 500
 #define STEPS 200
@@ -277,17 +273,7 @@ static void none_is_transparent(void **state)
     gcb_memory_destroy(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(feedback),
-        cmocka_unit_test(decay),
-        cmocka_unit_test(momentum),
-        cmocka_unit_test(clips),
-        cmocka_unit_test(global_momentum),
-        cmocka_unit_test(ignores_updates_that_are_not_finite),
-        cmocka_unit_test(none_is_transparent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(feedback), cmocka_unit_test(decay), cmocka_unit_test(momentum),
+          cmocka_unit_test(clips), cmocka_unit_test(global_momentum),
+          cmocka_unit_test(ignores_updates_that_are_not_finite),
+          cmocka_unit_test(none_is_transparent))

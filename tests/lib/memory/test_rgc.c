@@ -4,15 +4,11 @@
  * the other choices of the memory do.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 
 enum { N = 600, KEPT = 12, WORKERS = 3, STEPS = 12 };
 
@@ -211,15 +207,6 @@ static void a_transform_sends_no_elements(void **state)
     party_close(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithm_4),
-        cmocka_unit_test(small_tensors_have_ordinary_momentum),
-        cmocka_unit_test(other_choices),
-        cmocka_unit_test(nesterov_of_optimisers),
-        cmocka_unit_test(a_transform_sends_no_elements),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(algorithm_4), cmocka_unit_test(small_tensors_have_ordinary_momentum),
+          cmocka_unit_test(other_choices), cmocka_unit_test(nesterov_of_optimisers),
+          cmocka_unit_test(a_transform_sends_no_elements))

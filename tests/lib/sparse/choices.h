@@ -1,16 +1,11 @@
 #ifndef TESTS_LIB_SPARSE_CHOICES_H
 #define TESTS_LIB_SPARSE_CHOICES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/sparse/select.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* Helpers for tests of selections: inputs, the positions that a message keeps, and independent

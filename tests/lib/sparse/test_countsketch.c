@@ -1,16 +1,12 @@
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/codec.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 5000 };
@@ -199,17 +195,7 @@ static void refuses_bad_payloads(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_unbiased),
-        cmocka_unit_test(large_elements_are_found),
-        cmocka_unit_test(ties_go_to_the_lower_index),
-        cmocka_unit_test(hashes_stay),
-        cmocka_unit_test(an_allreduce_decodes_the_sum_of_tables),
-        cmocka_unit_test(an_overflow_is_sent_raw),
-        cmocka_unit_test(refuses_bad_payloads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(a_row_is_unbiased), cmocka_unit_test(large_elements_are_found),
+          cmocka_unit_test(ties_go_to_the_lower_index), cmocka_unit_test(hashes_stay),
+          cmocka_unit_test(an_allreduce_decodes_the_sum_of_tables),
+          cmocka_unit_test(an_overflow_is_sent_raw), cmocka_unit_test(refuses_bad_payloads))

@@ -1,14 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/philox/philox_elem.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* ---- the coefficients of a message: all of them, as float32, from its payload ---- */
@@ -305,17 +301,7 @@ static void decoding_needs_the_message_alone(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dct_is_orthonormal),
-        cmocka_unit_test(hadamard_is_orthonormal),
-        cmocka_unit_test(units_keep_their_norm),
-        cmocka_unit_test(short_chunks_weigh_alike),
-        cmocka_unit_test(signs_are_shared_between_workers_only),
-        cmocka_unit_test(signs_are_balanced),
-        cmocka_unit_test(decoding_needs_the_message_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(dct_is_orthonormal), cmocka_unit_test(hadamard_is_orthonormal),
+          cmocka_unit_test(units_keep_their_norm), cmocka_unit_test(short_chunks_weigh_alike),
+          cmocka_unit_test(signs_are_shared_between_workers_only),
+          cmocka_unit_test(signs_are_balanced), cmocka_unit_test(decoding_needs_the_message_alone))

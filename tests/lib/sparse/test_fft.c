@@ -1,16 +1,12 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/convert/convert_elem.h"
 #include "src/lib/sparse/stages.h"
 #include "src/lib/wire/message.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define TAU 6.283185307179586476925
@@ -413,23 +409,10 @@ static void damaged_padding_is_refused(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_length),
-        cmocka_unit_test(last_chunk_has_its_weight),
-        cmocka_unit_test(odd_chunks),
-        cmocka_unit_test(a_tone_is_one_bin),
-        cmocka_unit_test(keeping_all_gives_the_tensor),
-        cmocka_unit_test(quantised_error),
-        cmocka_unit_test(error_as_simulated),
-        cmocka_unit_test(overflow_is_sent_raw),
-        cmocka_unit_test(tiny_values),
-        cmocka_unit_test(input_is_rounded_first),
-        cmocka_unit_test(padding_is_zeros_after_the_tensor),
-        cmocka_unit_test(padded_tensors_come_back),
-        cmocka_unit_test(damaged_padding_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(any_length), cmocka_unit_test(last_chunk_has_its_weight),
+          cmocka_unit_test(odd_chunks), cmocka_unit_test(a_tone_is_one_bin),
+          cmocka_unit_test(keeping_all_gives_the_tensor), cmocka_unit_test(quantised_error),
+          cmocka_unit_test(error_as_simulated), cmocka_unit_test(overflow_is_sent_raw),
+          cmocka_unit_test(tiny_values), cmocka_unit_test(input_is_rounded_first),
+          cmocka_unit_test(padding_is_zeros_after_the_tensor),
+          cmocka_unit_test(padded_tensors_come_back), cmocka_unit_test(damaged_padding_is_refused))

@@ -1,15 +1,11 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/index/golomb_elem.h"
 #include "src/lib/sparse/stages.h"
+#include "tests/support/test.h"
 
 #define GUARD 64
 
@@ -320,20 +316,9 @@ static void refuses_bad_positions(void **state)
                      GCB_E_CORRUPT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_positions),
-        cmocka_unit_test(adversarial_gaps),
-        cmocka_unit_test(whole_segments),
-        cmocka_unit_test(runs_to_the_end),
-        cmocka_unit_test(parameter_by_formula),
-        cmocka_unit_test(bits_as_published),
-        cmocka_unit_test(bounds_grow_with_kept),
-        cmocka_unit_test(directory_is_checked),
-        cmocka_unit_test(damage_never_leaves_the_segment),
-        cmocka_unit_test(refuses_bad_positions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(random_positions), cmocka_unit_test(adversarial_gaps),
+          cmocka_unit_test(whole_segments), cmocka_unit_test(runs_to_the_end),
+          cmocka_unit_test(parameter_by_formula), cmocka_unit_test(bits_as_published),
+          cmocka_unit_test(bounds_grow_with_kept), cmocka_unit_test(directory_is_checked),
+          cmocka_unit_test(damage_never_leaves_the_segment),
+          cmocka_unit_test(refuses_bad_positions))

@@ -1,13 +1,9 @@
 /* Adaptive positions: round trips, hostile bytes, and never longer than Golomb's stream. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "src/lib/sparse/gap_codes.h"
 #include "tests/support/positions.h"
+#include "tests/support/test.h"
 
 static void test_round_trip(void **state)
 {
@@ -148,18 +144,7 @@ static void test_codes(void **state)
     assert_int_equal(decode_codes(3, 5), GCB_E_CORRUPT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_random_within_golomb),
-        cmocka_unit_test(test_structure_pays),
-        cmocka_unit_test(test_deep_tree),
-        cmocka_unit_test(test_prefix_lengths),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_codes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
+          cmocka_unit_test(test_random_within_golomb), cmocka_unit_test(test_structure_pays),
+          cmocka_unit_test(test_deep_tree), cmocka_unit_test(test_prefix_lengths),
+          cmocka_unit_test(test_by_hand), cmocka_unit_test(test_codes))

@@ -1,12 +1,8 @@
 /* Block-local positions: round trips, hostile bytes, and the narrower of the two widths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/support/positions.h"
+#include "tests/support/test.h"
 
 static void test_round_trip(void **state)
 {
@@ -81,13 +77,6 @@ static void test_counts(void **state)
                      GCB_E_CORRUPT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_width),      cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_counts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
+          cmocka_unit_test(test_width), cmocka_unit_test(test_by_hand),
+          cmocka_unit_test(test_counts))

@@ -3,15 +3,12 @@
  * folder, at both densities and selections, over the whole model. Without the files the test is
  * skipped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/support/gradients.h"
 #include "tests/support/positions.h"
+#include "tests/support/test.h"
 
 #define SKIPPED 77
 

@@ -1,12 +1,8 @@
 /* Elias-Fano positions: round trips, hostile bytes, and the promised size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/support/positions.h"
+#include "tests/support/test.h"
 
 static void test_round_trip(void **state)
 {
@@ -95,13 +91,6 @@ static void test_refused(void **state)
                      GCB_E_CORRUPT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_size),       cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
+          cmocka_unit_test(test_size), cmocka_unit_test(test_by_hand),
+          cmocka_unit_test(test_refused))

@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* ---- a preset is its stages, with its paper's defaults ---- */
@@ -238,18 +234,7 @@ static void senseless_combinations(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(presets_are_their_stages),
-        cmocka_unit_test(demo_keeps_32_of_4096),
-        cmocka_unit_test(golomb_as_in_the_table),
-        cmocka_unit_test(nominal_bits_of_the_others),
-        cmocka_unit_test(density_asked),
-        cmocka_unit_test(asq_alternates),
-        cmocka_unit_test(asq_never_on_the_output_layer),
-        cmocka_unit_test(senseless_combinations),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(presets_are_their_stages), cmocka_unit_test(demo_keeps_32_of_4096),
+          cmocka_unit_test(golomb_as_in_the_table), cmocka_unit_test(nominal_bits_of_the_others),
+          cmocka_unit_test(density_asked), cmocka_unit_test(asq_alternates),
+          cmocka_unit_test(asq_never_on_the_output_layer), cmocka_unit_test(senseless_combinations))

@@ -1,15 +1,11 @@
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/codec.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 enum { N = 5000 };
@@ -184,16 +180,7 @@ static void refuses_bad_payloads(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(k_elements_come_back),
-        cmocka_unit_test(workers_share_places),
-        cmocka_unit_test(every_element_is_equally_likely),
-        cmocka_unit_test(errors_are_the_exact_ones),
-        cmocka_unit_test(an_overflow_is_sent_raw),
-        cmocka_unit_test(refuses_bad_payloads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(k_elements_come_back), cmocka_unit_test(workers_share_places),
+          cmocka_unit_test(every_element_is_equally_likely),
+          cmocka_unit_test(errors_are_the_exact_ones), cmocka_unit_test(an_overflow_is_sent_raw),
+          cmocka_unit_test(refuses_bad_payloads))

@@ -224,13 +224,7 @@ static void sampled_keeps_near_k(void **state)
 
 /* ---- all ---- */
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kth_is_that_of_a_sort),       cmocka_unit_test(chunk_is_topk_of_each),
-        cmocka_unit_test(threshold_keeps_all_from_it), cmocka_unit_test(one_sign_is_that_of_a_sort),
-        cmocka_unit_test(one_sided_by_hand),           cmocka_unit_test(sampled_keeps_near_k),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(kth_is_that_of_a_sort), cmocka_unit_test(chunk_is_topk_of_each),
+          cmocka_unit_test(threshold_keeps_all_from_it),
+          cmocka_unit_test(one_sign_is_that_of_a_sort), cmocka_unit_test(one_sided_by_hand),
+          cmocka_unit_test(sampled_keeps_near_k))

@@ -241,13 +241,6 @@ static void redsync_does_not_reuse(void **state)
     free(y);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trimmed_is_topk), cmocka_unit_test(search_is_that_of_counting),
-        cmocka_unit_test(search_lands),    cmocka_unit_test(redsync_goes_by_size),
-        cmocka_unit_test(redsync_reuses),  cmocka_unit_test(redsync_does_not_reuse),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(trimmed_is_topk), cmocka_unit_test(search_is_that_of_counting),
+          cmocka_unit_test(search_lands), cmocka_unit_test(redsync_goes_by_size),
+          cmocka_unit_test(redsync_reuses), cmocka_unit_test(redsync_does_not_reuse))

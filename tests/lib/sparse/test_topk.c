@@ -1,14 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/sparse/stages.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /* ---- against a full sort ---- */
@@ -239,16 +235,6 @@ static void segments_change_nothing(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_a_full_sort),
-        cmocka_unit_test(misled_samples),
-        cmocka_unit_test(every_k),
-        cmocka_unit_test(k_of_density),
-        cmocka_unit_test(error_as_simulated),
-        cmocka_unit_test(segments_change_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(equals_a_full_sort), cmocka_unit_test(misled_samples),
+          cmocka_unit_test(every_k), cmocka_unit_test(k_of_density),
+          cmocka_unit_test(error_as_simulated), cmocka_unit_test(segments_change_nothing))

@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 /*
@@ -280,19 +276,8 @@ static void uniform_clamps(void **state)
     trip_free(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_mean),
-        cmocka_unit_test(sign_times_mean),
-        cmocka_unit_test(two_means),
-        cmocka_unit_test(means_by_hand),
-        cmocka_unit_test(kept_zeros),
-        cmocka_unit_test(means_of_extremes),
-        cmocka_unit_test(uniform_within_half_a_level),
-        cmocka_unit_test(uniform_is_nearest),
-        cmocka_unit_test(uniform_clamps),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(one_mean), cmocka_unit_test(sign_times_mean),
+          cmocka_unit_test(two_means), cmocka_unit_test(means_by_hand),
+          cmocka_unit_test(kept_zeros), cmocka_unit_test(means_of_extremes),
+          cmocka_unit_test(uniform_within_half_a_level), cmocka_unit_test(uniform_is_nearest),
+          cmocka_unit_test(uniform_clamps))

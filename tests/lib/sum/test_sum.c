@@ -1,18 +1,14 @@
 /* Sums of messages: of every method, opened in every way, and mixtures of messages of several
  * methods. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/gcbench.h"
 #include "src/lib/sum/sum.h"
 #include "tests/support/sums.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define WORKERS 4
@@ -379,14 +375,5 @@ static void one_message(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_method),
-        cmocka_unit_test(stored_messages),
-        cmocka_unit_test(nonfinite_tensors),
-        cmocka_unit_test(one_message),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(each_method), cmocka_unit_test(stored_messages),
+          cmocka_unit_test(nonfinite_tensors), cmocka_unit_test(one_message))

@@ -2,17 +2,13 @@
  * Damaged messages in a sum. A message that is cut, or has a changed byte, is refused, and the sum
  * is the one without it; or it is accepted, and counts as what it decodes to.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/sum/sum.h"
 #include "tests/support/sums.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define N 300
@@ -230,12 +226,4 @@ static void the_method_is_not_known(void **state)
         damage_each(&casts[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(among_others),
-        cmocka_unit_test(the_method_is_not_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(among_others), cmocka_unit_test(the_method_is_not_known))

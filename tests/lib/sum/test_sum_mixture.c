@@ -1,16 +1,12 @@
 /* Sums of messages that differ: which of them share the canvas, and what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/gcbench.h"
 #include "src/lib/sum/sum.h"
 #include "tests/support/sums.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define N 3000
@@ -349,13 +345,6 @@ static void options_are_copied(void **state)
     free_group(&g);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixtures_are_defined), cmocka_unit_test(messages_are_refused),
-        cmocka_unit_test(opening_is_refused),   cmocka_unit_test(the_limit_is_for_opening),
-        cmocka_unit_test(options_are_copied),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(mixtures_are_defined), cmocka_unit_test(messages_are_refused),
+          cmocka_unit_test(opening_is_refused), cmocka_unit_test(the_limit_is_for_opening),
+          cmocka_unit_test(options_are_copied))

@@ -3,17 +3,13 @@
  * is as before, and the same call then succeeds. The test's own allocator takes the library's place
  * (src/lib/base/alloc.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/sum/sum.h"
 #include "tests/support/counted_alloc.h"
 #include "tests/support/sums.h"
+#include "tests/support/test.h"
 #include "tests/support/trip.h"
 
 #define N 5000
@@ -129,11 +125,4 @@ static void each_allocation_may_fail(void **state)
     assert_true(failed.open >= 20 && failed.add >= 20 && failed.finish >= 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(each_allocation_may_fail))

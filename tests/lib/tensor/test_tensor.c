@@ -1,12 +1,8 @@
 /* Types and shapes as text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/tensor/tensor.h"
+#include "tests/support/test.h"
 
 static void test_dtype_text(void **state)
 {
@@ -52,12 +48,4 @@ static void test_shape_text(void **state)
     assert_int_equal(strlen(text), GCB_SHAPE_TEXT - 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dtype_text),
-        cmocka_unit_test(test_shape_text),
-    };
-
-    return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_dtype_text), cmocka_unit_test(test_shape_text))

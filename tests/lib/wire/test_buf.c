@@ -1,12 +1,8 @@
 /* Bounded buffers: little-endian; a failure lasts; nothing outside the buffer is touched. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/wire/buf.h"
+#include "tests/support/test.h"
 
 static void put_all(struct gcb_wbuf *w)
 {
@@ -113,16 +109,6 @@ static void test_unaligned(void **state)
     assert_true(gcb_load_f32(data + 3) == -2.5f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_little_endian),
-        cmocka_unit_test(test_write_past_end),
-        cmocka_unit_test(test_write_failure_sticks),
-        cmocka_unit_test(test_read_past_end),
-        cmocka_unit_test(test_take),
-        cmocka_unit_test(test_unaligned),
-    };
-
-    return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_little_endian), cmocka_unit_test(test_write_past_end),
+          cmocka_unit_test(test_write_failure_sticks), cmocka_unit_test(test_read_past_end),
+          cmocka_unit_test(test_take), cmocka_unit_test(test_unaligned))

@@ -1,14 +1,10 @@
 /* The frame of a message: written frames parse, damaged ones do not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/tensor/tensor.h"
 #include "src/lib/wire/message.h"
+#include "tests/support/test.h"
 
 #define PAYLOAD 22
 #define PARAMS 5
@@ -265,21 +261,10 @@ static void no_checksum_no_change(void **state)
     assert_int_equal(gcb_message_check(message, 3, 0, NULL), GCB_E_CORRUPT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_checksum_no_change),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_every_cut_is_refused),
-        cmocka_unit_test(test_fields_are_checked),
-        cmocka_unit_test(test_huge_wide_payload),
-        cmocka_unit_test(test_small_wide_is_accepted),
-        cmocka_unit_test(test_narrow_never_shortens),
-        cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_writing_is_bounded),
-        cmocka_unit_test(test_checksum_finds_every_bit),
-    };
-
-    return cmocka_run_group_tests_name("message", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(no_checksum_no_change), cmocka_unit_test(test_round_trip),
+          cmocka_unit_test(test_bytes), cmocka_unit_test(test_every_cut_is_refused),
+          cmocka_unit_test(test_fields_are_checked), cmocka_unit_test(test_huge_wide_payload),
+          cmocka_unit_test(test_small_wide_is_accepted),
+          cmocka_unit_test(test_narrow_never_shortens), cmocka_unit_test(test_patch),
+          cmocka_unit_test(test_writing_is_bounded),
+          cmocka_unit_test(test_checksum_finds_every_bit))

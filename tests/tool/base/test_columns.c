@@ -1,13 +1,9 @@
 /* The width of texts on a terminal, and shortening them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/columns.h"
+#include "tests/support/test.h"
 
 #define AE "\xc3\xa4"           /* one column */
 #define KANJI "\xe6\xbc\xa2"    /* two */
@@ -77,14 +73,5 @@ static void test_little_room(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_shorten),
-        cmocka_unit_test(test_break),
-        cmocka_unit_test(test_little_room),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_columns), cmocka_unit_test(test_shorten),
+          cmocka_unit_test(test_break), cmocka_unit_test(test_little_room))

@@ -1,14 +1,10 @@
 /* Strings in blocks: each is kept as given, and equal texts have one copy. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/strings.h"
+#include "tests/support/test.h"
 
 #define MANY 5000
 
@@ -45,9 +41,4 @@ static void test_keep(void **state)
     gcb_strings_fini(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keep)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_keep))

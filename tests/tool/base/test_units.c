@@ -1,14 +1,10 @@
 /* Bandwidths and times with their units. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/units.h"
+#include "tests/support/test.h"
 
 static void test_bandwidths(void **state)
 {
@@ -56,12 +52,4 @@ static void test_durations(void **state)
     assert_false(gcb_parse_seconds("1d", &v));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bandwidths),
-        cmocka_unit_test(test_durations),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_bandwidths), cmocka_unit_test(test_durations))

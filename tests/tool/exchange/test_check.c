@@ -1,17 +1,13 @@
 /* The comparison of an exchange with a serial one: what a network may change, and what it may
  * not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/exchange/check.h"
 #include "tests/support/party.h"
+#include "tests/support/test.h"
 
 enum { N = 3000, WORKERS = 4 };
 
@@ -97,12 +93,5 @@ static void a_wrong_value_is_found(void **state)
     assert_true(compare("terngrad:collective=allreduce", 0, 1.0) > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_may_be_added_in_any_order),
-        cmocka_unit_test(a_wrong_value_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(floats_may_be_added_in_any_order),
+          cmocka_unit_test(a_wrong_value_is_found))

@@ -1,13 +1,9 @@
 /* Dividing a time limit: each piece gets a part, time left over is used, and the limit is kept. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/measure/measure.h"
+#include "tests/support/test.h"
 
 /* The clock is this test's. */
 static double now;
@@ -73,14 +69,5 @@ static void test_weight(void **state)
     assert_true(fabs(gcb_budget_take(&b, 10.0) / light - 10.0) < 0.1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_modest),
-        cmocka_unit_test(test_over),
-        cmocka_unit_test(test_weight),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_greedy), cmocka_unit_test(test_modest), cmocka_unit_test(test_over),
+          cmocka_unit_test(test_weight))

@@ -1,15 +1,11 @@
 /* Fidelity, compared with the same figures computed by simple loops in long double. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/base/hd.h"
 #include "src/tool/measure/fidelity.h"
+#include "tests/support/test.h"
 
 #define N 70001 /* several blocks, several tasks, a short tail */
 

@@ -1,14 +1,10 @@
 /* Lines through measurements: compared with NumPy, at the limits of 0, and with sizes that do not
  * differ enough. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/measure/fit.h"
+#include "tests/support/test.h"
 
 #define N 8
 static const double sizes[N] = {256, 1024, 4096, 16384, 65536, 1048576, 4194304, 26214400};
@@ -106,14 +102,7 @@ static void test_nothing(void **state)
     assert_true(f.points == 0 && !f.good && isnan(f.fixed) && isnan(f.slope));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numpy),         cmocka_unit_test(test_no_time_back),
-        cmocka_unit_test(test_no_bytes_back), cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_outlier),       cmocka_unit_test(test_one_size),
-        cmocka_unit_test(test_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_numpy), cmocka_unit_test(test_no_time_back),
+          cmocka_unit_test(test_no_bytes_back), cmocka_unit_test(test_exact),
+          cmocka_unit_test(test_outlier), cmocka_unit_test(test_one_size),
+          cmocka_unit_test(test_nothing))

@@ -1,18 +1,14 @@
 /* Measuring: how many samples are taken, why it stops, and that errors are returned. The clock is
  * this test's, so all times are exact. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/base/host.h"
 #include "src/tool/run/tally.h"
+#include "tests/support/test.h"
 
 #define N 1000
 
@@ -355,15 +351,8 @@ static void test_sums_of_samples(void **state)
     assert_true(isnan(gcb_sample_sums_mad(&sums)));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),          cmocka_unit_test(test_stops),
-        cmocka_unit_test(test_grace),           cmocka_unit_test(test_pair),
-        cmocka_unit_test(test_cold_flush),      cmocka_unit_test(test_cold_walk),
-        cmocka_unit_test(test_decode),          cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_sums_of_samples),
-    };
-
-    return cmocka_run_group_tests(tests, open_coders, close_coders);
-}
+RUN_TESTS_BETWEEN(open_coders, close_coders, cmocka_unit_test(test_counts),
+                  cmocka_unit_test(test_stops), cmocka_unit_test(test_grace),
+                  cmocka_unit_test(test_pair), cmocka_unit_test(test_cold_flush),
+                  cmocka_unit_test(test_cold_walk), cmocka_unit_test(test_decode),
+                  cmocka_unit_test(test_no_room), cmocka_unit_test(test_sums_of_samples))

@@ -1,15 +1,11 @@
 /* Moments, histogram and spectrum: compared with simple loops, after joins, and for values at the
  * ends of bins. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/measure/survey.h"
+#include "tests/support/test.h"
 
 #define N 10007 /* three blocks, the last one short */
 
@@ -225,17 +221,7 @@ static void test_spectrum_of_nothing(void **state)
     gcb_spectrum_plan_fini(&plan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_plain),
-        cmocka_unit_test(test_join_is_add),
-        cmocka_unit_test(test_nonfinite_are_left_out),
-        cmocka_unit_test(test_no_spread),
-        cmocka_unit_test(test_histogram_holds_everything),
-        cmocka_unit_test(test_spectrum_of_a_cosine),
-        cmocka_unit_test(test_spectrum_of_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_against_plain), cmocka_unit_test(test_join_is_add),
+          cmocka_unit_test(test_nonfinite_are_left_out), cmocka_unit_test(test_no_spread),
+          cmocka_unit_test(test_histogram_holds_everything),
+          cmocka_unit_test(test_spectrum_of_a_cosine), cmocka_unit_test(test_spectrum_of_nothing))

@@ -1,14 +1,10 @@
 /* Quantiles, the bootstrap of a median, Holm's correction: known results, and properties for any
  * input. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/measure/stats.h"
+#include "tests/support/test.h"
 
 #define DRAWS 10000
 
@@ -78,13 +74,6 @@ static void test_holm(void **state)
     assert_int_equal(gcb_holm(got, p, 0, NULL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantile),  cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_one_value), cmocka_unit_test(test_sign),
-        cmocka_unit_test(test_holm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_quantile), cmocka_unit_test(test_medians),
+          cmocka_unit_test(test_one_value), cmocka_unit_test(test_sign),
+          cmocka_unit_test(test_holm))

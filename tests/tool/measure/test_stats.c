@@ -1,14 +1,10 @@
 /* Medians, deviations and intervals of samples. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/measure/stats.h"
+#include "tests/support/test.h"
 
 static struct gcb_stats stats(const double *samples, size_t count)
 {
@@ -127,14 +123,6 @@ static void test_coverage(void **state)
     assert_true(held >= 1900 && held < 1970); /* 96.5 % is exact for 15 */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_odd),      cmocka_unit_test(test_even),
-        cmocka_unit_test(test_outlier),  cmocka_unit_test(test_few),
-        cmocka_unit_test(test_ranks),    cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_coverage),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_odd), cmocka_unit_test(test_even), cmocka_unit_test(test_outlier),
+          cmocka_unit_test(test_few), cmocka_unit_test(test_ranks), cmocka_unit_test(test_interval),
+          cmocka_unit_test(test_coverage))

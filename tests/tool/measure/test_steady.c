@@ -1,14 +1,10 @@
 /* When measuring stops, and how often the interval then contains the median. The samples are drawn
  * at random. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/measure/measure.h"
+#include "tests/support/test.h"
 
 #define RUNS 400
 #define MOST 1000
@@ -136,14 +132,5 @@ static void test_looks(void **state)
         gcb_steady_narrow(&(struct gcb_stats){.median = 1.0, .low = NAN, .high = NAN}, 1.0));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_likeness),
-        cmocka_unit_test(test_wider),
-        cmocka_unit_test(test_looks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_coverage), cmocka_unit_test(test_likeness),
+          cmocka_unit_test(test_wider), cmocka_unit_test(test_looks))

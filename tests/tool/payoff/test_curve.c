@@ -1,17 +1,12 @@
 /* Measured times of transfers by size. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/payoff/curve.h"
 #include "src/tool/payoff/model.h"
+#include "tests/support/test.h"
 
 static bool near(double a, double b)
 {
@@ -121,10 +116,5 @@ static void test_import(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_import)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_times), cmocka_unit_test(test_refused),
+          cmocka_unit_test(test_import))

@@ -1,16 +1,12 @@
 /* Kinds of error, what the table shows, and what is advised, of ways that are made by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/measure/stats.h"
 #include "src/tool/payoff/judge.h"
+#include "tests/support/test.h"
 
 /* A gradient of one element on a network that takes no time for ways of no bytes: the time of a way
  * is the time of its coding. */
@@ -561,16 +557,9 @@ static void test_ways_of_methods(void **state)
     gcb_ways_fini(&w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_front),
-        cmocka_unit_test(test_eight),          cmocka_unit_test(test_advice),
-        cmocka_unit_test(test_limit_and_step), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_interval),       cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_named_is_shown), cmocka_unit_test(test_sharded),
-        cmocka_unit_test(test_workers),        cmocka_unit_test(test_ways_of_methods),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_kinds), cmocka_unit_test(test_front), cmocka_unit_test(test_eight),
+          cmocka_unit_test(test_advice), cmocka_unit_test(test_limit_and_step),
+          cmocka_unit_test(test_hidden), cmocka_unit_test(test_interval),
+          cmocka_unit_test(test_gaps), cmocka_unit_test(test_named_is_shown),
+          cmocka_unit_test(test_sharded), cmocka_unit_test(test_workers),
+          cmocka_unit_test(test_ways_of_methods))

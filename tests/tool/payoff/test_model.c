@@ -1,16 +1,12 @@
 /* The model of an exchange: steps, bytes and additions worked out again, two levels, overlap, and
  * measured networks. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/codec/method.h"
 #include "src/tool/payoff/model.h"
+#include "tests/support/test.h"
 
 static const unsigned sizes[] = {2, 3, 4, 8, 12, 16, 64};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
@@ -562,19 +558,8 @@ static void test_curve_of_an_exchange(void **state)
     expect(t.adding, 7e-4 + 33e-4, "no additions", 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_algorithms),
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_two_levels),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_local_sgd),
-        cmocka_unit_test(test_curve),
-        cmocka_unit_test(test_curve_of_an_exchange),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_rounds),
+          cmocka_unit_test(test_reductions), cmocka_unit_test(test_half),
+          cmocka_unit_test(test_two_levels), cmocka_unit_test(test_overlap),
+          cmocka_unit_test(test_local_sgd), cmocka_unit_test(test_curve),
+          cmocka_unit_test(test_curve_of_an_exchange))

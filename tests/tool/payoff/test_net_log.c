@@ -1,18 +1,14 @@
 /* Logs of network tests, as programs print them, and as launchers, libraries and people change
  * them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/payoff/net_log.h"
+#include "tests/support/test.h"
 
 /* clang-format off */
 #define US 1e-6
@@ -509,16 +505,8 @@ static void test_osu(void **state)
     refuses("# OSU MPI Latency Test v7.4\n1 2\n# OSU MPI Latency Test v7.4\n1 2\n", 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions),    cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_other_lines), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_several),     cmocka_unit_test(test_other_tests),
-        cmocka_unit_test(test_failed),      cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_encodings),   cmocka_unit_test(test_osu),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_versions), cmocka_unit_test(test_prefixes),
+          cmocka_unit_test(test_other_lines), cmocka_unit_test(test_order),
+          cmocka_unit_test(test_several), cmocka_unit_test(test_other_tests),
+          cmocka_unit_test(test_failed), cmocka_unit_test(test_rows), cmocka_unit_test(test_ranks),
+          cmocka_unit_test(test_cut), cmocka_unit_test(test_encodings), cmocka_unit_test(test_osu))

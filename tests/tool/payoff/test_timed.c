@@ -1,17 +1,13 @@
 /* Times of coding in rows: which rows count, what other settings cost, and ways that come from rows
  * alone. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/payoff/timed.h"
+#include "tests/support/test.h"
 
 /* ---- rows ---- */
 
@@ -537,16 +533,9 @@ static void test_memories(void **state)
     gcb_timed_fini(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),       cmocka_unit_test(test_which_rows),
-        cmocka_unit_test(test_left_out),   cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_settings),   cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_nearest),    cmocka_unit_test(test_perfect),
-        cmocka_unit_test(test_take_times), cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_memories),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_sums), cmocka_unit_test(test_which_rows),
+          cmocka_unit_test(test_left_out), cmocka_unit_test(test_refuses),
+          cmocka_unit_test(test_settings), cmocka_unit_test(test_costs),
+          cmocka_unit_test(test_nearest), cmocka_unit_test(test_perfect),
+          cmocka_unit_test(test_take_times), cmocka_unit_test(test_ways),
+          cmocka_unit_test(test_memories))

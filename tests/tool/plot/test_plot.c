@@ -1,21 +1,17 @@
 /* Plots without drawing: the rows that are kept, how curves are found and named, and how texts are
  * escaped. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_series.h"
+#include "tests/support/test.h"
 
 static struct gcb_plot_data *read_rows(const char *text)
 {
@@ -287,16 +283,9 @@ static void test_names(void **state)
     assert_non_null(strstr(diag.text, "\\x1b"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),          cmocka_unit_test(test_texts_are_safe),
-        cmocka_unit_test(test_quoting),       cmocka_unit_test(test_curves),
-        cmocka_unit_test(test_error_shares),  cmocka_unit_test(test_spec_values),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_memories),
-        cmocka_unit_test(test_styles),        cmocka_unit_test(test_colours),
-        cmocka_unit_test(test_axes_of_pages),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_texts_are_safe),
+          cmocka_unit_test(test_quoting), cmocka_unit_test(test_curves),
+          cmocka_unit_test(test_error_shares), cmocka_unit_test(test_spec_values),
+          cmocka_unit_test(test_names), cmocka_unit_test(test_memories),
+          cmocka_unit_test(test_styles), cmocka_unit_test(test_colours),
+          cmocka_unit_test(test_axes_of_pages))

@@ -6,11 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/hdf5.h"
 #include "src/tool/read/source_private.h"
 #include "tests/support/h5make.h"
 #include "tests/support/patience.h"
+#include "tests/support/test.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true

@@ -1,17 +1,12 @@
 /* The work of walking a hostile file, counted by the walk's own count of its progress. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/hdf5.h"
+#include "tests/support/test.h"
 
 enum { GROUPS = 256, LINKS = 20000, HEADER = 16, SYMBOL_TABLE = 0x11 };
 
@@ -114,11 +109,4 @@ static int teardown(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shared_lists, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(shared_lists, setup, teardown))

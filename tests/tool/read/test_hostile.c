@@ -4,17 +4,13 @@
  *     test_hostile DIRECTORY
  * With "any" the file may be read or refused, but a message has one line, and nothing crashes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/read/source.h"
+#include "tests/support/test.h"
 
 enum { MAX_ROWS = 256, MAX_LINE = 512, COLUMNS = 6 };
 

@@ -1,14 +1,10 @@
 /* Which tensors one message covers, for each scope. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/layout.h"
 #include "tests/support/h5make.h"
+#include "tests/support/test.h"
 
 /* Steps 1 and 2, workers 0 and 1, tensors a (100), b (3), c (200), d (50, float64). */
 static struct h5make file;
@@ -211,12 +207,6 @@ static void test_read(void **state)
     gcb_source_close(source);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tensor), cmocka_unit_test(test_model), cmocka_unit_test(test_bucket),
-        cmocka_unit_test(test_dense),  cmocka_unit_test(test_read),  cmocka_unit_test(test_mixed),
-    };
-
-    return cmocka_run_group_tests(tests, make_file, clean);
-}
+RUN_TESTS_BETWEEN(make_file, clean, cmocka_unit_test(test_tensor), cmocka_unit_test(test_model),
+                  cmocka_unit_test(test_bucket), cmocka_unit_test(test_dense),
+                  cmocka_unit_test(test_read), cmocka_unit_test(test_mixed))

@@ -1,10 +1,6 @@
 /* Where HDF5 gets no memory, or cannot close a file, the caller gets an error, and the process ends
  * as it wants to. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/child.h"
 #include "src/tool/write/dump_private.h"
+#include "tests/support/test.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
@@ -180,12 +175,5 @@ static void a_failed_close_is_an_error(void **state)
     assert_int_equal(run(write_to_full_disk, 0), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_failed_close_is_an_error, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_memory_is_an_error, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(a_failed_close_is_an_error, setup, teardown),
+          cmocka_unit_test_setup_teardown(no_memory_is_an_error, setup, teardown))

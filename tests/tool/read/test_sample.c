@@ -1,14 +1,10 @@
 /* Samples that have every tensor. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/read/layout.h"
+#include "tests/support/test.h"
 
 #define TENSORS 12
 
@@ -88,12 +84,4 @@ static void test_whole_workers(void **state)
     gcb_source_close(source);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large_tensors_are_sampled),
-        cmocka_unit_test(test_whole_workers),
-    };
-
-    return cmocka_run_group_tests_name("sample", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_large_tensors_are_sampled), cmocka_unit_test(test_whole_workers))

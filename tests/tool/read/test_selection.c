@@ -1,12 +1,8 @@
 /* Selectors of steps and workers, and globs on tensor paths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/source_private.h"
+#include "tests/support/test.h"
 
 /* Expects that exactly those of 0..15 are accepted whose bits are set in `want`. */
 static void check_accepts(const char *text, unsigned want)
@@ -148,14 +144,7 @@ static void test_reaches(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reaches),    cmocka_unit_test(test_accepts),
-        cmocka_unit_test(test_extremes),   cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_long_lists), cmocka_unit_test(test_missed),
-        cmocka_unit_test(test_globs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_reaches), cmocka_unit_test(test_accepts),
+          cmocka_unit_test(test_extremes), cmocka_unit_test(test_malformed),
+          cmocka_unit_test(test_long_lists), cmocka_unit_test(test_missed),
+          cmocka_unit_test(test_globs))

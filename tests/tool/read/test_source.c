@@ -1,19 +1,15 @@
 /* Tensors in HDF5 files: listing, order, selection, values and notes, conversion. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/read/source.h"
 #include "tests/support/h5make.h"
+#include "tests/support/test.h"
 
 enum { MAX_SHOWN = 64 };
 
@@ -569,23 +565,10 @@ static void test_external_gone(void **state)
     check_refused(&config, GCB_E_IO, "/link: its external link leads nowhere");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_selection),
-        cmocka_unit_test(test_idle_globs),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_max_bytes),
-        cmocka_unit_test(test_many_files),
-        cmocka_unit_test(test_special),
-        cmocka_unit_test(test_external),
-        cmocka_unit_test(test_external_gone),
-        cmocka_unit_test(test_epoch_values),
-        cmocka_unit_test(test_step_without_tensor),
-    };
-
-    return cmocka_run_group_tests(tests, make_all, clean);
-}
+RUN_TESTS_BETWEEN(make_all, clean, cmocka_unit_test(test_order), cmocka_unit_test(test_selection),
+                  cmocka_unit_test(test_idle_globs), cmocka_unit_test(test_files),
+                  cmocka_unit_test(test_facts), cmocka_unit_test(test_types),
+                  cmocka_unit_test(test_max_bytes), cmocka_unit_test(test_many_files),
+                  cmocka_unit_test(test_special), cmocka_unit_test(test_external),
+                  cmocka_unit_test(test_external_gone), cmocka_unit_test(test_epoch_values),
+                  cmocka_unit_test(test_step_without_tensor))

@@ -1,15 +1,11 @@
 /* Synthetic gradients: their moments, the same values on all machines, layouts of networks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <math.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/synthetic.h"
+#include "tests/support/test.h"
 
 #define N 400000
 
@@ -260,19 +256,8 @@ static void test_layouts(void **state)
     assert_int_equal(gcb_network_layout(rows, ""), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_student_tails),
-        cmocka_unit_test(test_heaviest_tails_are_finite),
-        cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_autoregressive),
-        cmocka_unit_test(test_determinism),
-        cmocka_unit_test(test_known_values),
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_layouts),
-    };
-
-    return cmocka_run_group_tests_name("synthetic", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_moments), cmocka_unit_test(test_student_tails),
+          cmocka_unit_test(test_heaviest_tails_are_finite), cmocka_unit_test(test_sparse),
+          cmocka_unit_test(test_autoregressive), cmocka_unit_test(test_determinism),
+          cmocka_unit_test(test_known_values), cmocka_unit_test(test_parse),
+          cmocka_unit_test(test_layouts))

@@ -2,9 +2,6 @@
  * build can fail. The clock is this test's: it moves only by the time that a program says it
  * takes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/clock.h"
 #include "src/tool/regress/ab_run.h"
+#include "tests/support/test.h"
 
 static const char *fake; /* tests/support/fake_bench.py */
 static char folder[] = "/tmp/gcbench-ab-XXXXXX";

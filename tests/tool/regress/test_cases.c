@@ -1,15 +1,11 @@
 /* Cases of result files: reading, pairing, labels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/regress/cases.h"
+#include "tests/support/test.h"
 
 /* A row of a result file. */
 struct line {
@@ -129,13 +125,6 @@ static void test_clean(void **state)
     gcb_cases_fini(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basename), cmocka_unit_test(test_match),
-        cmocka_unit_test(test_labels),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_clean),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_basename), cmocka_unit_test(test_match),
+          cmocka_unit_test(test_labels), cmocka_unit_test(test_refused),
+          cmocka_unit_test(test_clean))

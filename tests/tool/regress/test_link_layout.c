@@ -1,16 +1,12 @@
 /* Links the command again in other layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/regress/layout.h"
+#include "tests/support/test.h"
 
 static const char *gcbench; /* the command of this build */
 static char folder[] = "/tmp/gcbench-layout-XXXXXX";

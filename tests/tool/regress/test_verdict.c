@@ -1,16 +1,12 @@
 /* Verdicts from intervals of a ratio; swapping the builds mirrors them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/regress/counts.h"
 #include "src/tool/regress/verdict.h"
+#include "tests/support/test.h"
 
 static void test_rule(void **state)
 {
@@ -143,14 +139,5 @@ static void test_settled_by_counts(void **state)
     gcb_cases_fini(&cases);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rule),
-        cmocka_unit_test(test_swapped),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_settled_by_counts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_rule), cmocka_unit_test(test_swapped), cmocka_unit_test(test_files),
+          cmocka_unit_test(test_settled_by_counts))

@@ -1,15 +1,11 @@
 #ifndef TESTS_TOOL_REPLAY_GRADIENT_SOURCE_H
 #define TESTS_TOOL_REPLAY_GRADIENT_SOURCE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/replay/mean.h"
+#include "tests/support/test.h"
 
 /*
  * A dump in memory whose gradients are known: what all workers share, and noise of each worker.

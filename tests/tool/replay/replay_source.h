@@ -1,16 +1,12 @@
 #ifndef TESTS_TOOL_REPLAY_REPLAY_SOURCE_H
 #define TESTS_TOOL_REPLAY_REPLAY_SOURCE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/replay/replay.h"
+#include "tests/support/test.h"
 
 /*
  * Replays over a source that lives in memory: replay_source.c stands in for src/tool/read/source.c

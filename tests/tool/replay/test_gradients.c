@@ -229,13 +229,6 @@ static void test_signal(void **state)
     gradient_source_free(&s.source);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),       cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_part),      cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_nonfinite), cmocka_unit_test(test_signal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_all), cmocka_unit_test(test_sample), cmocka_unit_test(test_part),
+          cmocka_unit_test(test_refuses), cmocka_unit_test(test_nonfinite),
+          cmocka_unit_test(test_signal))

@@ -411,15 +411,6 @@ static void test_stops(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_small_errors), CASE(test_error_is_that_of_the_mean),
-        CASE(test_averaging),    CASE(test_lasting),
-        CASE(test_second_error), CASE(test_zeros),
-        CASE(test_bytes),        CASE(test_reduced),
-        CASE(test_costs),        CASE(test_stops),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(CASE(test_small_errors), CASE(test_error_is_that_of_the_mean), CASE(test_averaging),
+          CASE(test_lasting), CASE(test_second_error), CASE(test_zeros), CASE(test_bytes),
+          CASE(test_reduced), CASE(test_costs), CASE(test_stops))

@@ -245,19 +245,7 @@ static void stops(void **state)
     assert_int_equal(s->total.steps, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPLAY_CASE(lossless),
-        REPLAY_CASE(constructed),
-        REPLAY_CASE(scopes_and_threads),
-        REPLAY_CASE(rounds_and_bytes),
-        REPLAY_CASE(other_workers),
-        REPLAY_CASE(repetitions_draw_apart),
-        REPLAY_CASE(refuses),
-        REPLAY_CASE(without_memory),
-        REPLAY_CASE(stops),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(REPLAY_CASE(lossless), REPLAY_CASE(constructed), REPLAY_CASE(scopes_and_threads),
+          REPLAY_CASE(rounds_and_bytes), REPLAY_CASE(other_workers),
+          REPLAY_CASE(repetitions_draw_apart), REPLAY_CASE(refuses), REPLAY_CASE(without_memory),
+          REPLAY_CASE(stops))

@@ -270,17 +270,7 @@ static void clips_the_whole_gradient(void **state)
     replay_expect(s->seen.step[0].figures.residual_norm, sqrt(left), 1e-5);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPLAY_CASE(feedback_is_what_it_says),
-        REPLAY_CASE(bound),
-        REPLAY_CASE(delay_counts_its_input),
-        REPLAY_CASE(bound_is_of_these_figures),
-        REPLAY_CASE(momentum_owes_what_it_added),
-        REPLAY_CASE(clips_the_whole_gradient),
-        REPLAY_CASE(global_momentum_is_of_the_updates),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(REPLAY_CASE(feedback_is_what_it_says), REPLAY_CASE(bound),
+          REPLAY_CASE(delay_counts_its_input), REPLAY_CASE(bound_is_of_these_figures),
+          REPLAY_CASE(momentum_owes_what_it_added), REPLAY_CASE(clips_the_whole_gradient),
+          REPLAY_CASE(global_momentum_is_of_the_updates))

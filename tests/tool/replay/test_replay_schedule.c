@@ -107,15 +107,6 @@ static void tuning(void **state)
                 s->seen.step[4].figures.clamped_share < 1.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPLAY_CASE(schedules),
-        REPLAY_CASE(schedule_by_learning_rate),
-        REPLAY_CASE(schedule_by_epoch),
-        cmocka_unit_test(schedules_explain_themselves),
-        REPLAY_CASE(tuning),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(REPLAY_CASE(schedules), REPLAY_CASE(schedule_by_learning_rate),
+          REPLAY_CASE(schedule_by_epoch), cmocka_unit_test(schedules_explain_themselves),
+          REPLAY_CASE(tuning))

@@ -1,15 +1,10 @@
 /* What answers recommend, and what their rows say. Words are not tested. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/tool/rows/answer.h"
 #include "src/tool/rows/results.h"
+#include "tests/support/test.h"
 
 #define FED .memory = true
 #define BASE .baseline = true
@@ -138,15 +133,7 @@ static void rows_say_what_was_chosen(void **state)
     assert_true(strlen(gcb_answer_text(text, 20, &a)) < 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_follow_error_and_what_lasts),
-        cmocka_unit_test(the_best_of_each_kind_is_chosen),
-        cmocka_unit_test(errors_decide_between_near_gains),
-        cmocka_unit_test(gains_decide),
-        cmocka_unit_test(rows_say_what_was_chosen),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(kinds_follow_error_and_what_lasts),
+          cmocka_unit_test(the_best_of_each_kind_is_chosen),
+          cmocka_unit_test(errors_decide_between_near_gains), cmocka_unit_test(gains_decide),
+          cmocka_unit_test(rows_say_what_was_chosen))

@@ -1,17 +1,13 @@
 /* Labels tell the methods of a set apart, and are the same whenever the set is. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/payoff/ways.h"
 #include "src/tool/rows/labels.h"
+#include "tests/support/test.h"
 
 #define MOST 400
 #define SPEC 1024
@@ -288,13 +284,6 @@ static void test_methods(void **state)
     gcb_free(found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),  cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_stable), cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_methods),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_apart), cmocka_unit_test(test_parameters),
+          cmocka_unit_test(test_stable), cmocka_unit_test(test_policies),
+          cmocka_unit_test(test_names), cmocka_unit_test(test_methods))

@@ -1,16 +1,12 @@
 /* Reading result files: the order of rows, and each kind of damaged or wrong file. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/rows/results.h"
+#include "tests/support/test.h"
 
 struct seen {
     char records[64];
@@ -188,14 +184,7 @@ static void test_fields(void **state)
     json_decref(row);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),    cmocka_unit_test(test_unwanted),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_visitor_stops),
-        cmocka_unit_test(test_fields),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_unwanted),
+          cmocka_unit_test(test_refused), cmocka_unit_test(test_binary),
+          cmocka_unit_test(test_missing), cmocka_unit_test(test_visitor_stops),
+          cmocka_unit_test(test_fields))

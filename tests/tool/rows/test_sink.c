@@ -1,18 +1,14 @@
 /* Rows, sinks and tables: the exact bytes that are written, and the errors of a stream that cannot
  * be written. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/rows/sink.h"
 #include "src/tool/rows/table.h"
+#include "tests/support/test.h"
 
 enum { records = GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) | GCB_RECORD_BIT(GCB_RECORD_SPECTRUM) };
 
@@ -270,22 +266,10 @@ static void test_table(void **state)
     free(data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_tsv),
-        cmocka_unit_test(test_table_drops_rows),
-        cmocka_unit_test(test_other_records_stay_out_of_csv),
-        cmocka_unit_test(test_large_numbers),
-        cmocka_unit_test(test_method),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_reader_gone),
-        cmocka_unit_test(test_failed_row_is_no_memory),
-        cmocka_unit_test(test_result_columns),
-        cmocka_unit_test(test_table),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_csv), cmocka_unit_test(test_tsv),
+          cmocka_unit_test(test_table_drops_rows),
+          cmocka_unit_test(test_other_records_stay_out_of_csv),
+          cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_method),
+          cmocka_unit_test(test_full_disk), cmocka_unit_test(test_reader_gone),
+          cmocka_unit_test(test_failed_row_is_no_memory), cmocka_unit_test(test_result_columns),
+          cmocka_unit_test(test_table))

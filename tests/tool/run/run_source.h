@@ -1,16 +1,12 @@
 #ifndef TESTS_TOOL_TRIAL_RUN_SOURCE_H
 #define TESTS_TOOL_TRIAL_RUN_SOURCE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/run/breakdown.h"
 #include "src/tool/run/run.h"
+#include "tests/support/test.h"
 
 /* Runs on a source in memory: run_source.c replaces src/tool/read/source.c, so that a test can put
  * any value into a tensor. */

@@ -1,12 +1,9 @@
 #include "tests/tool/run/saboteur.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 /* The last byte of the payload of methods that take any byte there. */
 static void flip(struct gcb_wbuf *out)
 {

@@ -1,13 +1,9 @@
 /* The cache of coders: which are reused, and its limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/run/coders.h"
+#include "tests/support/test.h"
 
 static struct gcb_method topk, qsgd;
 

@@ -1,17 +1,13 @@
 /* The kernel bench covers all kernels, does the work it reports, and notices a variant that is
  * wrong. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/kernels.h"
 #include "src/tool/base/host.h"
 #include "src/tool/run/kernels.h"
+#include "tests/support/test.h"
 
 /* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves
  * it out. */
@@ -273,14 +269,6 @@ static void test_row(void **state)
     gcb_row_fini(&row);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_covered),   cmocka_unit_test(test_variants_agree),
-        cmocka_unit_test(test_wrong_variant), cmocka_unit_test(test_fixed_work),
-        cmocka_unit_test(test_globs),         cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_row),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_all_covered), cmocka_unit_test(test_variants_agree),
+          cmocka_unit_test(test_wrong_variant), cmocka_unit_test(test_fixed_work),
+          cmocka_unit_test(test_globs), cmocka_unit_test(test_stop), cmocka_unit_test(test_row))

@@ -5,17 +5,13 @@
  *   test_promises VERIFY.md    also looks for a row of each promise in that page
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/read/synthetic.h"
 #include "src/tool/run/promises.h"
+#include "tests/support/test.h"
 #include "tests/tool/run/saboteur.h"
 
 #define N 5000

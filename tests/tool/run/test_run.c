@@ -349,27 +349,11 @@ static void test_in_cache(void **state)
     assert_false(gcb_run_in_cache(&layout, UINT64_MAX));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RUN_CASE(test_every_message_and_method),
-        RUN_CASE(test_scope_model),
-        RUN_CASE(test_repeats_change_nothing),
-        RUN_CASE(test_reads_once),
-        RUN_CASE(test_single_time),
-        RUN_CASE(test_error_names_tensors),
-        RUN_CASE(test_error_is_short),
-        RUN_CASE(test_error_that_goes_away),
-        RUN_CASE(test_skip_leaves_the_step_out),
-        RUN_CASE(test_skip_of_everything),
-        RUN_CASE(test_zero),
-        RUN_CASE(test_raw),
-        RUN_CASE(test_dense),
-        cmocka_unit_test(test_in_cache),
-        RUN_CASE(test_in_place),
-        RUN_CASE(test_interruption),
-        RUN_CASE(test_carry_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(RUN_CASE(test_every_message_and_method), RUN_CASE(test_scope_model),
+          RUN_CASE(test_repeats_change_nothing), RUN_CASE(test_reads_once),
+          RUN_CASE(test_single_time), RUN_CASE(test_error_names_tensors),
+          RUN_CASE(test_error_is_short), RUN_CASE(test_error_that_goes_away),
+          RUN_CASE(test_skip_leaves_the_step_out), RUN_CASE(test_skip_of_everything),
+          RUN_CASE(test_zero), RUN_CASE(test_raw), RUN_CASE(test_dense),
+          cmocka_unit_test(test_in_cache), RUN_CASE(test_in_place), RUN_CASE(test_interruption),
+          RUN_CASE(test_carry_on))

@@ -131,13 +131,4 @@ static void test_rows(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RUN_CASE(test_losses),
-        RUN_CASE(test_groups),
-        RUN_CASE(test_rows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(RUN_CASE(test_losses), RUN_CASE(test_groups), RUN_CASE(test_rows))

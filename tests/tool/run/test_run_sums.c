@@ -147,14 +147,5 @@ static void test_checked_sums(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RUN_CASE(test_sums),
-        RUN_CASE(test_cold_sums),
-        RUN_CASE(test_slow_sums),
-        RUN_CASE(test_checked_sums),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(RUN_CASE(test_sums), RUN_CASE(test_cold_sums), RUN_CASE(test_slow_sums),
+          RUN_CASE(test_checked_sums))

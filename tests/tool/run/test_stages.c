@@ -1,19 +1,15 @@
 /* The stages of encoding: reported in order, timed separately, without any effect on the message.
  * The clock is this test's: one piece of work of each stage takes time. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/fft/fft.h"
 #include "src/lib/wire/buf.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/run/rows.h"
 #include "tests/support/one_trial.h"
+#include "tests/support/test.h"
 
 /* Seconds of a transform, of a selection's pass over a tile, of coding a tile of values, and of
  * taking room in a message. Their sums are exact. */
@@ -327,14 +323,5 @@ static void test_measure(void **state)
     gcb_coder_destroy(job.coder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_measure),
-    };
-
-    return cmocka_run_group_tests(tests, fill, release);
-}
+RUN_TESTS_BETWEEN(fill, release, cmocka_unit_test(test_probe), cmocka_unit_test(test_sum),
+                  cmocka_unit_test(test_rows), cmocka_unit_test(test_measure))

@@ -1,16 +1,12 @@
 /* Suites: the shipped ones parse, and errors in a suite are reported with the name of the field.
  * The values of options are tested in tests/cli/test_suite_options.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/run/suite.h"
+#include "tests/support/test.h"
 
 #define HEAD "{\"schema\":1,\"name\":\"x\""
 
@@ -173,13 +169,6 @@ static void test_load(void **state)
     gcb_suite_fini(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inputs),     cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_everything), cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_shipped),    cmocka_unit_test(test_load),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_inputs), cmocka_unit_test(test_defaults),
+          cmocka_unit_test(test_everything), cmocka_unit_test(test_wrong),
+          cmocka_unit_test(test_shipped), cmocka_unit_test(test_load))

@@ -1,15 +1,10 @@
 /* Running the cases of a suite: their order, the calls of the observer, and how a run ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/run/suite_run.h"
+#include "tests/support/test.h"
 
 #define METHODS 2
 
@@ -233,12 +228,6 @@ static void test_measure(void **state)
     close_suite(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_ends),  cmocka_unit_test(test_measure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_order), cmocka_unit_test(test_shapes),
+          cmocka_unit_test(test_inputs), cmocka_unit_test(test_ends),
+          cmocka_unit_test(test_measure))

@@ -1,15 +1,11 @@
 /* Greedy allocation of a budget, compared with all combinations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/policy_search.h"
+#include "tests/support/test.h"
 
 #define TENSORS 4
 #define SETTINGS 6
@@ -164,13 +160,6 @@ static void test_budgets_that_cannot_be_met(void **state)
     assert_true(t.chosen == 0 && slope <= 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_all_combinations),
-        cmocka_unit_test(test_equal_steps_are_optimal),
-        cmocka_unit_test(test_budgets_that_cannot_be_met),
-    };
-
-    return cmocka_run_group_tests_name("allocate", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_against_all_combinations),
+          cmocka_unit_test(test_equal_steps_are_optimal),
+          cmocka_unit_test(test_budgets_that_cannot_be_met))

@@ -200,12 +200,5 @@ static void test_interrupted(void **state)
     gcb_choice_fini(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages), RUN_CASE(test_compose),     RUN_CASE(test_impossible),
-        RUN_CASE(test_choice),         RUN_CASE(test_interrupted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_stages), RUN_CASE(test_compose), RUN_CASE(test_impossible),
+          RUN_CASE(test_choice), RUN_CASE(test_interrupted))

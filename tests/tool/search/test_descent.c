@@ -202,13 +202,4 @@ static void test_only_the_line(void **state)
     gcb_descent_fini(&d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RUN_CASE(test_two_parameters),
-        RUN_CASE(test_what_stays),
-        RUN_CASE(test_only_the_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(RUN_CASE(test_two_parameters), RUN_CASE(test_what_stays), RUN_CASE(test_only_the_line))

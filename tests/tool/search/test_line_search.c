@@ -1,16 +1,12 @@
 /* The line search finds the edge of a monotonic figure, and reports figures that are not
  * monotonic. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/line_search.h"
+#include "tests/support/test.h"
 
 #define LINE 630001
 
@@ -310,22 +306,11 @@ static void test_starts_with_a_limit_on_size(void **state)
     start = UINT64_MAX;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_anywhere),
-        cmocka_unit_test(test_starts_with_a_limit_on_size),
-        cmocka_unit_test(test_short_lines_are_exact),
-        cmocka_unit_test(test_long_lines_are_near),
-        cmocka_unit_test(test_a_plateau_is_entered_at_its_edge),
-        cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_valley),
-        cmocka_unit_test(test_a_valley_before_the_end),
-        cmocka_unit_test(test_what_is_no_number_meets_nothing),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_goals),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_starts_anywhere),
+          cmocka_unit_test(test_starts_with_a_limit_on_size),
+          cmocka_unit_test(test_short_lines_are_exact), cmocka_unit_test(test_long_lines_are_near),
+          cmocka_unit_test(test_a_plateau_is_entered_at_its_edge), cmocka_unit_test(test_sides),
+          cmocka_unit_test(test_ends), cmocka_unit_test(test_valley),
+          cmocka_unit_test(test_a_valley_before_the_end),
+          cmocka_unit_test(test_what_is_no_number_meets_nothing), cmocka_unit_test(test_sums),
+          cmocka_unit_test(test_goals))

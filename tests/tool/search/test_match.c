@@ -3,15 +3,11 @@
  * src/tool/read/source.c, so that readings can be counted.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/match.h"
+#include "tests/support/test.h"
 
 #define ELEMENTS 20000
 
@@ -325,17 +321,9 @@ static void test_columns(void **state)
     assert_int_equal(columns[count - 1], GCB_FIELD_MATCH_NOTE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found_settings_do_what_was_found),
-        cmocka_unit_test(test_words_of_what_is_out_of_reach),
-        cmocka_unit_test(test_interrupted_behind_the_grid),
-        cmocka_unit_test(test_interrupted_in_the_grid),
-        cmocka_unit_test(test_refused_setting),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_columns),
-    };
-
-    return cmocka_run_group_tests(tests, make, clean);
-}
+RUN_TESTS_BETWEEN(make, clean, cmocka_unit_test(test_found_settings_do_what_was_found),
+                  cmocka_unit_test(test_words_of_what_is_out_of_reach),
+                  cmocka_unit_test(test_interrupted_behind_the_grid),
+                  cmocka_unit_test(test_interrupted_in_the_grid),
+                  cmocka_unit_test(test_refused_setting), cmocka_unit_test(test_interrupted),
+                  cmocka_unit_test(test_columns))

@@ -1,13 +1,9 @@
 /* Mixes of two settings, by values computed by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/match.h"
+#include "tests/support/test.h"
 
 #define NEVER 0.0 /* no setting is near the limit */
 
@@ -141,19 +137,8 @@ static void test_without_mixing(void **state)
     check(mix, 1, 1, 1.0, true);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_skips_what_is_above_the_hull),
-        cmocka_unit_test(test_collinear),
-        cmocka_unit_test(test_outside),
-        cmocka_unit_test(test_worse_beyond),
-        cmocka_unit_test(test_equal_points),
-        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_single),
-        cmocka_unit_test(test_without_mixing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_pairs), cmocka_unit_test(test_skips_what_is_above_the_hull),
+          cmocka_unit_test(test_collinear), cmocka_unit_test(test_outside),
+          cmocka_unit_test(test_worse_beyond), cmocka_unit_test(test_equal_points),
+          cmocka_unit_test(test_nan), cmocka_unit_test(test_single),
+          cmocka_unit_test(test_without_mixing))

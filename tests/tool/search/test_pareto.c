@@ -1,13 +1,9 @@
 /* The Pareto set, compared with the definition. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/pareto.h"
+#include "tests/support/test.h"
 
 #define N 200
 
@@ -59,12 +55,5 @@ static void test_equal_ones_are_all_marked(void **state)
     gcb_pareto_mark(mark, points, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_all_pairs),
-        cmocka_unit_test(test_equal_ones_are_all_marked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_against_all_pairs),
+          cmocka_unit_test(test_equal_ones_are_all_marked))

@@ -1,15 +1,11 @@
 /* Rules for the tensors of a network: each tensor gets its method, and alike tensors share a
  * glob. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/policy_search.h"
+#include "tests/support/test.h"
 
 #define MOST 40
 #define METHODS 3

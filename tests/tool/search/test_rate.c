@@ -1,15 +1,11 @@
 /* The line of settings of a method. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/tool/search/rate.h"
+#include "tests/support/test.h"
 
 static struct gcb_rate_axis axis_of(struct gcb_method *m, const char *spec, const char *key)
 {
@@ -176,19 +172,8 @@ static void test_scale_of_whole_numbers(void **state)
     assert_int_equal(gcb_rate_axis_scale(&none, 0, 4.0), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_density),
-        cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_methods_without_one),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_scale_of_whole_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_density), cmocka_unit_test(test_whole_numbers),
+          cmocka_unit_test(test_threshold), cmocka_unit_test(test_methods_without_one),
+          cmocka_unit_test(test_refusals), cmocka_unit_test(test_all),
+          cmocka_unit_test(test_decimals), cmocka_unit_test(test_scale),
+          cmocka_unit_test(test_scale_of_whole_numbers))

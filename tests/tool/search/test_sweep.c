@@ -1,16 +1,12 @@
 /* Values of parameters, and the settings of several methods that follow from them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/search/sweep.h"
+#include "tests/support/test.h"
 
 /* ---- values ---- */
 
@@ -249,22 +245,9 @@ static void test_defaults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_varied),
-        cmocka_unit_test(test_each_takes_what_it_has),
-        cmocka_unit_test(test_all_combinations),
-        cmocka_unit_test(test_some_are_refused),
-        cmocka_unit_test(test_without_a_meaning),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_even_steps),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_steps_of_the_logarithm),
-        cmocka_unit_test(test_long),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_nothing_varied), cmocka_unit_test(test_each_takes_what_it_has),
+          cmocka_unit_test(test_all_combinations), cmocka_unit_test(test_some_are_refused),
+          cmocka_unit_test(test_without_a_meaning), cmocka_unit_test(test_refusals),
+          cmocka_unit_test(test_defaults), cmocka_unit_test(test_lists),
+          cmocka_unit_test(test_even_steps), cmocka_unit_test(test_hostile),
+          cmocka_unit_test(test_steps_of_the_logarithm), cmocka_unit_test(test_long))

@@ -1,19 +1,15 @@
 /* The container: messages and the data that restores their tensors. Damage:
  * test_container_damage.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/lib/wire/message.h"
 #include "src/tool/read/hdf5.h"
 #include "tests/support/containers.h"
+#include "tests/support/test.h"
 
 /* The row whose path is the end of this restored path. */
 static const struct gcb_tensor *row_of(const char *dataset, const char *prefix)
@@ -185,16 +181,10 @@ static void test_memory_limit(void **state)
     assert_non_null(strstr(diag.text, "--max-bytes"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_paths, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_messages, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_not_a_container, containers_setup,
-                                        containers_teardown),
-        cmocka_unit_test_setup_teardown(test_memory_limit, containers_setup, containers_teardown),
-    };
-
-    return cmocka_run_group_tests_name("container", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(test_round_trip, containers_setup, containers_teardown),
+          cmocka_unit_test_setup_teardown(test_paths, containers_setup, containers_teardown),
+          cmocka_unit_test_setup_teardown(test_wrong_messages, containers_setup,
+                                          containers_teardown),
+          cmocka_unit_test_setup_teardown(test_not_a_container, containers_setup,
+                                          containers_teardown),
+          cmocka_unit_test_setup_teardown(test_memory_limit, containers_setup, containers_teardown))

@@ -1,7 +1,4 @@
 /* The container: damage is found at any place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +8,9 @@
 
 #include <hdf5.h>
 
-#include <cmocka.h>
-
 #include "src/lib/wire/message.h"
 #include "tests/support/containers.h"
+#include "tests/support/test.h"
 
 /* Damaged metadata makes HDF5 ask for more memory than there is. Under a sanitizer, too, that must
  * be an error. */
@@ -346,21 +342,13 @@ static void test_repeated_names(void **state)
         strstr(diag.text, "messages.h5: " STEP "b: damaged: two tensors have this name"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_flips_tensor, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_flips_bucket, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_cuts, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_changed_attributes, containers_setup,
-                                        containers_teardown),
-        cmocka_unit_test_setup_teardown(test_lost_and_renamed, containers_setup,
-                                        containers_teardown),
-        cmocka_unit_test_setup_teardown(test_changed_layout, containers_setup, containers_teardown),
-        cmocka_unit_test_setup_teardown(test_count_against_shape, containers_setup,
-                                        containers_teardown),
-        cmocka_unit_test_setup_teardown(test_repeated_names, containers_setup, containers_teardown),
-    };
-
-    return cmocka_run_group_tests_name("container_damage", tests, NULL, NULL);
-}
+RUN_TESTS(
+    cmocka_unit_test_setup_teardown(test_flips_tensor, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_flips_bucket, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_cuts, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_changed_attributes, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_lost_and_renamed, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_changed_layout, containers_setup, containers_teardown),
+    cmocka_unit_test_setup_teardown(test_count_against_shape, containers_setup,
+                                    containers_teardown),
+    cmocka_unit_test_setup_teardown(test_repeated_names, containers_setup, containers_teardown))

@@ -1,8 +1,5 @@
 /* Dumps: written data can be read; a file appears complete or not at all; a full disk is an
  * ordinary error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +15,8 @@
 
 #include <hdf5.h>
 
-#include <cmocka.h>
-
 #include "src/tool/write/dump.h"
+#include "tests/support/test.h"
 
 static char folder[64], path[128];
 
@@ -399,17 +395,10 @@ static void test_file_limit(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad_requests, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_file_limit, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("dump", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_bad_requests, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_file_limit, setup, teardown))

@@ -1,7 +1,4 @@
 /* Output files: the name is checked before work starts, and replaced at the end or not at all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/write/outfile.h"
+#include "tests/support/test.h"
 
 static char folder[64], path[96], other[96];
 
@@ -369,26 +365,19 @@ static void removes_what_dead_processes_left(void **state)
     assert_false(is_swept("%s/%.12s-%ld-0", dead));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
-        cmocka_unit_test_setup_teardown(keeps_mode_and_owner, setup, teardown),
-        cmocka_unit_test_setup_teardown(removes_what_dead_processes_left, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_race, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_regular, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_input, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_longest_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_relative, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_commit_fails, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_same, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_abandon, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("outfile", tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
+          cmocka_unit_test_setup_teardown(keeps_mode_and_owner, setup, teardown),
+          cmocka_unit_test_setup_teardown(removes_what_dead_processes_left, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_race, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_not_regular, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_input, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_longest_name, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_relative, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_commit_fails, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_abandon, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_many, setup, teardown))
