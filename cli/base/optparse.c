@@ -10,14 +10,17 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/base/units.h"
 
-#define MAX_ROWS 96 /* the most options that a suggestion chooses from */
+/* The most names that a suggestion chooses from: options with a row, and all. */
+#define MAX_ROWS 96
+#define MAX_NAMES (MAX_ROWS + 64)
 
 struct parser {
     const struct opt_spec *spec;
     char *target;
     int argc;
     char *const *argv;
-    int at, next; /* the first word of the option that is parsed, and the next word */
+    int at;   /* index of the first word of the current option */
+    int next; /* index of the next word to read */
     struct opt_result *out;
     struct gcb_diag *diag;
 };
@@ -52,21 +55,27 @@ void opt_list_fini(struct opt_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-/* The size of each type, and how the value of a number is written, for help and messages. */
+/* For each type: its size; how the value is called in the help; and for a number, what messages
+ * call it, and the function that reads it. */
 static const struct {
     size_t size;
     const char *metavar, *words;
+    bool (*read_real)(const char *text, double *out);
+    bool (*read_whole)(const char *text, uint64_t *out);
 } types[] = {
     [OPT_FLAG] = {sizeof(bool), NULL, NULL},
     [OPT_COUNT] = {sizeof(int), NULL, NULL},
     [OPT_TEXT] = {sizeof(char *), "VALUE", NULL},
     [OPT_LIST] = {sizeof(struct opt_list), "VALUE", NULL},
-    [OPT_INT] = {sizeof(int), "N", "a whole number"},
-    [OPT_U64] = {sizeof(uint64_t), "N", "a whole number"},
-    [OPT_SIZE] = {sizeof(uint64_t), "SIZE", "a size such as 64K or 25M"},
-    [OPT_REAL] = {sizeof(double), "VALUE", "a number"},
-    [OPT_TIME] = {sizeof(double), "TIME", "a time such as 90s or 5m (without a unit: seconds)"},
-    [OPT_DURATION] = {sizeof(double), "TIME", "a time such as 20us, 80ms or 1.5s"},
+    [OPT_INT] = {sizeof(int), "N", "a whole number", .read_whole = gcb_parse_u64},
+    [OPT_U64] = {sizeof(uint64_t), "N", "a whole number", .read_whole = gcb_parse_u64},
+    [OPT_SIZE] = {sizeof(uint64_t), "SIZE", "a size such as 64K or 25M",
+                  .read_whole = gcb_parse_size},
+    [OPT_REAL] = {sizeof(double), "VALUE", "a number", .read_real = gcb_parse_real},
+    [OPT_TIME] = {sizeof(double), "TIME", "a time such as 90s or 5m (without a unit: seconds)",
+                  .read_real = gcb_parse_seconds},
+    [OPT_DURATION] = {sizeof(double), "TIME", "a time such as 20us, 80ms or 1.5s",
+                      .read_real = gcb_parse_duration},
     [OPT_CHOICE] = {sizeof(int), "VALUE", NULL},
 };
 
@@ -125,14 +134,14 @@ char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
 
 static int unknown_option(const struct parser *p, const char *name, size_t n)
 {
-    const char *names[MAX_ROWS + 64];
+    const char *names[MAX_NAMES];
     char word[64], shown[80], hint[128];
     size_t count = 0;
 
     for (const struct opt_group *g = p->spec->groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name && count < MAX_ROWS; row++)
             names[count++] = row->name;
-    for (size_t i = 0; p->spec->extra.name_at && count < MAX_ROWS + 64; i++) {
+    for (size_t i = 0; p->spec->extra.name_at && count < MAX_NAMES; i++) {
         names[count] = p->spec->extra.name_at(i);
         if (!names[count++])
             break;
@@ -161,19 +170,23 @@ int opt_choose(int *out, const char *option, const char *const *choices, const c
                         opt_suggest(hint, sizeof(hint), text, "", choices, n));
 }
 
-static bool is_fraction(const struct opt_row *row)
-{
-    return row->type == OPT_REAL || row->type == OPT_TIME || row->type == OPT_DURATION;
-}
-
+/* Stores a number in the type that the row's field has. `real` and `whole` are the same number;
+ * only `whole` is exact above 2^53, and only `real` may be negative or a fraction. */
 static void store_number(void *field, const struct opt_row *row, double real, uint64_t whole)
 {
-    if (is_fraction(row))
+    if (types[row->type].read_real)
         *(double *)field = real;
     else if (row->type == OPT_INT || row->type == OPT_CHOICE)
         *(int *)field = (int)real;
     else
         *(uint64_t *)field = whole;
+}
+
+/* Sets a zeroed field to the row's initial value. */
+static void store_initial(void *field, const struct opt_row *row)
+{
+    if (row->initial != 0.0)
+        store_number(field, row, row->initial, row->initial > 0.0 ? (uint64_t)row->initial : 0);
 }
 
 static int set_number(const struct opt_row *row, void *field, const char *text,
@@ -183,16 +196,17 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
     const bool bounded = opt_range(range, sizeof(range), row);
     uint64_t whole = 0;
     double real = 0.0;
-    const bool good = row->type == OPT_REAL       ? gcb_parse_real(text, &real)
-                      : row->type == OPT_TIME     ? gcb_parse_seconds(text, &real)
-                      : row->type == OPT_DURATION ? gcb_parse_duration(text, &real)
-                      : row->type == OPT_SIZE     ? gcb_parse_size(text, &whole)
-                                                  : gcb_parse_u64(text, &whole);
+    bool good;
 
-    if (!is_fraction(row))
+    if (types[row->type].read_real) {
+        good = types[row->type].read_real(text, &real);
+    } else {
+        good = types[row->type].read_whole(text, &whole);
         real = (double)whole;
-    if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
-        (row->type == OPT_INT && whole > INT32_MAX))
+    }
+    if (bounded)
+        good &= real >= row->min && real <= row->max;
+    if (!good || (row->type == OPT_INT && whole > INT32_MAX))
         return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s%s%s, not '%s'", row->name,
                             types[row->type].words, bounded ? ", " : "", range,
                             gcb_escape(shown, sizeof(shown), text));
@@ -222,7 +236,7 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
     }
 }
 
-/* Keeps an option as it was given. `f` is NULL for a parameter of methods. */
+/* Appends an option to p->out->given. `f` is NULL for a parameter of methods. */
 static int keep_given(struct parser *p, const struct found *f, const char *name, const char *value)
 {
     struct opt_result *r = p->out;
@@ -330,18 +344,15 @@ void opt_begin(const struct opt_spec *spec, void *target)
 {
     for (const struct opt_group *g = spec->groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name; row++)
-            if (row->initial != 0.0)
-                store_number((char *)target + g->offset + row->offset, row, row->initial,
-                             row->initial > 0.0 ? (uint64_t)row->initial : 0);
+            store_initial((char *)target + g->offset + row->offset, row);
 }
 
 static bool is_initial(const struct opt_row *row, const void *field)
 {
-    struct opt_list first; /* of the largest type */
+    struct opt_list first; /* room for a value of any type: a list is the largest */
 
     memset(&first, 0, sizeof(first));
-    if (row->initial != 0.0)
-        store_number(&first, row, row->initial, row->initial > 0.0 ? (uint64_t)row->initial : 0);
+    store_initial(&first, row);
     if (row->type == OPT_LIST)
         return ((const struct opt_list *)field)->count == 0;
     return memcmp(field, &first, types[row->type].size) == 0;
@@ -358,6 +369,7 @@ const char *opt_first_set(const struct opt_spec *spec, const void *target, const
     return NULL;
 }
 
+/* True if a suite's field names this option: min_time is --min-time, scopes is --scope. */
 static bool is_field(const struct opt_row *row, const char *field)
 {
     size_t n = 0;
@@ -456,7 +468,7 @@ unsigned opt_columns(FILE *out)
 void opt_wrap(FILE *out, const char *text, int at, int indent)
 {
     const int width = (int)opt_columns(out);
-    bool broken = false;
+    bool broken = false; /* the last word was cut, and its rest follows */
 
     while (*text) {
         int n = (int)strcspn(text, " ");
@@ -469,7 +481,7 @@ void opt_wrap(FILE *out, const char *text, int at, int indent)
             at += fprintf(out, "%*s", indent - at, "");
         else if (at > indent)
             at += fprintf(out, " ");
-        if (indent + n >= width) /* a long name goes on in the next line */
+        if (indent + n >= width) /* a word longer than a line, such as a path, is cut */
             n = (int)gcb_text_break(text, (size_t)n, (size_t)(width - 1 - indent));
         at += fprintf(out, "%.*s", n, text);
         text += n;
@@ -503,7 +515,7 @@ void opt_note(FILE *out, const char *format, ...)
 
 static void print_row(FILE *out, const struct opt_row *row)
 {
-    enum { INDENT = 28 };
+    enum { INDENT = 28 }; /* column of the help texts */
     int at = row->letter ? fprintf(out, "  -%c, ", row->letter) : fprintf(out, "      ");
 
     at += fprintf(out, "--%s", row->name);

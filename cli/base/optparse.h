@@ -10,8 +10,8 @@
 
 /*
  * Options as data. A row says how an option is written and where its value goes. Rows form groups,
- * which several commands may share; a command lists its groups. Parsing, help, the manual and
- * completions use these tables.
+ * which several commands may share; a command lists its groups. Parsing, help, the manual pages and
+ * completions all follow from these tables.
  *
  * Long names are written in full (no abbreviations), as `--name value` or `--name=value`; short
  * ones as `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; a single `-` is an
@@ -59,8 +59,8 @@ struct opt_row {
     .name = (name_), .type = OPT_##type_, .offset = offsetof(struct struct_, member)
 /* Returns row->metavar, or the default of the row's type; NULL if the option takes no value. */
 const char *opt_metavar(const struct opt_row *row);
-/* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if it
- * takes all. */
+/* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if the
+ * option takes all numbers. */
 char *opt_range(char *out, size_t size, const struct opt_row *row);
 
 struct opt_group {
@@ -82,10 +82,12 @@ struct opt_group {
         .in_suite = (in_suite_) \
     }
 
-/* More long options, each with a value, collected in the order given: parameters of methods. */
+/* Long options that have no row: the parameters of methods. Each takes a value. */
 struct opt_extra {
-    const char *(*name_at)(size_t i); /* returns NULL past the end; the pointer may be NULL */
-    /* offset of a struct opt_list in the command's struct, which gets name, value, ... */
+    /* returns the i-th name, or NULL past the end; the pointer is NULL if there are none */
+    const char *(*name_at)(size_t i);
+    /* offset of a struct opt_list in the command's struct: the list gets the name and the value of
+     * each option, in the order given */
     size_t offset;
 };
 
@@ -98,8 +100,8 @@ struct opt_spec {
 struct opt_given {
     const struct opt_row *row; /* NULL: a parameter of methods */
     const struct opt_group *group;
-    const char *name, *value; /* NULL: no value */
-    const char *const *words; /* of the command line: word_count */
+    const char *name, *value; /* `value` is NULL if the option takes none */
+    const char *const *words; /* the words of the command line that give the option */
     size_t word_count;
 };
 
@@ -107,7 +109,7 @@ struct opt_result {
     struct opt_list operands;
     struct opt_given *given; /* in order */
     size_t given_count, given_cap;
-    bool help; /* --help or -h was seen; what follows was not read */
+    bool help; /* --help or -h was given; the words after it were not read */
 };
 
 /*
@@ -118,8 +120,8 @@ struct opt_result {
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
 
-/* Returns the first of the options `names`, which end with NULL, whose value in `target` is not the
- * initial one, or NULL. */
+/* Returns the first of `names` whose option has another value than its initial one in `target`, or
+ * NULL if there is none. `names` ends with NULL. */
 const char *opt_first_set(const struct opt_spec *spec, const void *target,
                           const char *const *names);
 
@@ -129,11 +131,13 @@ void opt_begin(const struct opt_spec *spec, void *target);
  * GCB_E_INVALID if no group with `in_suite` has it, or for a wrong value. */
 int opt_set_field(const struct opt_spec *spec, void *target, const char *field, const char *text,
                   struct gcb_diag *diag);
-/* Copies the options of groups with `in_suite` that `target` has not set from `from`, which keeps
- * the lists. */
+/* Copies options of groups with `in_suite` from `from` to `target`: those that have their initial
+ * value in `target`. Lists are not duplicated: they stay with `from`, which must outlive
+ * `target`. */
 void opt_merge(const struct opt_spec *spec, void *target, const void *from);
 
-/* Finds `text` among `choices` (NULL at the end). GCB_E_INVALID with words that list them. */
+/* Sets *out to the index of `text` among `choices`, which end with NULL. GCB_E_INVALID: `text` is
+ * none of them; the words in diag list them. */
 int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
                struct gcb_diag *diag);
 
@@ -147,7 +151,8 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
 
 /* Returns how wide lines on `out` are: 80, or the columns of a narrower terminal (at least 40). */
 unsigned opt_columns(FILE *out);
-/* Prints `text` from column `indent` up to opt_columns, starting at column `at`. Ends the line. */
+/* Prints the words of `text` in lines of at most opt_columns(out) columns. `at` columns of the
+ * first line are printed already; the other lines begin at column `indent`. Ends the last line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
 /* Like opt_wrap, for a text in printf style, which is cut at 1000 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
