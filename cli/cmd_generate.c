@@ -7,20 +7,18 @@
 struct generate_options {
     struct opt_save save;
     const char *dist;
-    int layout, dtype;
-    /* elements 0: not given; dist, layout and dtype follow from the fields above */
+    int layout, dtype; /* indices into layouts and dtypes */
+    /* options set its numbers (elements 0: not given); generate_run sets dist, layout and dtype */
     struct gcb_generate config;
 };
 
-static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
-                                     NULL}; /* names in the order of enum gcb_dtype */
-static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
-                                    "sparse:zeros=0.9", "ar:rho=0.9", NULL};
+/* in the order of enum gcb_dtype */
+static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64", NULL};
 static const char *const layouts[] = {"flat", "resnet50", "gpt2", "alexnet", "vgg16", "lstm", NULL};
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {OPT_ROW("dist", TEXT, generate_options, dist), .metavar = "DIST", .choices = dists,
+    {OPT_ROW("dist", TEXT, generate_options, dist), .metavar = "DIST", .choices = opt_dists,
      .help = "distribution of the values: normal (default), laplace, student-t:df=3, "
              "sparse:zeros=0.9 or ar:rho=0.9"},
     {OPT_ROW("layout", CHOICE, generate_options, layout), .metavar = "LAYOUT", .choices = layouts,

@@ -17,6 +17,8 @@ const char *const opt_steps[] = {"last", "all", NULL};
 const char *const opt_workers[] = {"all", NULL};
 const char *const opt_devices[] = {"cpu", "cuda", NULL};
 const char *const opt_isas[] = {"auto", "c", "avx2", "avx512", "neon", NULL};
+const char *const opt_dists[] = {"normal",           "laplace",    "student-t:df=3",
+                                 "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
@@ -223,7 +225,8 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in)
     };
 }
 
-/* Opens the device "cuda" or "cuda:N"; "cpu" or NULL is none. */
+/* Opens the device "cuda" or "cuda:N"; N is at most 1023, whose text fits in out->device. For "cpu"
+ * or NULL only sets out->device. */
 static int open_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
 {
     uint64_t number = 0;
@@ -334,8 +337,8 @@ const struct opt_row opt_nearer_rows[] = {
 };
 /* clang-format on */
 
-/* Returns the i-th name in a table. Each row counts with its own name and then its complements.
- * Past the end it returns NULL and reduces *i by the number of names in the table. */
+/* Returns the *i-th name in a table, where each row counts with its own name and then its
+ * complements. If the table has fewer names, returns NULL and reduces *i by their number. */
 static const char *key_of(const struct gcb_param *table, size_t *i)
 {
     for (const struct gcb_param *p = table; p && p->name; p++) {
@@ -362,7 +365,8 @@ const char *opt_methods_key_at(size_t i)
     return name ? name : key_of(gcb_exchange_table, &i);
 }
 
-/* Reads one method and sets the parameters that --KEY options name, if it has them. */
+/* Reads one method and sets those of its parameters that overrides name. Marks the overrides that
+ * it takes in `used`, which has a place for each. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_methods *in,
                        bool *used, struct gcb_diag *diag)
 {
@@ -375,7 +379,8 @@ static int resolve_one(struct gcb_method *out, const char *spec, const struct op
     return err ? err : gcb_method_check(out, diag);
 }
 
-/* Fails if no method uses one of the --KEY options. */
+/* GCB_E_INVALID: an override is not marked in `used`, so no method takes it. The words in diag say
+ * so, or with which other parameter a method would take it. */
 static int check_used(const bool *used, const struct opt_methods *in,
                       const struct gcb_method *methods, size_t count, struct gcb_diag *diag)
 {
@@ -397,33 +402,50 @@ static int check_used(const bool *used, const struct opt_methods *in,
 
 bool opt_methods_all(const struct gcb_method *m)
 {
-    return strcmp(m->name, "sparse") != 0; /* its defaults are those of topk */
+    return strcmp(m->name, "sparse") != 0;
+}
+
+/* Lists the texts of the methods: that of --nearer-than, then those of --method or, if there are
+ * none, the names of the `wanted` methods. GCB_E_NOMEM. Release *out with opt_list_fini. */
+static int list_specs(struct opt_list *out, const struct opt_methods *in,
+                      bool (*wanted)(const struct gcb_method *))
+{
+    struct gcb_method m;
+    int err = in->nearer_than ? opt_list_add(out, in->nearer_than) : 0;
+
+    if (!err)
+        err = opt_list_add_all(out, in->specs.items, in->specs.count);
+    if (in->specs.count || !wanted)
+        return err;
+    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
+        if (wanted(&m))
+            err = opt_list_add(out, m.name);
+    return err;
 }
 
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag)
 {
-    const bool named = in->specs.count || !wanted;
     bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    struct gcb_method *methods, m;
-    size_t room = 1 + in->specs.count, n = 0;
-    int err = 0;
+    struct opt_list specs = {.count = 0};
+    struct gcb_method *methods = NULL;
+    size_t n = 0;
+    int err = list_specs(&specs, in, wanted);
 
-    for (size_t i = 0; !named && gcb_method_at(&m, i); i++)
-        room++;
-    methods = gcb_alloc_array(room, sizeof(*methods));
+    if (!err)
+        methods = gcb_alloc_array(specs.count + 1, sizeof(*methods));
     if (!used || !methods)
         err = gcb_diag_nomem(diag, 0, "the methods");
-    if (!err && in->nearer_than)
-        err = resolve_one(&methods[n++], in->nearer_than, in, used, diag);
-    for (size_t i = 0; !err && (named ? i < in->specs.count : gcb_method_at(&m, i)); i++) {
-        if (!named && !wanted(&m))
-            continue;
-        err = resolve_one(&methods[n], named ? in->specs.items[i] : m.name, in, used, diag);
-        n += !in->nearer_than || !gcb_method_equal(&methods[n], &methods[0]);
+    for (size_t i = 0; !err && i < specs.count; i++) {
+        const bool compared = in->nearer_than && i > 0;
+
+        err = resolve_one(&methods[n], specs.items[i], in, used, diag);
+        if (!compared || !gcb_method_equal(&methods[n], &methods[0]))
+            n++;
     }
     if (!err)
         err = check_used(used, in, methods, n, diag);
+    opt_list_fini(&specs);
     gcb_free(used);
     if (err) {
         gcb_free(methods);

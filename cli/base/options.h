@@ -12,10 +12,9 @@
 #include "src/tool/run/policy.h"
 
 /*
- * Options that several commands share: for each subject a struct, its rows, its defaults, and
- * functions that turn the struct into what the library takes. These return 0 or a negative
- * gcb_status with words in diag. A command embeds the structs it wants, lists their rows as groups,
- * and calls the defaults from its own.
+ * Options that several commands share: for each subject a struct, its rows, and functions that
+ * check the struct or turn it into what the library takes. These return 0, or a negative gcb_status
+ * with words in diag. A command embeds the structs that it needs, and lists their rows as groups.
  */
 
 /* Options that choose which tensors are read. */
@@ -31,8 +30,8 @@ extern const struct opt_row opt_part_rows[]; /* --step and --worker */
 extern const struct opt_row opt_input_rows[];
 /* Words that --step and --worker take, for completions; each list ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];
-/* Opens the files named as operands as one dump. The caller owns *out. GCB_E_INVALID: there is no
- * file, a file is "-", or --as has an unknown type. Other errors are those of gcb_source_open. */
+/* Opens `files` as one dump; close *out with gcb_source_close. GCB_E_INVALID: there is no file, a
+ * file is "-", or --as has an unknown type. Other errors are those of gcb_source_open. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
@@ -44,12 +43,7 @@ struct opt_message {
     struct opt_list dense, output_layer;
     int nonfinite; /* enum gcb_nonfinite_policy */
 };
-extern const struct opt_row opt_scope_rows[];
-/* The option --shard; gcb_shard_parse reads its text. */
-struct opt_shard {
-    const char *text; /* NULL: no shards */
-};
-extern const struct opt_row opt_shard_rows[];
+extern const struct opt_row opt_scope_rows[]; /* row of --scope */
 extern const struct opt_row opt_message_rows[];
 /* Checks the options on messages: GCB_E_INVALID if they contradict each other. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
@@ -58,6 +52,15 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in);
 /* Names of enum gcb_scope, gcb_order and gcb_nonfinite_policy, for rows and headings; each list
  * ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
+
+/* The option --shard; gcb_shard_parse reads its text. */
+struct opt_shard {
+    const char *text; /* NULL: no shards */
+};
+extern const struct opt_row opt_shard_rows[];
+
+/* Forms of --dist, for completions; ends with NULL. */
+extern const char *const opt_dists[];
 
 /* Options on the device, the threads and the arithmetic of a run. */
 struct opt_exec {
@@ -72,9 +75,10 @@ extern const struct opt_row opt_threads_rows[];
 extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-engine and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
+/* Where methods run. */
 struct opt_backend {
     char device[16];       /* the device as rows name it: "cpu", "cuda:0" */
-    struct gcb_device gpu; /* the open device, unless `device` is "cpu" */
+    struct gcb_device gpu; /* the open device; its `module` is NULL if `device` is "cpu" */
     /* copy bandwidth of the device; `bytes` is 0 if it was not measured */
     struct gcb_device_copying gpu_copying;
     const char *isa; /* the widest instruction set in use: "avx2" */
@@ -83,15 +87,15 @@ struct opt_backend {
     struct gcb_queue queue;
     uint64_t seed;
 };
-/* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the
- * device or instruction set. Keep *out where it is while coders borrow its kernels and queue. */
+/* Fills *out. GCB_E_BACKEND: this machine or build lacks the device or instruction set. Coders
+ * borrow the kernels and the queue, so *out must not move while they live. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
 
 /* Options on how often each message is measured. */
 struct opt_timing {
-    int warmup;      /* -1: the command's own default */
-    int repeat;      /* 0: the command's own default */
-    double min_time; /* in seconds; 0: no least time */
+    int warmup;      /* untimed runs; -1: the command's own default */
+    int repeat;      /* timed runs; 0: the command's own default */
+    double min_time; /* in seconds, for all timed runs together; 0: no least time */
 };
 extern const struct opt_row opt_timing_rows[];
 
@@ -107,10 +111,10 @@ extern const struct opt_row opt_show_rows[];
 
 /* Options on the files that a command writes. */
 struct opt_save {
-    const char *output;  /* of -o, an HDF5 file */
-    const char *results; /* rows, also those that the command prints */
+    const char *output;  /* of -o, an HDF5 file; NULL: not given */
+    const char *results; /* file for rows as JSON Lines; NULL: none */
     bool hash;           /* also hash inputs over 1 GiB */
-    bool force;
+    bool force;          /* replace files that exist */
 };
 extern const struct opt_row opt_output_rows[]; /* row of -o */
 extern const struct opt_row opt_save_rows[];   /* row of --results */
@@ -143,31 +147,34 @@ int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
 
 /* Options that name methods or set their parameters. */
 struct opt_methods {
-    struct opt_list specs;
-    struct opt_list overrides; /* in turn a key and its value */
+    struct opt_list specs;     /* of --method */
+    struct opt_list overrides; /* options that set parameters: alternately a key and its value */
     struct opt_list rules;     /* of --method-for */
     const char *nearer_than;   /* the method that the others are compared with; NULL: none */
 };
 extern const struct opt_row opt_methods_rows[];
 extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */
 extern const struct opt_row opt_policy_rows[]; /* --method-for */
-/* Names of all parameters and complements, of every method and of the memory: name_at of a
- * command's opt_extra. NULL past the end; a name may occur more than once. */
+/* Returns the i-th name of a parameter, or of the complement of one: those of every codec, of the
+ * memory, and of the exchange. NULL past the end; a name may occur more than once. For `name_at` of
+ * a command's opt_extra. */
 const char *opt_methods_key_at(size_t i);
 /*
- * Makes the list of named methods, in the order given, with the method of --nearer-than before the
- * others. Each takes those overrides that it has as parameters. If no method is named, the list has
- * those that `wanted` chooses, with their default parameters; `wanted` may be NULL. GCB_E_INVALID
- * also for an override that no method has. Release *out with gcb_free.
+ * Makes the list of the methods that --method names, in the order given, with the method of
+ * --nearer-than before them. Each takes those overrides that it has as parameters. Without
+ * --method, the list has the methods for which `wanted` is true, with their default parameters;
+ * none if `wanted` is NULL. GCB_E_INVALID also for an override that no method has. Release *out
+ * with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);
-/* True for all methods, except one that is the same as another; for opt_methods_resolve. */
+/* True for all methods except `sparse`, whose defaults are those of topk. For the `wanted` of
+ * opt_methods_resolve. */
 bool opt_methods_all(const struct gcb_method *m);
-/* Makes the policy of --method-for, whose last rule is --method. Call gcb_policy_bind when the
- * source is open, and release with gcb_policy_fini, also on failure. */
+/* Makes the policy of the rules of --method-for; its last rule is the method of --method. Call
+ * gcb_policy_bind when the source is open. Release *out with gcb_policy_fini, also on failure. */
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
-/* Appends a method to an array that opt_methods_resolve made. */
+/* Appends the method `spec` to an array that opt_methods_resolve made; *methods may move. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 

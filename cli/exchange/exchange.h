@@ -7,15 +7,15 @@
 #include "src/tool/exchange/link.h"
 #include "src/tool/exchange/net.h"
 
+/* The options of gcbench-mpi itself. */
 struct exchange_own {
-    struct opt_list algorithms; /* none: the default */
+    struct opt_list algorithms; /* empty: the default, that of the MPI library */
     bool no_baselines, no_serial, calibrate;
     uint64_t repeats;
-    double seconds;
-    /* synthetic gradients */
-    const char *sizes, *dist;
-    uint64_t elements;  /* 0: not given */
-    const char *coding; /* a file of results */
+    double seconds;           /* of --time-limit */
+    const char *sizes, *dist; /* of synthetic gradients; NULL: not given */
+    uint64_t elements;        /* of synthetic gradients; 0: not given */
+    const char *coding;       /* a file of results; NULL: not given */
 };
 extern const struct opt_row exchange_work_rows[], exchange_input_rows[], exchange_link_rows[];
 
@@ -25,15 +25,16 @@ struct exchange_options {
     struct exchange_own own;
 };
 
-/* A method for each lane: those that the user named, and fp32, fp16 and bf16 unless
- * --no-baselines is given; each with each algorithm. Release *out with gcb_free. */
+/* Makes a lane for each method with each algorithm. The methods are those that the user named, then
+ * fp32, fp16 and bf16, unless --no-baselines is given. Release *out with gcb_free, also on
+ * failure. */
 int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                         struct gcb_diag *diag);
-/* True if the method is one of fp32, fp16 and bf16, sent by all-reduce. */
+/* True if the method is fp32, fp16 or bf16, and its collective is the all-reduce. */
 bool exchange_is_baseline(const struct gcb_method *method);
 
-/* Numbers of elements of synthetic gradients; *count is 0 if neither --sizes nor --elements is
- * given. */
+/* Writes the numbers of elements of the synthetic gradients; *count is 0 if neither --sizes nor
+ * --elements is given. GCB_E_INVALID: --sizes is wrong. */
 #define EXCHANGE_SIZES 32
 int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
                    struct gcb_diag *diag);

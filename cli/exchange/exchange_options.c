@@ -4,10 +4,7 @@
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
 
-#define EXCHANGE_MOST_BYTES (UINT64_C(1) << 36)
-
-static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
-                                    "sparse:zeros=0.9", "ar:rho=0.9", NULL};
+#define EXCHANGE_MOST_BYTES (UINT64_C(1) << 36) /* largest synthetic gradient */
 
 /* clang-format off */
 const struct opt_row exchange_work_rows[] = {
@@ -33,7 +30,7 @@ const struct opt_row exchange_input_rows[] = {
      .help = "instead of FILE: synthetic gradients of N elements"},
     {OPT_ROW("sizes", TEXT, exchange_own, sizes), .metavar = "A-B/xF",
      .help = "instead of FILE: synthetic gradients of A, A F, A F^2, ..., B bytes: 64K-64M/x4"},
-    {OPT_ROW("dist", TEXT, exchange_own, dist), .metavar = "DIST", .choices = dists,
+    {OPT_ROW("dist", TEXT, exchange_own, dist), .metavar = "DIST", .choices = opt_dists,
      .help = "their distribution, as in `gcbench generate` (default laplace)"},
     {.name = NULL},
 };
@@ -135,8 +132,8 @@ int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct e
             return gcb_diag_set(diag, GCB_E_INVALID,
                                 "--sizes %s: more than %d sizes; give a larger factor", text,
                                 EXCHANGE_SIZES);
-        sizes[(*count)++] = bytes / 4;
-        if (bytes > to / factor)
+        sizes[(*count)++] = bytes / sizeof(float);
+        if (bytes > to / factor) /* bytes * factor might overflow */
             break;
     }
     return 0;
