@@ -176,7 +176,7 @@ int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_di
     const bool failed = gcb_table_failed(table);
 
     if (!failed)
-        gcb_table_print(table, r->out, r->width ? r->width : 80, r->color);
+        gcb_table_print(table, r->out, r->width, r->color);
     gcb_table_destroy(table);
     return failed ? gcb_diag_nomem(diag, 0, "a table") : 0;
 }
@@ -244,20 +244,21 @@ void out_note_values(FILE *out, double squares)
 {
     if (squares == 0.0)
         opt_note(out, "all values of the input are zero: the errors say nothing about gradients");
-    else if (!(squares < 1e72))
+    else if (!(squares < 1e36 * 1e36))
         opt_note(out, "the norm of the input is over 1e36, and the largest float is 3.4e38: sums "
                       "and methods may overflow");
 }
 
 void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
 {
-    const double half = isfinite(gbps) ? 50.0 * (times->high - times->low) / times->seconds : NAN;
+    const double width = times->high - times->low;
+    const double percent = isfinite(gbps) ? 100.0 * 0.5 * width / times->seconds : NAN;
     char text[64];
 
     gcb_number_within(text, gbps, 3, 6);
-    if (half <= 99.0)
-        gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(half - 1e-6)));
-    else if (isfinite(half))
+    if (percent <= 99.0) /* rounded up, but 5.0000001 is 5 */
+        gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(percent - 1e-6)));
+    else if (isfinite(percent))
         gcb_append(text, sizeof(text), " ±?");
     gcb_table_cell(table, text);
 }
@@ -307,7 +308,7 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
     struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
     struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
-    double fp16 = 0.0;
+    double fp16 = 0.0; /* bytes of its messages: 2 for each element, if it was not run */
     char text[4000], words[2000];
     int err = items && labels ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 
@@ -320,7 +321,7 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
         items[i].memory = false;
         items[i].error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN;
         items[i].speed = ran && speeds ? gcb_tally_gbps(t, &t->encode) : NAN;
-        if (ran && fp16 <= 0.0) /* others have not had all messages */
+        if (ran && fp16 <= 0.0) /* a method that failed has not had all elements */
             fp16 = 2.0 * (double)t->elements;
         if (ran && strcmp(methods[i].name, "fp16") == 0)
             fp16 = (double)t->wire_bytes;
@@ -371,6 +372,7 @@ int bench_outcome_judge(const struct bench_outcome *o, FILE *err, struct gcb_dia
 
 /* ---- checks of verify, also those of all shards that merge joins ---- */
 
+/* Returns a text of the row, or "" if the row lacks it. */
 static const char *text_of(const struct gcb_row *row, enum gcb_field field)
 {
     const char *text = gcb_results_text(row->json, field);

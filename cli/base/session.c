@@ -11,7 +11,8 @@
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/rows/number.h"
 
-/* How precisely a median is known when the default number of runs is enough. */
+/* With the default number of runs, timing stops when half of the median's 95 % interval is at most
+ * this share of the median. */
 #define PRECISION 0.1
 
 int session_resolve(struct session *s)
@@ -225,7 +226,9 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
     return err;
 }
 
-/* Lists the options of the command line that all shards of a run have. */
+/* Lists the options of the command line that all shards of a run must have alike: not --shard, not
+ * those of the output, and not --budget, because a shard that ended at its budget is refused
+ * anyway. */
 static void put_options(struct gcb_row *row, const struct opt_result *parsed)
 {
     json_t *list = json_array();
@@ -234,7 +237,6 @@ static void put_options(struct gcb_row *row, const struct opt_result *parsed)
     for (size_t i = 0; i < parsed->given_count; i++) {
         const struct opt_given *g = &parsed->given[i];
 
-        /* a shard that ends at --budget is refused anyway */
         if (g->row && (g->row == &opt_shard_rows[0] || strcmp(g->group->title, "Output") == 0 ||
                        strcmp(g->name, "budget") == 0))
             continue;
@@ -246,6 +248,8 @@ static void put_options(struct gcb_row *row, const struct opt_result *parsed)
     gcb_row_json(row, GCB_FIELD_OPTIONS, list);
 }
 
+/* Puts three lists: the methods; for each, the message at which it failed, or null; and of `verify`
+ * its number of checks. */
 static void put_methods(struct gcb_row *row, const struct session_shard *shard)
 {
     json_t *methods = json_array(), *failed = json_array();
@@ -275,8 +279,9 @@ static void put_methods(struct gcb_row *row, const struct session_shard *shard)
 int session_put_shard(struct session *s, const struct session_shard *shard)
 {
     const bool interrupted = shard->result && shard->result->interrupted;
+    const char *status = "ok";
     struct gcb_row row;
-    char plan[17];
+    char plan[17]; /* 16 hexadecimal digits */
 
     if (s->shard.count == 0 || !out_wants_rows(&s->report))
         return 0;
@@ -292,10 +297,11 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
     gcb_row_text(&row, GCB_FIELD_SUITE, s->setting.suite);
     gcb_row_u64(&row, GCB_FIELD_SHARD_INDEX, s->shard.index);
     gcb_row_u64(&row, GCB_FIELD_SHARDS, s->shard.count);
-    gcb_row_text(&row, GCB_FIELD_STATUS,
-                 interrupted          ? "interrupted"
-                 : shard->over_budget ? "budget"
-                                      : "ok");
+    if (interrupted)
+        status = "interrupted";
+    else if (shard->over_budget)
+        status = "budget";
+    gcb_row_text(&row, GCB_FIELD_STATUS, status);
     gcb_row_u64(&row, GCB_FIELD_MESSAGES, shard->layout->count);
     gcb_row_u64(&row, GCB_FIELD_SKIPPED_MESSAGES,
                 shard->result ? shard->result->skipped_messages : 0);
@@ -310,6 +316,7 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
 
 #define STEADY 9 /* number of timed runs whose median a few slow runs do not move */
 
+/* Writes "1 step" or "2 steps". Returns out. */
 static char *count_text(char out[40], uint64_t n, const char *what)
 {
     snprintf(out, 40, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
@@ -329,7 +336,7 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
 
     if (files->count > 1)
         count_text(name, files->count, "file");
-    else /* cut, so that the line has at most 80 columns */
+    else /* cut to the rest of 80 columns, but not to fewer than 11 */
         gcb_escape(name, length < 66 ? 79 - (size_t)length : 12,
                    slash && slash[1] ? slash + 1 : path);
     fprintf(out, "%s: %s\n%s%s", name, extent, settings, settings[0] ? "\n" : "");
@@ -346,17 +353,22 @@ void heading_note_load(FILE *out, unsigned repeat)
                  repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
 }
 
+static void note_unmatched(FILE *err, const char *option, const char *glob)
+{
+    char shown[160];
+
+    fprintf(
+        err,
+        "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole path, such "
+        "as '*conv*'\n",
+        option, gcb_escape(shown, sizeof(shown), glob));
+}
+
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message)
 {
-    const struct {
-        const char *option;
-        const struct opt_list *list;
-    } globs[] = {{"dataset", &in->dataset},
-                 {"exclude", &in->exclude},
-                 {"dense", message ? &message->dense : NULL},
-                 {"output-layer", message ? &message->output_layer : NULL}};
-    char remark[GCB_REMARK_TEXT], shown[160];
+    const size_t included = in->dataset.count;
+    char remark[GCB_REMARK_TEXT];
 
     if (in->allow_external)
         fprintf(err,
@@ -365,16 +377,16 @@ void heading_note_input(FILE *err, const struct gcb_source *source, const struct
     for (int kind = 0; kind < GCB_REMARKS; kind++)
         if (gcb_source_remark(remark, source, (enum gcb_remark)kind))
             fprintf(err, "gcbench: note: %s\n", remark);
-    for (size_t k = 0; k < (message ? 4 : 2); k++)
-        for (size_t i = 0; i < globs[k].list->count; i++) {
-            const char *glob = globs[k].list->items[i];
-
-            if (k < 2 ? gcb_source_met(source, k ? in->dataset.count + i : i)
-                      : gcb_source_matches(source, glob))
-                continue;
-            fprintf(err,
-                    "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole "
-                    "path, such as '*conv*'\n",
-                    globs[k].option, gcb_escape(shown, sizeof(shown), glob));
-        }
+    for (size_t i = 0; i < included; i++)
+        if (!gcb_source_met(source, i))
+            note_unmatched(err, "dataset", in->dataset.items[i]);
+    for (size_t i = 0; i < in->exclude.count; i++)
+        if (!gcb_source_met(source, included + i))
+            note_unmatched(err, "exclude", in->exclude.items[i]);
+    for (size_t i = 0; message && i < message->dense.count; i++)
+        if (!gcb_source_matches(source, message->dense.items[i]))
+            note_unmatched(err, "dense", message->dense.items[i]);
+    for (size_t i = 0; message && i < message->output_layer.count; i++)
+        if (!gcb_source_matches(source, message->output_layer.items[i]))
+            note_unmatched(err, "output-layer", message->output_layer.items[i]);
 }

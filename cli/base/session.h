@@ -7,13 +7,7 @@
 #include "src/tool/run/input.h"
 #include "src/tool/run/rows.h"
 
-/*
- * The state that commands share if they read a dump and run methods on it: the backend, the dump,
- * where rows go, and what all rows have in common. A command fills `o`, `files` and `ctx`, calls
- * the functions it needs in the order below, and always closes the session. Starts zeroed.
- *
- * Functions return 0 or a negative gcb_status with words in the context's diag.
- */
+/* The options of a command that reads a dump and runs methods on it. */
 struct session_options {
     struct opt_input input;
     struct opt_message message;
@@ -40,27 +34,33 @@ struct session_options {
         OPT_GROUP("Output", opt_hash_rows, type, common.save), \
         OPT_GROUP("Output", opt_show_rows, type, common.show)
 
+/*
+ * The state that commands share if they read a dump and run methods on it: the backend, the dump,
+ * where rows go, and what all rows have in common. Starts zeroed. A command fills `o`, `files` and
+ * `ctx`, calls the functions that it needs in the order below, and always closes the session.
+ *
+ * Functions return 0 or a negative gcb_status with words in the context's diag.
+ */
 struct session {
     struct session_options o;
-    const struct opt_list *files;
+    const struct opt_list *files; /* the operands */
     struct cmd_context *ctx;
     struct opt_backend backend;
     struct gcb_bandwidth bandwidth; /* bandwidth of memory; zeroed until it is measured */
     struct gcb_source *source;      /* the open dump, which session_close closes */
-    struct gcb_shard shard;
-    struct gcb_layout layout;
+    struct gcb_shard shard;         /* `count` is 0 without --shard */
+    struct gcb_layout layout;       /* the messages of the dump */
     struct out_report report;
     struct progress progress;
-    struct gcb_rows_setting setting;
+    struct gcb_rows_setting setting; /* fields that all rows share */
 };
 
-/* Checks the options against each other and finds kernels, threads and device. With a device,
- * methods run there; kernels and threads are those of the CPU, which makes the messages for
- * comparison. GCB_E_BACKEND: the device is missing. GCB_E_INVALID: an option has no meaning on a
- * device. */
+/* Checks the options against each other, and fills `backend`. With a device, methods run there, and
+ * the CPU's kernels and threads make the messages for comparison. GCB_E_BACKEND: the device is
+ * missing. GCB_E_INVALID: an option has no meaning on a device. */
 int session_resolve(struct session *s);
-/* Returns the status of a finished run: GCB_E_BACKEND if a method does not run on the device asked
- * for. */
+/* Returns `err`, the status of a run; but GCB_E_BACKEND for the GCB_E_UNSUPPORTED of a method that
+ * does not run on the device. */
 int session_judge(const struct session *s, int err);
 
 /* Removes the methods' memories, for a command that treats each message by itself. Prints a note if
@@ -79,36 +79,39 @@ void session_fill_setting(struct session *s);
 int session_open_report(struct session *s, unsigned records);
 /* Sends the `environment` row, if rows are wanted. */
 int session_put_environment(struct session *s);
-/* Opens the report and sends the `environment` row. With `measure`, and if rows are wanted, it
- * first measures the bandwidth of memory, with the backend's threads and over as many bytes as the
- * messages need, and that of the device. */
+/* Opens the report and sends the `environment` row. If `measure` is set and rows are wanted, first
+ * measures the bandwidth of memory and of the device: that of memory with the backend's threads,
+ * over as many bytes as the messages need. */
 int session_start_report(struct session *s, unsigned records, bool measure);
+/* out_put to the session's report. */
 int session_put(struct session *s, struct gcb_row *row);
 
-/* Returns the run that the options ask for: each message once after one warm-up, unless `timing`
- * asks for more. Borrows from `s`. */
+/* Returns the run that the options ask for: one timed run of each message after one warm-up, unless
+ * `timing` asks for more. Borrows from `s`. */
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);
-/* Without --repeat and --min-time, lets `config` repeat each message until its medians are known to
- * 10 %, or the timing has taken `seconds` for each method; at least twice. Rows then leave out the
- * samples. */
+/* Without --repeat and --min-time, makes `config` time each message at least twice: until its
+ * medians are known to 10 %, or the time is up, which is `seconds` for each method. Rows then leave
+ * out the samples. */
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
 
 /* Reads --shard. GCB_E_INVALID also if a method is named twice, because rows of shards are told
  * apart by `spec`. */
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count);
-/* With --shard, sends the `shard` row after the last row of a run. `s->setting` describes the
- * run. */
+/* What a `shard` row says of a run. */
 struct session_shard {
     const struct gcb_layout *layout;
     const struct gcb_method *methods; /* method_count */
     size_t method_count;
     const struct gcb_run_result *result; /* NULL: the device cannot be used */
     const char *files;                   /* name of the input */
-    const struct promise_counts *checks; /* of `verify`, of each method; NULL: another command */
-    bool over_budget;                    /* `verify` stopped at --budget */
+    /* in `verify`: the counts of each method's checks; in other commands NULL */
+    const struct promise_counts *checks;
+    bool over_budget; /* `verify` stopped at --budget */
 };
+/* With --shard, sends the `shard` row; to be called after the last row of the run, while
+ * `s->setting` still describes the run. Without --shard does nothing. */
 int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`; --quiet hides it. */
@@ -117,11 +120,11 @@ void session_start_progress(struct session *s);
  * CMD_FAILED. */
 int session_interrupted(const struct session *s, const char *consequence);
 
-/* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`,
- * which may be "". */
+/* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread", then `more`,
+ * which may be "", then settings that are not the default. */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
-/* Prints the heading of a table: the dump, these settings, and the device. Does nothing if rows are
- * printed. */
+/* Prints the heading of a table: the dump, and the settings of session_describe with `more`. Does
+ * nothing if rows are printed instead of a table. */
 int session_print_heading(const struct session *s, const char *more);
 /* Writes the names of the input files for rows; `files` has SESSION_FILES bytes. Returns files. */
 #define SESSION_FILES 4096
@@ -140,11 +143,11 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
 void heading_note_load(FILE *out, unsigned repeat);
 
 /*
- * Prints notes on `err`: if --allow-external loosens what the reading process may do; what was left
- * out of the files or is doubtful (gcb_source_remark); and each pattern of --dataset, --exclude,
- * --dense and --output-layer that matches no tensor, because it is probably misspelt. `source` was
- * opened by opt_input_open with `in`, or is synthetic; a synthetic source has nothing to choose
- * from. `message` may be NULL.
+ * Prints notes on `err`: that --allow-external loosens what the reading process may do; what was
+ * left out of the files or is doubtful (gcb_source_remark); and each pattern that matches no
+ * tensor, because it is probably misspelt: those of --dataset and --exclude, and those of --dense
+ * and --output-layer unless `message` is NULL. `source` was opened by opt_input_open with `in`, or
+ * is synthetic.
  */
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message);

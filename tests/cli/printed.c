@@ -15,7 +15,7 @@ const double values[VALUES] = {
 
 void begin(struct printed *p)
 {
-    *p = (struct printed){.text = NULL};
+    *p = (struct printed){.report.width = 80};
     p->report.out = open_memstream(&p->text, &p->size);
     p->report.table = true;
     assert_non_null(p->report.out);
