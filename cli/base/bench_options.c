@@ -6,8 +6,10 @@
 #include "src/lib/base/text.h"
 #include "src/tool/run/trial.h"
 
-#define PRECISION 0.02 /* wanted half-width of the confidence interval, as a share of the median */
-#define TIME_BUDGET 30.0 /* in seconds */
+/* Defaults of --precision (half of the median's confidence interval, as a share of the median), of
+ * --time-budget (in seconds) and of --max-samples. */
+#define PRECISION 0.02
+#define TIME_BUDGET 30.0
 #define MAX_SAMPLES 10000
 /* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down
  * all calls. */
@@ -70,7 +72,9 @@ const struct opt_row bench_show_rows[] = {
 };
 /* clang-format on */
 
-/* Each adds a value of --scope, --device, --threads or --cache to the plan. */
+#define WORD sizeof(((struct gcb_suite_plan *)NULL)->devices[0]) /* room for a value's text */
+
+/* Adds a value of --scope, --device, --threads or --cache to the plan. */
 typedef int take_fn(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag);
 
 static int take_scope(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
@@ -118,44 +122,54 @@ static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_dia
     return err;
 }
 
-/* Takes the items of a list, each of which may be a list with commas; without items, takes
- * `first`. */
+/* Copies at[0..n) to words[count]. GCB_E_INVALID: the word is empty, too long, or among the `count`
+ * words before it, or there is no room. */
+static int add_word(char words[GCB_SUITE_THREADS][WORD], size_t count, const char *at, size_t n,
+                    const char *option, struct gcb_diag *diag)
+{
+    if (n == 0 || n >= WORD || count == GCB_SUITE_THREADS)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--%s: write a list with commas, of %d items at most", option,
+                            GCB_SUITE_THREADS);
+    snprintf(words[count], WORD, "%.*s", (int)n, at);
+    for (size_t k = 0; k < count; k++)
+        if (strcmp(words[k], words[count]) == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option, words[k]);
+    return 0;
+}
+
+/* Adds the values of a list option to the plan; only `first` if the option is not given. An item of
+ * the list may be a list with commas. */
 static int take_list(struct gcb_suite_plan *s, const struct opt_list *list, const char *option,
                      take_fn *take, const char *first, struct gcb_diag *diag)
 {
-    char words[GCB_SUITE_THREADS][sizeof(s->devices[0])];
+    char words[GCB_SUITE_THREADS][WORD];
     size_t count = 0;
     int err = list->count ? 0 : take(s, first, diag);
 
-    for (size_t i = 0; !err && i < list->count; i++)
-        for (const char *at = list->items[i]; !err; at++) {
+    for (size_t i = 0; !err && i < list->count; i++) {
+        const char *at = list->items[i];
+
+        do {
             const size_t n = strcspn(at, ",");
 
-            if (n == 0 || n >= sizeof(words[0]) || count == GCB_SUITE_THREADS)
-                return gcb_diag_set(diag, GCB_E_INVALID,
-                                    "--%s: write a list with commas, of %d items at most", option,
-                                    GCB_SUITE_THREADS);
-            snprintf(words[count], sizeof(words[0]), "%.*s", (int)n, at);
-            for (size_t k = 0; k < count; k++)
-                if (strcmp(words[k], words[count]) == 0)
-                    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option,
-                                        words[k]);
-            err = take(s, words[count++], diag);
+            err = add_word(words, count, at, n, option, diag);
+            if (!err)
+                err = take(s, words[count++], diag);
             at += n;
-            if (!*at)
-                break;
-        }
+        } while (!err && *at++ == ',');
+    }
     return err;
 }
 
-/* True if the number of runs depends on how precisely the median is known. */
+/* True if an option is given with which runs go on until the median is precise enough. */
 static bool is_open(const struct bench_own *own)
 {
     return own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 }
 
-/* --repeat fixes the number of runs, so that two processes do the same work; without it, runs go on
- * until the median is precise enough. */
+/* Sets how often and how long messages are timed. --repeat fixes the number of runs, so that two
+ * processes do the same work; without it, runs go on until the median is precise enough. */
 static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
                        struct gcb_diag *diag)
 {
@@ -204,6 +218,8 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
         err = gcb_suite_load(suite, o->own.suite ? o->own.suite : "default", diag);
     if (!err)
         err = bench_fill(filled, suite, diag);
+    /* --repeat contradicts the options that is_open looks at, so those of the command line remove
+     * those of the suite */
     if (o->timing.repeat) {
         filled->own.precision = filled->own.time_budget = 0.0;
         filled->own.max_samples = 0;

@@ -8,9 +8,10 @@
 /* The options of `bench`, and the plan that follows from them before any file is read. */
 struct bench_own {
     const char *suite;
-    struct opt_list scopes, devices, threads,
-        caches; /* an item may have several values, separated by commas */
-    double precision, max_time, time_budget; /* 0: the option is not given */
+    /* an item of these lists may have several values, separated by commas */
+    struct opt_list scopes, devices, threads, caches;
+    /* 0: the option is not given; times are in seconds */
+    double precision, max_time, time_budget;
     int max_samples;
     bool samples, no_bandwidth, no_sums;
 };
@@ -36,27 +37,29 @@ extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own *
 extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
 
-/* Fills zeroed options with the fields of a suite. Release the lists of *out with opt_fini, also on
- * failure. */
+/* Fills zeroed options with the fields of a suite. GCB_E_INVALID: a field is unknown or has a wrong
+ * value. Release the lists of *out with opt_fini, also on failure. */
 int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag);
 
 /*
- * Reads the named suite, or the default suite if no file is given, and takes from it what `o` does
- * not set. `files`: true if a file is given. `filled` starts zeroed and owns the lists that come
- * from the suite: release it with opt_fini, and the suite with gcb_suite_fini, also on failure.
+ * Reads the suite of --suite, or else the default suite if no file is given. Options of `o` that
+ * are not given take the suite's values. `files`: true if a file is given. `filled` starts zeroed;
+ * it gets the options of the suite alone, and owns their lists, which `o` borrows. Release it with
+ * opt_fini and the suite with gcb_suite_fini, also on failure.
  */
 int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
                      bool files, struct gcb_diag *diag);
 
-/* Makes the plan from the options. */
+/* Makes the plan of cases and times from the options. GCB_E_INVALID: a value is wrong, or options
+ * contradict each other. */
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag);
 
 /* Checks options: GCB_E_INVALID if one is given that has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * Makes the list of methods: the named ones or all, with the overrides applied. identity is always
- * in the list, and memcpy (src/tool/run/trial.h) follows it. Release *out with gcb_free.
+ * Makes the list of methods as opt_methods_resolve does; without --method, of all. identity is
+ * always in the list, and memcpy (src/tool/run/trial.h) follows it. Release *out with gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

@@ -6,9 +6,10 @@
 
 #include "src/tool/base/clock.h"
 
-#define PATIENCE 1.0 /* seconds before the bar appears */
-#define PAUSE 0.1    /* seconds before the bar is drawn again */
-#define WIDTH 40
+#define PATIENCE 1.0     /* seconds before the bar appears */
+#define PAUSE 0.1        /* seconds before the bar is drawn again */
+#define LEFT_MOST 5999.0 /* seconds left that are shown: 99:59, so that the width is constant */
+#define WIDTH 40         /* columns of the bar */
 
 void progress_start(struct progress *p, FILE *file, bool wanted)
 {
@@ -19,29 +20,15 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
-void progress_limit(struct progress *p, double deadline)
-{
-    p->deadline = deadline;
-}
-
-/* Estimates the seconds left from the pace since the first update (at the first update: since the
- * start). */
+/* Estimates the seconds left from the pace since the first update or, at the first update, since
+ * the start. */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;
-    const double done = first ? share : share - p->from;
-    const double left =
-        done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
+    const double done = first ? share : share - p->from, since = first ? p->started : p->since;
+    const double left = done > 0.0 ? (now - since) * (1.0 - share) / done : 0.0;
 
     return p->deadline > now ? fmin(left, p->deadline - now) : left;
-}
-
-/* Prints " 1:05 left", always in the same width. */
-static void print_left(FILE *file, double seconds)
-{
-    const int whole = seconds < 5999.0 ? (int)(seconds + 0.5) : 5999;
-
-    fprintf(file, " %2d:%02d left", whole / 60, whole % 60);
 }
 
 void progress_update(void *progress, double share)
@@ -50,6 +37,7 @@ void progress_update(void *progress, double share)
     static const char full[] = "########################################";
     const double now = p->file ? gcb_clock() : 0.0;
     const int filled = (int)(share * WIDTH);
+    int left;
 
     if (p->file && p->since <= 0.0) {
         p->since = now;
@@ -59,14 +47,15 @@ void progress_update(void *progress, double share)
         return;
     p->shown = now;
     p->visible = true;
-    fprintf(p->file, "\r[%-*.*s] %3d %%", WIDTH, filled, full, (int)(share * 100.0));
-    print_left(p->file, seconds_left(p, now, share));
+    left = (int)(fmin(seconds_left(p, now, share), LEFT_MOST) + 0.5);
+    fprintf(p->file, "\r[%-*.*s] %3d %% %2d:%02d left", WIDTH, filled, full, (int)(share * 100.0),
+            left / 60, left % 60);
     fflush(p->file);
 }
 
 void progress_end(struct progress *p)
 {
     if (p->visible)
-        fprintf(p->file, "\r%*s\r", WIDTH + 22, "");
+        fprintf(p->file, "\r%*s\r", WIDTH + 22, ""); /* 22: what is printed around the bar */
     memset(p, 0, sizeof(*p));
 }

@@ -10,20 +10,17 @@
  */
 struct progress {
     FILE *file; /* stream to draw on; NULL: the bar is never shown */
-    double started, shown;
-    /* time and share of the first update, which may be above 0: work may go on from the middle */
-    double since, from;
-    double deadline; /* when the work ends at the latest, by gcb_clock; 0: not known */
+    /* times are by gcb_clock */
+    double started, shown; /* when the bar was started, and last drawn */
+    double since, from;    /* time of the first update, and its share, which may be above 0 */
+    double deadline; /* when the work ends at the latest; 0: not known; set after progress_start */
     bool visible;
 };
 
 /* Starts a progress bar on `file`. `wanted` is false with --quiet: then no bar is shown. */
 void progress_start(struct progress *p, FILE *file, bool wanted);
-/* Limits the time left that is shown to the time until `deadline`, by gcb_clock. Call it after
- * progress_start. */
-void progress_limit(struct progress *p, double deadline);
-/* Updates the bar to `share`, from 0 to 1. As a callback for observers, it takes the struct
- * progress as context. */
+/* Updates the bar to `share`, from 0 to 1. `progress` is the struct progress, so that this function
+ * may be the callback of an observer. */
 void progress_update(void *progress, double share);
 void progress_end(struct progress *p); /* `p` may be zeroed */
 

@@ -8,15 +8,16 @@
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
 
-/* Default number of samples: the fewest that give an interval. Sampling goes on until the interval
- * is narrow. */
+/* Least number of samples by default, because fewer give no interval. */
 #define DEFAULT_REPEAT 6
-
-/* If half of the interval is at least this share of the median, the median says nothing. */
-#define TELLS_NOTHING 0.9995
+/* In seconds, for all samples of a kernel together. */
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
+/* Sampling goes on until half of the median's interval is at most this share of the median. */
 #define DEFAULT_PRECISION 0.02
+/* If half of the interval is at least this share of the median, which is shown as 100 %, the median
+ * says nothing. */
+#define TELLS_NOTHING 0.9995
 
 struct kernels_run {
     const struct bench_options *o;
@@ -28,13 +29,14 @@ struct kernels_run {
 
 /* ---- what to do ---- */
 
-/* With only --repeat, the work is fixed: it does not depend on the clock, so instructions can be
- * counted. */
+/* True if the work does not depend on the clock, so that instructions can be counted: --repeat is
+ * given, and neither --min-time nor --precision. */
 static bool fixed_work(const struct bench_options *o)
 {
     return o->timing.repeat && o->timing.min_time == 0.0 && o->own.precision == 0.0;
 }
 
+/* Fixed work has no limits by time or precision: they are 0, unless an option sets them. */
 static struct gcb_timing timing_of(const struct bench_options *o)
 {
     const struct opt_timing *t = &o->timing;
@@ -51,6 +53,7 @@ static struct gcb_timing timing_of(const struct bench_options *o)
     };
 }
 
+/* Fills the backend and r->config from the options. */
 static int resolve(struct kernels_run *r, const struct opt_list *globs)
 {
     const struct opt_list *sizes = &r->o->kernels.sizes;
@@ -137,7 +140,7 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
         fprintf(out, "caches not known\n");
 }
 
-/* Prints the table, which out_table releases. */
+/* Prints the heading and the table, and releases the table. */
 static int print_table(struct kernels_run *r)
 {
     struct gcb_table *table = r->table;
@@ -151,14 +154,14 @@ static int print_table(struct kernels_run *r)
     return out_table(&r->s.report, table, r->s.ctx->diag);
 }
 
+/* Measures memory, if its bandwidth is shown, and runs the kernels. *interrupted: a signal came. */
 static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
+    const bool in_memory = r->config.sizes >> GCB_KERNEL_MEMORY & 1;
     int err = 0;
 
-    /* only if a share of it will be shown, and never for fixed work, which must not depend on the
-     * clock */
-    if (!fixed_work(r->o) && r->config.sizes >> GCB_KERNEL_MEMORY & 1) {
+    if (in_memory && !fixed_work(r->o)) {
         err = gcb_bandwidth_measure(&r->s.bandwidth, &r->s.backend.queue,
                                     gcb_kernels_bandwidth_bytes(), r->s.ctx->diag);
         r->config.bandwidth = &r->s.bandwidth;

@@ -16,33 +16,34 @@
 
 /* The state of the command. Starts zeroed. */
 struct bench {
-    struct bench_options options, filled; /* the options with those of the suite; the suite's own */
-    /* its options name the step and worker that are read, and the scope and device of the current
-     * case */
-    struct session s;
+    struct bench_options options; /* of the command line, completed by those of the suite */
+    struct bench_options filled;  /* of the suite alone */
+    struct session s;             /* its options have the scope and device of the current case */
     struct gcb_suite suite;
     struct gcb_suite_plan plan;
     struct gcb_source *sources[GCB_SUITE_INPUTS];
     size_t input_count;
-    struct gcb_strings paths; /* of suite_files */
-    struct opt_list suite_files;
-    const char *input; /* name of the current input of the suite; NULL: the files given */
+    struct gcb_strings paths;    /* the texts of suite_files */
+    struct opt_list suite_files; /* files of the suite's inputs that are open */
+    const char *input;           /* name of the current input of the suite; NULL: the files given */
     struct gcb_method *methods;
     size_t count;
     struct gcb_suite_device devices[GCB_SUITE_DEVICES];
     struct gcb_suite_run *run;
     double deadline;         /* the end of --time-budget, by gcb_clock; 0: none */
-    struct gcb_row *answers; /* a row each, which are shown last */
+    struct gcb_row *answers; /* rows of answers, which are shown after all tables */
     size_t answer_count, answer_cap;
-    size_t answered; /* the last input and scope that have an answer */
+    /* the case of the last answer; NULL: there is none */
+    const struct gcb_source *answered_source;
+    enum gcb_scope answered_scope;
     bool interrupted;
     struct bench_outcome outcome;
 };
 
 /* ---- before the first case ---- */
 
-/* Finds the devices. A missing device becomes rows with status "unsupported"; fails if none is
- * found. The last device stays in c->s. */
+/* Finds the devices. A missing one is kept with the reason, for rows with status "unsupported".
+ * GCB_E_BACKEND: all are missing. c->s has the backend of the last device then. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 {
     bool found = false;
@@ -65,8 +66,8 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Methods of a suite may differ only in their memory. Without it they are the same, and are
- * measured once. */
+/* Removes methods that are equal to an earlier one. The methods of a suite may differ only in their
+ * memories, which `bench` does not use. */
 static void drop_repeated(struct bench *c)
 {
     size_t kept = 0;
@@ -119,8 +120,8 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     return opt_message_check(&c->s.o.message, diag);
 }
 
-/* Opens files as an input. Reads the last step and its first worker unless the options choose
- * others. */
+/* Opens files as the next input: the last step and the first worker in it, unless the options
+ * choose others. */
 static int open_files(struct bench *c, const struct opt_list *files, struct gcb_diag *diag)
 {
     struct gcb_source **out = &c->sources[c->input_count];
@@ -147,7 +148,8 @@ static int open_files(struct bench *c, const struct opt_list *files, struct gcb_
     return 0;
 }
 
-/* Opens an input of the suite. The path of its file is kept in c->suite_files. */
+/* Opens an input of the suite as the next input, and adds the path of its file to
+ * c->suite_files. */
 static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
                             struct gcb_diag *diag)
 {
@@ -211,7 +213,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
 }
 
 /* Opens the report, measures memory and devices, and sends the `environment` row, which describes
- * the first device. */
+ * the first GPU among the devices. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
     const struct gcb_bandwidth *all;
@@ -236,21 +238,19 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 
 /* ---- a case ---- */
 
-/* Describes what is measured: the suite, and which step and worker of its file or of the files
- * given. */
+/* Describes the current input: "suite NAME", and for a file its step and worker. Returns out. */
 static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input,
                                   const struct gcb_extent *extent)
 {
     const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
     const bool suite = c->suite.name, file = !c->s.files->count && c->suite.inputs[input].file;
 
-    snprintf(out, size, "%s%s%s", suite ? "suite " : "", suite ? c->suite.name : "",
-             suite && file ? ", " : "");
-    return suite && !file ? out
-                          : gcb_append(out, size, "%s %" PRIu64 ", %s %u",
-                                       extent->steps > 1 ? "steps from" : "step", first->step,
-                                       extent->workers > 1 ? "workers from" : "worker",
-                                       (unsigned)first->worker);
+    snprintf(out, size, "%s%s", suite ? "suite " : "", suite ? c->suite.name : "");
+    if (!suite || file)
+        gcb_append(out, size, "%s%s %" PRIu64 ", %s %u", suite ? ", " : "",
+                   extent->steps > 1 ? "steps from" : "step", first->step,
+                   extent->workers > 1 ? "workers from" : "worker", (unsigned)first->worker);
+    return out;
 }
 
 /* Begins the cases of an input: prints the line above their tables. */
@@ -275,7 +275,7 @@ static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
     return 0;
 }
 
-/* Sets the fields that all rows of the case share. */
+/* Sets the fields that all rows of the case share, and starts the progress bar. */
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
@@ -296,7 +296,7 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.nearer_than = c->options.methods.nearer_than ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
-    progress_limit(&c->s.progress, c->deadline);
+    c->s.progress.deadline = c->deadline;
     return 0;
 }
 
@@ -328,7 +328,8 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-/* Sends a row for each method: its summary, or why the device cannot be used. */
+/* Sends a row for each method: its summary, or without `result` that the device is missing; then
+ * the `shard` row. */
 static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
 {
@@ -365,23 +366,27 @@ static const struct gcb_table_column columns[] = {
     {.title = "end", .text = true},
 };
 
-/* Writes a share in percent, or "?" if it has more than three digits. */
+/* Writes a share in percent; "?" if it has more than three digits, "-" if it is not known. Returns
+ * out. */
 static const char *percent(char out[32], double share)
 {
-    if (isfinite(share) && share < 9.995)
+    if (!isfinite(share))
+        snprintf(out, 32, "-");
+    else if (share < 9.995) /* 999.5 % would be rounded up to four digits */
         snprintf(out, 32, "%.0f", 100.0 * share);
     else
-        snprintf(out, 32, isfinite(share) ? "?" : "-");
+        snprintf(out, 32, "?");
     return out;
 }
 
+/* True if half of the median's interval is at most this share of the median. */
 static bool is_precise(const struct gcb_times *t, double precision)
 {
     return t->high - t->low <= 2.0 * precision * t->seconds;
 }
 
-/* Returns why measuring stopped before the precision asked for was reached, or "" if it was
- * reached. */
+/* Returns what ended measuring before the wanted precision: "cut" (an interruption), "max" (the
+ * limit on samples) or "time". "": nothing did, or --repeat set the number of runs. */
 static const char *end_of(const struct gcb_tally *t, double precision)
 {
     if (t->stop == GCB_STOP_INTERRUPTED)
@@ -392,8 +397,9 @@ static const char *end_of(const struct gcb_tally *t, double precision)
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
 
-/* Writes "45/70", the shares of the read and fill bandwidth, or "cache" if memory bandwidth does
- * not apply. */
+/* Returns "45/70": the speed of encoding in percent of memory's read bandwidth, and that of
+ * decoding in percent of its fill bandwidth. "cache": all messages fit in the cache. "-": not
+ * measured. */
 static const char *memory_text(char out[64], const struct gcb_suite_case *at,
                                const struct gcb_tally *t)
 {
@@ -494,20 +500,20 @@ static void show_notes(const struct bench *c)
     heading_note_load(out, 0);
 }
 
-/* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do
- * not depend on threads, caches and devices. A shard has no answer: only `merge` knows all
- * messages. */
+/* Adds the answer of a case to c->answers, unless the case before had the same messages: sizes and
+ * errors do not depend on threads, caches and devices. A shard has no answer, because only `merge`
+ * knows all messages. */
 static int answer_case(struct bench *c, const struct gcb_suite_case *at,
                        const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     const struct gcb_suite_plan *s = &c->plan;
-    const size_t number = 8 * at->input + (size_t)at->scope + 1;
     const bool several = c->input_count * s->scope_count > 1;
     char where[200] = "";
 
-    if (c->s.shard.count || c->answered == number)
+    if (c->s.shard.count || (c->answered_source == c->s.source && c->answered_scope == at->scope))
         return 0;
-    c->answered = number;
+    c->answered_source = c->s.source;
+    c->answered_scope = at->scope;
     if (several)
         snprintf(where, sizeof(where), "%s%sscope %s", c->input ? c->input : "",
                  c->input ? ", " : "", opt_scopes[at->scope]);
@@ -657,9 +663,8 @@ const struct cmd cmd_bench = {
         "Each message is timed until the median is known to --precision, or until its share of "
         "--time-budget is used up. The timed calls take at least 5 ms in total (--min-time). "
         "--repeat N sets the number of runs instead. The identity codec and memcpy are always "
-        "timed too, "
-        "in turn; the difference between them is the overhead of the measurement. On the CPU, "
-        "adding messages to a sum is timed too, unless --no-sums is given.\n"
+        "timed too, in turn; the difference between them is the overhead of the measurement. On "
+        "the CPU, adding messages to a sum is timed too, unless --no-sums is given.\n"
         "--kernels times the functions that methods are built from: each variant for an "
         "instruction set, compared with C. With only --repeat, every run does the same work, so "
         "that instructions can be counted.\n"
