@@ -29,6 +29,8 @@ static void print_overview(FILE *out)
     opt_wrap(out, exits, fprintf(out, "Exit status:"), 0);
 }
 
+/* Returns the command called `name`. If there is none, returns NULL, and the words in diag say what
+ * may be meant. */
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
     const struct cmd *cmd = cmd_find(name);
@@ -91,7 +93,7 @@ static void print_choose(FILE *out)
     fprintf(out, "  %s\n", dumper);
 }
 
-/* Runs `gcbench help [COMMAND]`. */
+/* Runs `gcbench help [COMMAND]`; `argv` begins after "help". */
 static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
 {
     const struct cmd *cmd;

@@ -106,7 +106,8 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 
 static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
 
-/* Tidies up, then ends the process by the same signal, which is blocked while its handler runs. */
+/* Removes unfinished files, then ends the process by the same signal. The signal is blocked until
+ * this handler returns. */
 static void end_process(int number)
 {
     gcb_tidy_all();
@@ -117,12 +118,12 @@ static void end_process(int number)
 static void note_signal(int number)
 {
     seen = 1;
-    gcb_tidy_signal(SIGTERM); /* ends child processes: nobody waits for them any more */
+    gcb_tidy_signal(SIGTERM); /* the results of child processes are not needed any more */
     signal(number, end_process);
 }
 
-/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background
- * of a script. */
+/* Sets a handler, unless the process was started with the signal ignored: by nohup, or in the
+ * background of a script. */
 static void set_handler(int number, void (*handler)(int))
 {
     struct sigaction action, before;
@@ -200,8 +201,8 @@ static bool reader_gone(FILE *f)
     return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
-/* Flushes stdout: output that could not be written, to a full disk for example, makes the command
- * fail. */
+/* Flushes stdout. Returns `exit_code`, or CMD_FAILED if the command succeeded but some output could
+ * not be written, for example to a full disk. */
 static int finish_output(const struct cmd_context *ctx, int exit_code)
 {
     FILE *out = ctx->out;
@@ -218,7 +219,7 @@ static int finish_output(const struct cmd_context *ctx, int exit_code)
 
 /* ---- a stack that is large enough ---- */
 
-#define STACK_LEAST (1 << 20)
+#define STACK_LEAST (1 << 20) /* in bytes */
 
 struct call {
     struct cmd_context *ctx;
@@ -275,8 +276,9 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
-    /* One arena for all threads. FFTW ends the process if it finds no memory (gcb_fft_has_room
-     * looks before), and with several arenas a thread may find none where another one did. */
+    /* With several arenas, memory that one thread finds may be out of reach for another. Then FFTW,
+     * which ends the process if it gets no memory, could fail although gcb_fft_has_room found
+     * enough. */
     mallopt(M_ARENA_MAX, 1);
     /* a closed pipe becomes an error like any other, so that the command can remove half-written
      * files */

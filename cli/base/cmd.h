@@ -34,10 +34,11 @@ struct cmd_context {
 enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 
 /*
- * A command: cmd_<name>.c has its descriptor at the bottom, cmd.c a row, meson.build its name.
+ * A command. Its descriptor is at the bottom of cmd_<name>.c; cmd.c and meson.build list it.
  * Options are parsed before `run` is called and released after it. `run` returns 0; or a negative
- * gcb_status with words in ctx->diag, which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3,
- * GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit after it has printed the reason itself.
+ * gcb_status with words in ctx->diag, which program_run prints (GCB_E_INVALID exits 2,
+ * GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit, after it has printed the
+ * reason itself.
  */
 struct cmd {
     const char *name;
@@ -105,17 +106,18 @@ int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx
  * one. Changes the environment, so a program calls it before it starts threads. */
 void program_choose_blas(void);
 
-/* The context of a program that prints on stdout and stderr. Prepares the process: signals, and how
- * memory is shared out. */
+/* Returns the context of a program that prints on stdout and stderr. Also prepares the process:
+ * malloc gets one arena, a write to a closed pipe becomes an error, and unfinished files are
+ * removed however the process ends. */
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);
 
 /* ---- signals ---- */
 
 /*
- * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can
- * still show what was measured and remove what is half-written. Programs that it started are told
- * to end at once. A second signal ends the process at once.
+ * From here on, Ctrl-C, SIGTERM and SIGHUP only set a mark, which interrupt_seen reads: a long
+ * command ends between two pieces of work, shows what was measured, and removes unfinished files.
+ * Its child processes get SIGTERM. A second signal ends the process at once.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* true if a caught signal has arrived */
