@@ -9,14 +9,15 @@
 #include "src/tool/rows/labels.h"
 #include "src/tool/run/breakdown.h"
 
-#define MAX_TOP 64
+#define MAX_TOP 64  /* the most tensors that a method's line "loses most" names */
 #define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
 
+/* Values of --per besides those of enum gcb_per. */
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
 
 struct compress_own {
     int per; /* enum gcb_per or enum compress_per */
-    int top; /* 0: show all groups, or five tensors */
+    int top; /* 0: not given */
 };
 
 struct compress_options {
@@ -28,7 +29,7 @@ struct compress_options {
     struct opt_shapes shapes;
 };
 
-/* names of enum gcb_per, and none */
+/* names of enum gcb_per, and of COMPRESS_PER_NONE */
 static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
 
 /* clang-format off */
@@ -50,18 +51,19 @@ struct compress {
     struct session s;
     struct gcb_policy policy; /* with --method-for: methods[0] stands for it */
     struct gcb_method *methods;
-    size_t given, count; /* methods that the user named; all methods, with the baseline */
-    enum gcb_field sort;
-    struct gcb_h5out *keep;
+    size_t given;           /* number of methods that the user named; they are the first */
+    size_t count;           /* number of all methods, with the baseline */
+    enum gcb_field sort;    /* figure of --sort, or GCB_FIELD_NONE */
+    struct gcb_h5out *keep; /* the messages of -o; NULL: they are not kept */
     struct gcb_trial_config trial;
-    struct gcb_groups groups;
-    struct gcb_groups losses;
+    struct gcb_groups groups;  /* lines of --per */
+    struct gcb_groups losses;  /* by tensor, for the lines "loses most" */
     struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
     struct gcb_run_result result;
     struct gcb_label *labels, *rule_labels; /* of the methods, and of the policy's rules */
 };
 
-/* Refuses options that contradict each other. *sort is set to the figure of --sort, or to
+/* Refuses options that contradict each other. Sets *sort to the figure of --sort, or to
  * GCB_FIELD_NONE. */
 static int check_options(enum gcb_field *sort, const struct compress_options *o,
                          struct gcb_diag *diag)
@@ -86,7 +88,7 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     return err || !o->common.save.output ? err : opt_output_check(&o->common.save, diag);
 }
 
-/* Makes the policy of --method-for, which is the only method then. */
+/* Makes the policy of --method-for. It is the only method that the user named. */
 static int make_policy(struct compress *c, struct gcb_diag *diag)
 {
     const struct session_options *o = &c->o->common;
@@ -112,8 +114,8 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
                       : gcb_diag_nomem(diag, sizeof(*c->methods), "the methods");
 }
 
-/* Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then
- * fp16, unless it was named or --no-baselines is given. `count` counts all of them. */
+/* Finds the methods: those that the user named, that of --nearer-than first; then fp16, unless the
+ * user named it or gave --no-baselines. */
 static int find_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_methods *named = &c->o->methods;
@@ -143,6 +145,7 @@ static int resolve_options(struct compress *c, struct gcb_diag *diag)
     return err ? err : session_resolve(&c->s);
 }
 
+/* Opens the file of -o. */
 static int open_output(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_save *save = &c->o->common.save;
@@ -164,12 +167,14 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
+/* True if the table has the lines of --per. */
 static bool wants_groups(const struct compress *c)
 {
     return c->s.report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
            c->o->own.per != COMPRESS_PER_NONE;
 }
 
+/* True if lines "loses most" follow the table. */
 static bool wants_losses(const struct compress *c)
 {
     return c->s.report.table && c->o->own.per == COMPRESS_PER_DEFAULT;
@@ -205,7 +210,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
-    const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor}; /* the policy and fp16 */
+    /* of the policy and of fp16, which has the same method for every tensor: NULL */
+    const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor, NULL};
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
                                              &c->s.backend.queue};
@@ -223,7 +229,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     config.keep = c->keep;
     config.trial.check_sums = true;
     config.compare = c->o->methods.nearer_than;
-    if (c->shapes || config.compare) /* they need input and decoded tensor together */
+    if (c->shapes || config.compare) /* both need the input and the decoded tensor at once */
         config.in_place = 0;
     if (config.compare)
         c->s.setting.nearer_than = &c->methods[0];
@@ -236,8 +242,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
 
 /* ---- tables and notes ---- */
 
-/* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs
- * than an interval takes. */
+/* Adds the speed with its spread: that of the median's 95 % interval, or of the range of the runs
+ * if they are too few for an interval. */
 static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
                       const struct gcb_times *times, const struct gcb_sample_sums *runs)
 {
@@ -280,7 +286,8 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
     return out_table(&c->s.report, table, diag);
 }
 
-/* Adds the names of a group and of its method: of a tensor, the method that a policy has for it. */
+/* Adds a group's name and its method. A policy has another method for each tensor, so then that of
+ * the group's tensor is named. */
 static void add_names(struct gcb_table *table, const struct compress *c, const struct gcb_group *g,
                       size_t method)
 {
@@ -331,11 +338,12 @@ static int show_groups(const struct compress *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Prints "METHOD loses most: a 41 %, b 20 %". */
+/* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if it is the only one. */
 static void print_loss(struct compress *c, size_t method, FILE *out)
 {
     const bool several = c->given > 1;
-    const size_t wanted = c->o->own.top ? (size_t)c->o->own.top : several ? 2 : 5;
+    const size_t usual = several ? 2 : 5, asked = (size_t)c->o->own.top;
+    const size_t wanted = asked ? asked : usual;
     struct gcb_loss top[MAX_TOP];
     const size_t count =
         gcb_losses_top(&c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
@@ -350,7 +358,8 @@ static void print_loss(struct compress *c, size_t method, FILE *out)
         opt_wrap(out, text, several ? 0 : fprintf(out, "loses most:"), several ? 0 : 2);
 }
 
-/* Prints what is unusual in the messages of a method. */
+/* Prints notes on the messages of a method: if headers are more than 5 % of their bytes, or if some
+ * were sent raw. */
 static void note_messages(const struct compress *c, size_t method, FILE *out)
 {
     const struct gcb_tally *t = &c->result.totals[method].tally;
@@ -361,8 +370,8 @@ static void note_messages(const struct compress *c, size_t method, FILE *out)
                  c->given > 1 ? " of " : "", c->given > 1 ? c->methods[method].name : "",
                  c->s.o.message.scope == GCB_SCOPE_MODEL ? ""
                                                          : "; --scope bucket sends fewer messages");
-    if (t->stored > t->dense &&
-        !(gcb_method_caps(&c->methods[method]) & GCB_CAP_LOSSLESS)) /* these send raw tensors */
+    /* a lossless method may send raw tensors by itself */
+    if (t->stored > t->dense && !(gcb_method_caps(&c->methods[method]) & GCB_CAP_LOSSLESS))
         opt_note(out,
                  "%s: %" PRIu64 " of %" PRIu64
                  " messages were sent raw: coding made them larger, the method "
@@ -437,8 +446,9 @@ static int show_tables(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* After an interruption, rows are kept, with status "interrupted", but no file of messages is
- * written. A shard has no answer: only `merge` knows all messages. */
+/* Sends rows, shows tables and the answer, and completes the files. After an interruption, rows are
+ * kept, with status "interrupted", but no file of messages is written. A shard has no answer,
+ * because only `merge` knows all messages. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     char files[SESSION_FILES];
@@ -490,10 +500,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
                         struct cmd_context *ctx)
 {
     const struct compress_options *o = options;
-    struct compress c = {
-        .o = o,
-        .s = {.o = o->common, .files = operands, .ctx = ctx},
-    };
+    struct compress c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     int err = resolve_options(&c, ctx->diag);
 
     if (!err)

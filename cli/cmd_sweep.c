@@ -11,17 +11,17 @@
 #include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
 
-#define WORTH 1.02  /* a policy with less gain than this does not pay */
+/* A policy pays if the best single method has more than so many times its bytes or error. */
+#define WORTH 1.02
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
-/* The most elements of a worker, and of all workers and steps together, on which errors of means
- * are measured. */
+/* Errors of means are measured on a sample: so many elements of a worker, elements of all workers
+ * and steps together, and steps, at most. */
 #define MEAN_MOST (UINT64_C(1) << 20)
 #define MEAN_TOGETHER (UINT64_C(4) << 20)
 #define MEAN_STEPS 3
-/* shares of the progress bar where the search of a policy begins, and where all searches have
- * ended */
+/* Shares of the progress bar: where the search for a policy begins, and where all searches end. */
 #define BUDGET_FROM 0.6
-#define SEARCH 0.8
+#define SEARCH_END 0.8
 
 /* ---- options, and what follows from them before a file is opened ---- */
 
@@ -70,31 +70,31 @@ static const struct opt_row own_rows[] = {
 struct sweep {
     const struct sweep_options *o;
     struct session s;
-    struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
+    struct gcb_method *methods; /* `given` settings, then the baseline, then the policy found */
     size_t given, count;
-    size_t policy; /* place in `methods` of the policy found, which is the last; SIZE_MAX: none */
+    size_t policy;           /* index of the policy in `methods`; SIZE_MAX: none */
     struct gcb_policy rules; /* of the policy */
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
-    bool matching; /* choice.searches has a search for each of the `given` settings */
+    bool matching; /* with --match or --budget: choice.searches found the `given` settings */
     struct gcb_choice choice;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
-    bool *pareto;        /* one for each method: no other beats it */
-    struct gcb_run_result
-        result;            /* at the end, tallies of searched settings are those of their mixes */
-    struct gcb_tally *own; /* the settings' own tallies */
+    bool *pareto;        /* for each method: true if no other beats it */
+    /* mix_tallies replaces the tally of each mixed setting by that of its mix */
+    struct gcb_run_result result;
+    struct gcb_tally *own;          /* the tallies of `result` before that */
     struct gcb_gradients gradients; /* of --match error_of_mean= */
-    double from, to;                /* of the progress bar: what is being done now */
+    double from, to;                /* the part of the progress bar that the current work fills */
 };
 
-/* The search that found a setting; NULL: it is a baseline or a policy, or nothing was searched. */
+/* Returns the search that found a setting; NULL for a baseline or a policy, and without --match. */
 static const struct gcb_match_search *search_of(const struct sweep *c, size_t i)
 {
     return c->matching && i < c->given ? &c->choice.searches[i] : NULL;
 }
 
-/* With --match, `sweep` searches the compositions itself, so it leaves out those that are
- * presets. */
+/* True if --match tries the method when none is named. Presets that are compositions are left out,
+ * because the search finds compositions itself. */
 static bool is_searched(const struct gcb_method *m)
 {
     return gcb_sweep_default(m) && !(m->preset && m->preset->found);
@@ -130,6 +130,7 @@ static int parse_goals(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
+/* Refuses a parameter of --over that changes the size of no method. `key` may be NULL. */
 static int check_over(const struct sweep *c, const char *key, struct gcb_diag *diag)
 {
     char shown[64];
@@ -168,11 +169,11 @@ static int check_budget(const struct sweep *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes a search for every setting with every goal. Each search counts as a method. */
+/* Makes a search for every setting with every goal, and says if compositions are searched too. */
 static int plan_searches(struct sweep *c, struct gcb_diag *diag)
 {
     const struct sweep_options *o = c->o;
-    const bool all = o->methods.specs.count == 0; /* methods, because none was named */
+    const bool all = o->methods.specs.count == 0; /* all methods, because none is named */
     struct gcb_choice *choice = &c->choice;
     int err = check_over(c, o->own.over, diag);
 
@@ -196,7 +197,8 @@ static int plan_searches(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Makes room for a baseline and a policy at the end of the settings, and adds the baseline. */
+/* Makes room for a baseline and a policy after the settings, and adds the baseline fp16, unless it
+ * is a setting or --no-baselines is given. */
 static int add_baseline(struct sweep *c, struct gcb_diag *diag)
 {
     struct gcb_method *grown = gcb_alloc_zero(c->given + 2, sizeof(*grown));
@@ -214,6 +216,8 @@ static int add_baseline(struct sweep *c, struct gcb_diag *diag)
     return baseline ? gcb_method_parse(&grown[c->given], "fp16", diag) : 0;
 }
 
+/* Makes the list of methods from the settings that the searches found, the baseline, and the policy
+ * if one was found. */
 static int take_choice(struct sweep *c, struct gcb_diag *diag)
 {
     int err;
@@ -259,11 +263,13 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, c->from + (c->to - c->from) * done);
 }
 
+/* The `ctx` of measure_mean. */
 struct means {
     const struct gcb_gradients *gradients;
     struct gcb_mean_config config;
 };
 
+/* Measures the error of the mean that `n` workers end up with, for a search. */
 static int measure_mean(void *ctx, double *out, const struct gcb_method *method, unsigned n,
                         struct gcb_diag *diag)
 {
@@ -278,7 +284,8 @@ static int measure_mean(void *ctx, double *out, const struct gcb_method *method,
     return err;
 }
 
-/* Reads the gradients of targets for the error of a mean, if there are any. */
+/* Reads the gradients that targets for the error of a mean need, if there are such targets; gives
+ * `mean` to all goals. */
 static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
                           const struct gcb_run_config *run, struct gcb_diag *diag)
 {
@@ -305,7 +312,8 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
     return err;
 }
 
-/* Runs the searches of --match, where times do not matter. */
+/* Runs the searches of --match and --budget, which measure no times, and makes the list of methods
+ * from what they found. */
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
@@ -320,11 +328,11 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
     const struct gcb_match_mean mean = {measure_mean, &means};
     int err = read_gradients(c, &mean, &config, diag);
 
-    c->to = c->o->own.budget ? BUDGET_FROM : SEARCH;
+    c->to = c->o->own.budget ? BUDGET_FROM : SEARCH_END;
     if (!err)
         err = gcb_choose_run(&c->choice, &config, observer, &c->result.interrupted, diag);
     c->from = c->to;
-    c->to = SEARCH;
+    c->to = SEARCH_END;
     if (!err && !c->result.interrupted && c->o->own.budget)
         err = gcb_policy_search(&c->rules, &c->choice, &config, observer, &c->result.interrupted,
                                 diag);
@@ -342,11 +350,11 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     session_start_progress(&c->s);
     if (c->matching)
         err = search(c, &observer, diag);
-    c->from = c->matching ? SEARCH : 0.0;
+    c->from = c->matching ? SEARCH_END : 0.0;
     c->to = 1.0;
     config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     config.carry_on = true;
-    /* payoff needs the times of sums; a single run would not decide anything */
+    /* `payoff` needs the times of sums; those of a single run would be too uncertain */
     config.trial.sums = c->matching && !config.trial.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
@@ -385,8 +393,8 @@ static const struct gcb_tally *tally_of(const struct sweep *c, size_t i)
     return &c->result.totals[i].tally;
 }
 
-/* Returns the place of a setting in the order: by goal, settings that meet the goal first;
- * baselines come last. */
+/* Returns a number by which settings are ordered: by goal, those that meet the goal first. A policy
+ * ranks like a setting that meets the first goal, and the baseline comes last. */
 static size_t rank(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);
@@ -396,15 +404,15 @@ static size_t rank(const struct sweep *c, size_t i)
     return i == c->policy || i < c->given ? 0 : 2 * c->goal_count;
 }
 
-/* Sorts by --sort; else after a search for an error by the size, and after a search for a size by
- * the error. */
+/* Writes the order of the table's lines: by --sort, or else by `rank`; settings of equal rank by
+ * size if the goal is an error, and by error if the goal is a size. */
 static void sort_settings(size_t *order, const struct sweep *c)
 {
     const size_t n = c->result.method_count;
-    const enum gcb_field figure = c->sort || !c->matching                ? c->sort
-                                  : gcb_match_limits_error(&c->goals[0]) ? GCB_FIELD_RATIO
-                                                                         : GCB_FIELD_SNR_DB;
+    enum gcb_field figure = c->sort;
 
+    if (!figure && c->matching)
+        figure = gcb_match_limits_error(&c->goals[0]) ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     if (figure)
@@ -421,7 +429,7 @@ static void sort_settings(size_t *order, const struct sweep *c)
     }
 }
 
-/* True if two settings share the messages, so that the target is met exactly. */
+/* True if the target is met exactly by two settings, each for a share of the messages. */
 static bool is_mixed(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);
@@ -429,6 +437,7 @@ static bool is_mixed(const struct sweep *c, size_t i)
     return s && tally_of(c, i)->messages && s->mix.share < 1.0;
 }
 
+/* Writes a setting's name. Returns it. */
 static const char *setting_name(char name[256], const struct sweep *c, size_t i)
 {
     gcb_method_spec(name, 256, &c->methods[i], GCB_SPEC_LABEL);
@@ -490,6 +499,8 @@ static void print_policy(const struct sweep *c, FILE *out)
 
 /* ---- the stages of the best compositions ---- */
 
+/* Prints a line: how many times the bytes or the error of the composition `best` are with the plain
+ * form of stage k instead. */
 static void print_stage(const struct sweep *c, const struct gcb_match_search *best, size_t k,
                         FILE *out)
 {
@@ -506,14 +517,15 @@ static void print_stage(const struct sweep *c, const struct gcb_match_search *be
         fprintf(out, "  %-26s  the target is missed with %s\n", with, plain);
 }
 
-/* Prints what each stage of the compositions earns: how much worse the plain stage is. */
+/* Prints what each stage earns in the best composition for each goal, which are the last
+ * settings. */
 static void print_stages(const struct sweep *c, FILE *out)
 {
     const struct gcb_choice *choice = &c->choice;
+    const size_t first = choice->count - choice->composed;
     char target[32];
 
-    for (size_t i = choice->count - choice->composed; i < choice->count && !c->result.interrupted;
-         i++) {
+    for (size_t i = first; i < choice->count && !c->result.interrupted; i++) {
         const struct gcb_match_search *best = &choice->searches[i];
 
         fprintf(out, "what each stage of the best composition earns at %s %s:\n",
@@ -526,16 +538,16 @@ static void print_stages(const struct sweep *c, FILE *out)
 
 /* ---- the last line ---- */
 
-/* Finds the best setting that meets the goal, except `other` (SIZE_MAX: none). SIZE_MAX: there is
- * none. */
-static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal, size_t other)
+/* Returns the index of the best setting that meets the goal, apart from `except`. SIZE_MAX: there
+ * is no such setting; or for `except`, none is left out. */
+static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal, size_t except)
 {
     size_t best = SIZE_MAX;
 
     for (size_t i = 0; i < c->given; i++) {
         const struct gcb_match_search *s = &c->choice.searches[i];
 
-        if (i == other || s->goal != goal || c->result.totals[i].failure.status ||
+        if (i == except || s->goal != goal || c->result.totals[i].failure.status ||
             !gcb_match_reached(s, tally_of(c, i)))
             continue;
         if (best == SIZE_MAX || gcb_match_cost(s) < gcb_match_cost(&c->choice.searches[best]))
@@ -544,7 +556,7 @@ static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal
     return best;
 }
 
-/* Appends how many times fewer bytes the best setting sends than another. */
+/* Appends how many times fewer bytes the setting `best` sends than `other`. */
 static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best, size_t other)
 {
     const double times = gcb_tally_figure(tally_of(c, best), GCB_FIELD_RATIO) /
@@ -554,7 +566,7 @@ static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best
     setting_name(name, c, other);
     if (gcb_choice_composed(&c->choice, best) && other < c->given)
         gcb_append(name, sizeof(name), ", the best published method");
-    if (times >= 1.005)
+    if (times >= 1.005) /* which is not shown as 1 */
         gcb_append(out, size, ", %.3g times fewer than %s", times, name);
     else if (times > 0.995)
         gcb_append(out, size, ", as many as %s", name);
@@ -562,7 +574,7 @@ static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best
         gcb_append(out, size, ", but %.3g times more than %s", 1.0 / times, name);
 }
 
-/* Says if the setting may be used only with a memory. */
+/* Appends a caveat if the setting may be used only with a memory. */
 static void say_caveat(char *out, size_t size, const struct sweep *c, size_t i)
 {
     const struct gcb_answer answer = {.times = false};
@@ -581,7 +593,8 @@ static const char *error_text(char out[32], const struct sweep *c, size_t i)
     return out;
 }
 
-/* With --match: which method is the best, compared with the next one and the baseline. */
+/* Appends the answer for a goal of --match: the best setting, compared with the next one and, if
+ * the goal is an error, with the baseline. */
 static void answer_goal(char *out, size_t size, const struct sweep *c,
                         const struct gcb_match_goal *goal)
 {
@@ -613,7 +626,8 @@ static void answer_goal(char *out, size_t size, const struct sweep *c,
     say_caveat(out, size, c, best);
 }
 
-/* With --budget: does a method for each tensor pay, compared with the best single method? */
+/* Appends the answer of --budget: whether a method for each tensor pays, compared with the best
+ * single method. */
 static void answer_budget(char *out, size_t size, const struct sweep *c)
 {
     const struct gcb_match_goal *goal = &c->goals[0];
@@ -621,7 +635,7 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
     const enum gcb_field field = bytes ? GCB_FIELD_WIRE_BYTES : GCB_FIELD_REL_L2;
     const size_t best = find_best(c, goal, SIZE_MAX), policy = c->policy;
     char name[256], target[32], error[2][32];
-    double was, is;
+    double was, is; /* bytes or error of the best single method, and of the policy */
 
     gcb_append(out, size, "at %s %s, ", gcb_field_name(goal->field),
                gcb_real_text(target, goal->target));
@@ -654,7 +668,7 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
                    name);
 }
 
-/* Without --match: how many settings are worth a look. */
+/* Appends the answer without --match: how many settings no other beats. */
 static void answer_settings(char *out, size_t size, const struct sweep *c)
 {
     size_t marked = 0, measured = 0;
@@ -685,7 +699,7 @@ static char *write_answer(char *out, size_t size, const struct sweep *c)
     return out;
 }
 
-/* How the compositions were searched for, and which methods were left out. */
+/* Prints notes on how compositions were searched for, and on methods that were left out. */
 static void print_search(const struct gcb_choice *c, FILE *out)
 {
     char sample[100] = "";
@@ -693,7 +707,6 @@ static void print_search(const struct gcb_choice *c, FILE *out)
 
     for (size_t i = 0; i < c->descent.count; i++)
         evaluations += c->descent.searches[i].evaluations;
-
     if (c->sampled)
         snprintf(sample, sizeof(sample),
                  " on a sample of %.3g of %.3g million elements, and the best of them on all",
@@ -764,6 +777,7 @@ static int show_table(const struct sweep *c, struct gcb_diag *diag)
         print_notes(c, report->out);
     return 0;
 }
+
 /* ---- results ---- */
 
 static int put_summaries(struct sweep *c)
@@ -805,7 +819,8 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
-/* Marks the settings that no other beats. Settings that miss their target do not count. */
+/* Marks the settings that no other beats in c->pareto. Settings that miss their target do not
+ * count. */
 static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
 {
     struct gcb_pareto_point *points = gcb_alloc_array(c->count, sizeof(*points));
@@ -829,8 +844,8 @@ static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Keeps the settings' own tallies for the rows. The rest compares what meets the targets: settings,
- * or mixes of two. */
+/* Keeps the settings' own tallies in c->own, for the rows. Then replaces the tally of a mixed
+ * setting by that of its mix, which meets the target: tables and the answer compare these. */
 static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
 {
     c->own = gcb_alloc_zero(c->count + 1, sizeof(*c->own));
@@ -852,7 +867,7 @@ static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
     struct bench_outcome outcome = {.methods = 0};
-    bool measured = false; /* not if a search was interrupted on its sample */
+    bool measured = false; /* stays so if a search was interrupted on its sample */
     int err = mix_tallies(c, diag);
 
     if (!err)
@@ -871,9 +886,10 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
     }
     for (size_t i = 0; i < c->result.method_count; i++)
         measured |= c->own[i].messages > 0;
-    return session_interrupted(&c->s, !measured     ? "nothing was measured on all messages"
-                                      : c->matching ? "the best settings so far are kept"
-                                                    : "the results so far are kept");
+    if (!measured)
+        return session_interrupted(&c->s, "nothing was measured on all messages");
+    return session_interrupted(&c->s, c->matching ? "the best settings so far are kept"
+                                                  : "the results so far are kept");
 }
 
 static void release(struct sweep *c)
@@ -891,25 +907,18 @@ static void release(struct sweep *c)
 static int sweep_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct sweep_options *o = options;
-    struct sweep c = {
-        .o = o,
-        .s = {.o = o->common, .files = operands, .ctx = ctx},
-    };
+    struct sweep c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     int err = resolve(&c, ctx->diag);
 
-    if (err)
-        goto out;
-    err = session_open_input(&c.s);
-    if (err)
-        goto out;
+    if (!err)
+        err = session_open_input(&c.s);
     interrupt_catch();
-    err = session_start_report(&c.s, GCB_SWEEP_RECORDS, true);
-    if (err)
-        goto out;
-    err = run_settings(&c, ctx->diag);
+    if (!err)
+        err = session_start_report(&c.s, GCB_SWEEP_RECORDS, true);
+    if (!err)
+        err = run_settings(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
-out:
     release(&c);
     return err;
 }
@@ -938,17 +947,16 @@ const struct cmd cmd_sweep = {
         "Without --method, all sparsifiers and quantisers are run, and --match also searches the "
         "sparse codec's stages (transform and chunk, selection, values and bits, index coder) for "
         "the composition that is best; it shows what each stage earns. An input of more than a "
-        "million elements is searched on a sample first; of a very large one, methods that are "
-        "far behind on the sample are left out. A KEY of --vary applies to the "
-        "methods that have this parameter.\n"
+        "million elements is searched on a sample first; of a very large one, methods that are far "
+        "behind on the sample are left out. A KEY of --vary applies to the methods that have this "
+        "parameter.\n"
         "--match searches the parameters that change a method's size or error: bits, bucket, "
-        "chunk, "
-        "coding, theta and so on. What --method gives stays. For a limit on the error it reports "
-        "the smallest messages, for a limit on the size the smallest error. If no single setting "
-        "is "
-        "at the limit, it reports two that meet it together, each for a share of the messages. If "
-        "no setting is within the limit, it reports the nearest one. Only the reported setting is "
-        "timed; with --repeat, its sums are timed too, which `gcbench payoff` needs.\n"
+        "chunk, coding, theta and so on. What --method gives stays. For a limit on the error it "
+        "reports the smallest messages, for a limit on the size the smallest error. If no single "
+        "setting is at the limit, it reports two that meet it together, each for a share of the "
+        "messages. If no setting is within the limit, it reports the nearest one. Only the "
+        "reported setting is timed; with --repeat, its sums are timed too, which `gcbench payoff` "
+        "needs.\n"
         "--budget also finds a policy, a method for each tensor. Beginning with the cheapest "
         "settings, it takes the step that reduces the error most for each byte, until the budget "
         "is used up. It prints the options with which `gcbench compress` uses the policy, and "

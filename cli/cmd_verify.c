@@ -10,8 +10,9 @@
 
 struct verify_own {
     bool all;
-    double budget;
+    double budget; /* in seconds; 0: no limit */
 };
+
 struct verify_options {
     struct opt_methods methods;
     struct session_options common;
@@ -31,12 +32,12 @@ static const struct opt_row own_rows[] = {
 
 #define NAMES 4 /* the most messages that a note names */
 
-/* Names of messages that were not checked: only the first few, but `shown` counts all. Starts
- * zeroed. */
+/* Names of messages that were not checked, for a note. Starts zeroed. */
 struct names {
-    char text[360];
-    size_t shown;
+    char text[360]; /* of the first NAMES messages */
+    size_t count;   /* of all messages */
 };
+
 /* The state of the command. Starts zeroed. */
 struct verify {
     const struct verify_options *o;
@@ -46,25 +47,26 @@ struct verify {
     size_t count;
     struct gcb_verify_result result;
     struct promise_counts *checks; /* number of checks of each method, by outcome */
-    struct gcb_run_total *totals;  /* of each method: only whether the device lacks it */
-    struct names names[GCB_VERIFY_EVENTS];
+    /* for the `shard` row, of each method: where it failed because the device lacks it */
+    struct gcb_run_total *totals;
+    struct names names[GCB_VERIFY_EVENTS]; /* messages of each kind of event */
 };
 
-/* Adds a name such as "fft on step 100 worker 0 layers.0.bias". If `method` is NULL, the name
- * begins with "step". */
+/* Adds a name such as "fft on step 100 worker 0 layers.0.bias"; without "fft on" if `method` is
+ * NULL. */
 static void add_name(struct names *names, const struct gcb_verify_note *note, const char *method)
 {
     char shown[48];
 
-    if (names->shown++ < NAMES)
+    if (names->count++ < NAMES)
         gcb_append(names->text, sizeof(names->text), "%s%s%sstep %" PRIu64 " worker %" PRIu32 " %s",
                    names->text[0] ? ", " : "", method ? method : "", method ? " on " : "",
                    note->plan->step, note->plan->worker,
                    gcb_escape(shown, sizeof(shown), note->name));
 }
 
-/* Prints notes on what was not checked. If rows are printed instead of a table, each note is one
- * line on stderr. */
+/* Prints notes on what was not checked. Below a table they are paragraphs, and otherwise one line
+ * each. */
 static void show_notes(FILE *out, const struct verify *v)
 {
     const struct gcb_verify_result *r = &v->result;
@@ -85,7 +87,7 @@ static void show_notes(FILE *out, const struct verify *v)
             continue;
         snprintf(line, sizeof(line), "%" PRIu64 " %s%s %s: %s%s", r->notes[i], words[i][0],
                  r->notes[i] == 1 ? "" : "s", words[i][1], v->names[i].text,
-                 v->names[i].shown > NAMES ? ", ..." : "");
+                 v->names[i].count > NAMES ? ", ..." : "");
         if (table)
             opt_note(out, "%s", line);
         else
@@ -93,8 +95,8 @@ static void show_notes(FILE *out, const struct verify *v)
     }
 }
 
-/* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is
- * refused instead. */
+/* Removes the methods that run on the CPU only, and says so. Called if no method was named: one
+ * that was named is refused instead. */
 static void leave_out_cpu_only(struct verify *v)
 {
     FILE *err = v->s.ctx->err;
@@ -191,8 +193,8 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
     return session_judge(&v->s, err);
 }
 
-/* If rows are printed, the notes on what was not checked go to stderr, because rows do not have
- * them. */
+/* Prints the table of checks, and the notes on what was not checked. No row has these notes, so
+ * they go to stderr if rows are printed. */
 static int show_results(const struct verify *v, struct gcb_diag *diag)
 {
     const struct out_report *report = &v->s.report;
@@ -229,9 +231,13 @@ static int put_shard(struct verify *v)
     return session_put_shard(&v->s, &shard);
 }
 
-static int judge_result(struct verify *v, struct gcb_diag *diag)
+/* Shows and saves the results, and returns the status of the command. */
+static int finish(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_result *r = &v->result;
+    const uint64_t checked =
+        r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE];
+    const bool all_left_out = r->notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count;
     int err = show_results(v, diag);
 
     if (!err)
@@ -242,10 +248,8 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
         return err;
     if (r->interrupted)
         return session_interrupted(&v->s, "the checks done so far are above");
-    if (r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE] +
-                r->notes[GCB_VERIFY_NOT_THERE] ==
-            0 &&
-        !(v->s.shard.count && r->notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count))
+    /* a shard of which all messages are left out is no error: other shards may have some */
+    if (!checked && !r->notes[GCB_VERIFY_NOT_THERE] && !(v->s.shard.count && all_left_out))
         return gcb_diag_set(diag, r->notes[GCB_VERIFY_LEFT_OUT] ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
                             r->notes[GCB_VERIFY_UNREACHED]
@@ -260,10 +264,7 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
 static int verify_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct verify_options *o = options;
-    struct verify v = {
-        .o = o,
-        .s = {.o = o->common, .files = operands, .ctx = ctx},
-    };
+    struct verify v = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     size_t all_messages;
     int err = resolve_options(&v, ctx->diag);
 
@@ -285,7 +286,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = run_checks(&v, ctx->diag);
     if (!err)
-        err = judge_result(&v, ctx->diag);
+        err = finish(&v, ctx->diag);
     session_close(&v.s);
     gcb_free(v.methods);
     gcb_free(v.labels);
