@@ -4,7 +4,7 @@
 struct decompress_options {
     struct opt_save save;
     struct opt_exec exec;
-    uint64_t max_bytes;
+    uint64_t max_bytes; /* 0: the default, half of memory */
     bool in_process;
 };
 

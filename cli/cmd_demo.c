@@ -10,7 +10,8 @@
 
 static int demo_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
-    char line[] = COMMAND, sample[GCB_DATA_PATH], *rest, *words[32];
+    char line[] = COMMAND, sample[GCB_DATA_PATH], *rest;
+    char *words[32]; /* those of COMMAND and the sample */
     int count = 0, err;
 
     if (operands->count)

@@ -17,8 +17,8 @@ struct info_options {
 
 #define INDENT 17 /* column of values */
 
-/* Prints what the row knows of the build and the machine, under the names of its fields. Lists are
- * left out. */
+/* Prints a line for each field of the row: numbers, yes or no, texts, and the versions of
+ * libraries. Lists are left out, and so are the two fields that every row has. */
 static void print_facts(FILE *out, const struct gcb_row *row)
 {
     const char *name, *library;
@@ -44,7 +44,8 @@ static void print_facts(FILE *out, const struct gcb_row *row)
     }
 }
 
-/* Prints the first GPU or why there is none, then the CUDA libraries if the module was found. */
+/* Prints the first GPU, or why it cannot be used; then the CUDA libraries, if there is a CUDA
+ * module. */
 static void print_gpu(FILE *out)
 {
     struct gcb_device device;
@@ -64,15 +65,37 @@ static void print_gpu(FILE *out)
                   d->fft[0] ? d->fft : "no cuFFT, which Fourier transforms of most lengths need");
 }
 
+/* Says if OpenBLAS cannot be used or is slow. `why`: the outcome of gcb_blas_open. */
+static void print_blas(FILE *out, const struct gcb_diag *why)
+{
+    struct gcb_blas_facts blas;
+
+    gcb_blas_facts(&blas);
+    if (why->status)
+        opt_wrapf(out, 0, 0, "OpenBLAS cannot be used: %s", why->text);
+    else if (blas.faster)
+        opt_wrapf(out, 0, 0,
+                  "OpenBLAS is slow: low-rank methods may take several times as long as with "
+                  "kernel %s, which this processor can run; set OPENBLAS_CORETYPE=%s, or unset it",
+                  blas.faster, blas.faster);
+}
+
 static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct info_options *o = options;
     const struct gcb_queue queue = {.threads = o->exec.threads ? o->exec.threads : 1};
-    const char *isa = gcb_cpu_isa_name(gcb_cpu_detect());
     struct gcb_bandwidth bandwidth;
+    const struct gcb_environment env = {
+        .argc = ctx->argc,
+        .argv = ctx->argv,
+        .isa = gcb_cpu_isa_name(gcb_cpu_detect()),
+        .threads = queue.threads,
+        .device = "cpu",
+        .bandwidth = &bandwidth,
+        .bandwidth_count = 1,
+    };
     struct out_report r = {.stream = NULL};
     struct gcb_diag no_blas = {.status = 0};
-    struct gcb_blas_facts blas;
     struct gcb_row row;
     int err;
 
@@ -80,18 +103,11 @@ static int info_run(const void *options, const struct opt_list *operands, struct
         return gcb_diag_set(ctx->diag, GCB_E_INVALID,
                             "info takes no operand; see `gcbench help info`");
     (void)gcb_blas_open(1, &no_blas);
-    gcb_blas_facts(&blas);
     err = gcb_bandwidth_measure(&bandwidth, &queue, 0, ctx->diag);
     if (!err)
         err = out_open(&r, &o->show, NULL, NULL, GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT), ctx);
     if (!err) {
-        gcb_environment_row(&row, &(struct gcb_environment){.argc = ctx->argc,
-                                                            .argv = ctx->argv,
-                                                            .isa = isa,
-                                                            .threads = queue.threads,
-                                                            .device = "cpu",
-                                                            .bandwidth = &bandwidth,
-                                                            .bandwidth_count = 1});
+        gcb_environment_row(&row, &env);
         if (r.table) {
             print_facts(r.out, &row);
             fprintf(r.out, "%-*sread in a child process %s\n", INDENT, "input files",
@@ -99,15 +115,8 @@ static int info_run(const void *options, const struct opt_list *operands, struct
                         ? "with few system calls"
                         : "(this kernel or build does not restrict its system calls)");
             print_gpu(r.out);
+            print_blas(r.out, &no_blas);
         }
-        if (r.table && no_blas.status)
-            opt_wrapf(r.out, 0, 0, "OpenBLAS cannot be used: %s", no_blas.text);
-        else if (r.table && blas.faster)
-            opt_wrapf(r.out, 0, 0,
-                      "OpenBLAS is slow: low-rank methods may take several times as long as with "
-                      "kernel %s, which this processor can run; set OPENBLAS_CORETYPE=%s, or "
-                      "unset it",
-                      blas.faster, blas.faster);
         err = out_put(&r, &row, ctx->diag);
     }
     out_close(&r);

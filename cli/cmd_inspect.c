@@ -27,21 +27,23 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* The state of the command. */
+/* The state of the command. Starts zeroed. */
 struct inspector {
     const struct inspect_options *options;
     struct gcb_source *source;
     struct gcb_survey *survey;
-    struct gcb_table *table, *spectra;
-    struct gcb_histogram all;
-    uint64_t nonfinite;
+    struct gcb_table *table, *spectra; /* a line for each tensor; print_tables releases them */
+    struct gcb_histogram all;          /* of the values of all tensors */
+    uint64_t nonfinite;                /* infinities and NaNs in all tensors */
     struct out_report report;
     struct gcb_diag *diag;
 };
 
+/* shares of bins kept: the columns of the table of spectra */
 static const double densities[] = {0.01, 0.05, 0.1, 0.15, 0.2, 0.5};
 #define DENSITIES (sizeof(densities) / sizeof(densities[0]))
 
+/* Sends the rows of a tensor, if rows are wanted. */
 static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 {
     const struct gcb_shape_rows to = {
@@ -106,16 +108,20 @@ static int inspect_tensor(struct inspector *p, size_t i)
     return 0;
 }
 
-/* Prints a line for each power of two. It counts the values of both signs in all tensors. */
+#define SUBNORMAL (-127) /* the exponent under which gcb_histogram_octave counts subnormal values */
+
+/* Prints a line for the zeros, for the subnormal values, and for each power of two: the share of
+ * values of this magnitude, of both signs, and a bar that has 40 columns at 100 %. */
 static void print_histogram(const struct inspector *p)
 {
+    static const char bar[] = "  ########################################";
     FILE *out = p->report.out;
     char share[32];
 
     fprintf(out, "\nmagnitudes of all tensors\n");
     fprintf(out, "  %-22s %7s\n", "0",
             gcb_percent(share, gcb_histogram_share(&p->all, p->all.bins[GCB_HISTOGRAM_BINS])));
-    for (int e = -127; e <= 127; e++) {
+    for (int e = SUBNORMAL; e <= 127; e++) {
         const uint64_t count = gcb_histogram_octave(&p->all, e);
         const double part = gcb_histogram_share(&p->all, count);
         char range[32];
@@ -123,13 +129,13 @@ static void print_histogram(const struct inspector *p)
 
         if (count == 0)
             continue;
-        if (e == -127)
+        if (e == SUBNORMAL)
             snprintf(range, sizeof(range), "below 2^-126");
         else
             snprintf(range, sizeof(range), "2^%-4d %.1e", e, ldexp(1.0, e));
         marks = (int)(part * 40.0 + 0.5);
         fprintf(out, "  %-22s %7s%.*s\n", range, gcb_percent(share, part), marks ? marks + 2 : 0,
-                "  ########################################");
+                bar);
     }
 }
 
@@ -245,8 +251,8 @@ const struct cmd cmd_inspect = {
                 "  gcbench inspect --step last --dataset '*conv*' --histogram grads.h5\n"
                 "  gcbench inspect --spectrum --format csv grads.h5 > spectrum.csv\n",
     .details =
-        "Each line is one tensor, over all steps and workers selected. docs/rows.md explains "
-        "the rows of json and csv.\n",
+        "Each line is one tensor, over all steps and workers selected. docs/rows.md explains the "
+        "rows of json and csv.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct inspect_options),
     .run = inspect_run,

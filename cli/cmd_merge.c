@@ -15,20 +15,22 @@ struct merge_options {
 /* The state of the command. */
 struct merge {
     struct gcb_merge *joined;
-    bool begun;                    /* a table was printed */
-    struct gcb_label *labels;      /* of the methods of the case */
-    char scope[160];               /* the last input and scope that have an answer */
-    struct promise_counts *checks; /* of `verify`: number of checks of each method, by outcome */
-    bool broken;                   /* of `verify`: a promise is broken */
-    struct gcb_diag missing;       /* of `verify`: a method that does not run on the device */
+    bool begun;               /* a heading was printed */
+    struct gcb_label *labels; /* of the methods of the current case */
+    char scope[160];          /* input and scope of the last answer */
+    /* for shards of `verify`: the checks of each method of the current case; else NULL */
+    struct promise_counts *checks;
+    bool broken;             /* a promise of `verify` is broken */
+    struct gcb_diag missing; /* why the first method of `verify` does not run on the device */
     struct out_report report;
 };
 
+/* Writes the name of the case's input without its folder. Returns out. */
 static const char *name_of(char *out, size_t size, const struct gcb_merge_case *at)
 {
-    const char *slash = at->file ? strrchr(at->file, '/') : NULL;
+    const char *file = at->file ? at->file : "", *slash = strrchr(file, '/');
 
-    return gcb_escape(out, size, slash ? slash + 1 : at->file ? at->file : "");
+    return gcb_escape(out, size, slash ? slash + 1 : file);
 }
 
 static void print_heading(const struct merge *c, const struct gcb_merge_case *at)
@@ -45,6 +47,7 @@ static void print_heading(const struct merge *c, const struct gcb_merge_case *at
             s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
 }
 
+/* Prints which methods failed, and how many messages no method had. */
 static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
@@ -115,7 +118,7 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
     return err;
 }
 
-/* ---- all shards ---- */
+/* ---- shards of all commands ---- */
 
 static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag *diag)
 {
@@ -126,8 +129,8 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
     return out_put(&c->report, row, diag);
 }
 
-/* Gives the answer of a case, unless it has the messages of the case before: then other threads,
- * caches or devices ran it. */
+/* Gives the answer of a case, unless the case before had the same messages, and differed only in
+ * threads, cache or device. */
 static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     char scope[sizeof(c->scope)], name[120];

@@ -10,7 +10,7 @@ struct methods_options {
     struct opt_show show;
 };
 
-/* in the order of the bits of enum gcb_caps */
+/* names of the bits of enum gcb_caps, in their order */
 static const char *const caps[] = {"lossless",   "unbiased",     "linear",        "stateful",
                                    "randomised", "library-math", "no-contraction"};
 #define CAPS (sizeof(caps) / sizeof(caps[0]))
@@ -22,6 +22,8 @@ static const char *const type_names[] = {
     [GCB_PARAM_CHOICE] = "choice",
 };
 
+/* Makes a list of texts, which end with NULL; an empty list of NULL. Returns NULL without
+ * memory. */
 static json_t *names_json(const char *const *names)
 {
     json_t *list = json_array();
@@ -34,6 +36,8 @@ static json_t *names_json(const char *const *names)
     return list;
 }
 
+/* Makes an object that describes a parameter with this default value. Returns NULL without
+ * memory. */
 static json_t *param_json(const struct gcb_param *p, double value)
 {
     struct gcb_row row = {.json = json_object()};
@@ -58,7 +62,8 @@ static json_t *param_json(const struct gcb_param *p, double value)
     return row.json;
 }
 
-/* The parameters of a method whose index is at least `from` and below `to`. */
+/* Makes a list of the parameters of a method whose index is at least `from` and below `to`. Returns
+ * NULL without memory. */
 static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
 {
     json_t *list = json_array();
@@ -71,8 +76,8 @@ static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
     return list;
 }
 
-/* Writes the names of the bits that are set, and NULL; `all` has the names of the first `count`
- * bits. */
+/* Writes the names of the bits that are set to `names`, and NULL after the last. all[i] is the name
+ * of bit i; `names` has room for `count` + 1. */
 static void name_bits(const char **names, unsigned bits, const char *const *all, size_t count)
 {
     size_t n = 0;
@@ -83,7 +88,7 @@ static void name_bits(const char **names, unsigned bits, const char *const *all,
     names[n] = NULL;
 }
 
-/* Appends "a, b". Returns out. */
+/* Appends the names, "a, b". Returns out. */
 static char *append_names(char *out, size_t size, const char *const *names)
 {
     for (size_t i = 0; names[i]; i++)
@@ -102,10 +107,12 @@ static bool in_module(const struct gcb_method *m)
     return row && row->ops;
 }
 
+/* Sends the row of a method. */
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const char *collectives[GCB_COLLECTIVES + 1], *names[CAPS + 1];
     const char *const backends[] = {"cpu", in_module(m) ? "cuda" : NULL, NULL};
+    /* ends of the parameters of the codec, of its memory, and of the exchange */
     const size_t own = gcb_param_count(m->codec->params);
     const size_t kept = own + gcb_param_count(gcb_memory_table);
     const size_t sent = kept + gcb_param_count(gcb_exchange_table);
@@ -156,7 +163,8 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
     return err;
 }
 
-/* Prints a parameter in two paragraphs: first "theta=0.85  in [0, 1)", then its help text. */
+/* Prints a parameter in two paragraphs: first "theta=0.85  in [0, 1)", then its help text; with
+ * `condition`, also what other parameters it needs to have an effect. */
 static void print_param(const struct out_report *r, const struct gcb_method *m, size_t row,
                         bool condition)
 {
@@ -173,7 +181,8 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
         snprintf(text, sizeof(text), "in [%s, %s%c", gcb_real_text(low, p->min), high,
                  p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
     }
-    /* 7, because the shortest start, "  max=0 ", takes 8 columns */
+    /* two spaces follow each start, because all are wider than the indent: the shortest, " max=0 ",
+     * takes 8 columns */
     opt_wrap(r->out, text, at, 7);
     snprintf(text, sizeof(text), "%s", p->help);
     for (size_t c = 0; p->complement[c]; c++)
@@ -185,8 +194,9 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     opt_wrap(r->out, text, fprintf(r->out, "     "), 6);
 }
 
-/* Prints the parameters from..to. Without `all`, parameters that have no effect are only named, in
- * one paragraph: `others`, their names, `after`. */
+/* Prints the parameters whose index is at least `from` and below `to`. Without `all`, those that
+ * have no effect with the method's other parameters are only named, in a paragraph that begins with
+ * `others` and ends with `after`. */
 static void print_params(const struct out_report *r, const struct gcb_method *m, size_t from,
                          size_t to, bool all, const char *others, const char *after)
 {
@@ -217,16 +227,17 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
                  10);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_guarantee(m), fprintf(r->out, "promises  "), 10);
-    fprintf(r->out, "backends  cpu%s\n",
-            m->codec->cpu_only ? " only"
-            : in_module(m)     ? ", cuda"
-                               : "");
+    if (m->codec->cpu_only)
+        fprintf(r->out, "backends  cpu only\n");
+    else
+        fprintf(r->out, "backends  cpu%s\n", in_module(m) ? ", cuda" : "");
     name_bits(names, gcb_method_caps(m), caps, CAPS);
     fprintf(r->out, "is        %s\n",
             names[0] ? append_names(text, sizeof(text), names) : "deterministic, lossy, biased");
 }
 
-/* Prints the collectives that the method can use, and what goes with them. */
+/* Prints the collectives that the method can use, and the parameters of two-shot if it is one of
+ * them. `from`: index of the parameter "collective". */
 static void print_exchange(const struct out_report *r, const struct gcb_method *m, size_t from)
 {
     const char *names[GCB_COLLECTIVES + 1];

@@ -8,6 +8,8 @@
 #include "src/tool/plot/plot.h"
 #include "src/tool/write/outfile.h"
 
+#define PATH_TEXT 4096 /* room for the path of a file in the folder of -o */
+
 struct plot_options {
     const char *output, *only;
     int type; /* enum gcb_plot_type */
@@ -42,8 +44,8 @@ struct plotter {
     struct cmd_context *ctx;
     struct gcb_plot_data *data;
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
-    size_t count, drawn;
-    const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
+    size_t count, drawn; /* plots chosen, and pages drawn */
+    const char *cut; /* a plot with GCB_PLOT_PAGES pages, so that some may be missing; or NULL */
     bool made;       /* this run made the folder */
     size_t failed;   /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
@@ -62,6 +64,7 @@ static int print_list(FILE *out)
     return 0;
 }
 
+/* Adds a plot to the chosen ones, once. */
 static void add_plot(struct plotter *p, const struct gcb_plot *plot)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -89,20 +92,30 @@ static int choose_plots(struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
+static int make_folder(struct plotter *p)
+{
+    char shown[PATH_TEXT];
+
+    if (mkdir(p->o->output, 0777) == 0)
+        p->made = true;
+    else if (errno != EEXIST)
+        return gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
+                            gcb_escape(shown, sizeof(shown), p->o->output), strerror(errno));
+    if (strlen(p->o->output) + 1 + GCB_PLOT_NAME > PATH_TEXT)
+        return gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "-o: the path of the folder is too long");
+    return 0;
+}
+
+/* Draws a page into files, and prints the path of the image. If only the image fails, script and
+ * data are written, and the failure is kept for the end: the other plots are still useful. */
 static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
 {
     struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
-    char paths[GCB_PLOT_FILES][4096], shown[4096];
+    char paths[GCB_PLOT_FILES][PATH_TEXT], shown[PATH_TEXT];
     struct gcb_plot_drawing drawing = {.drawn = false};
-    int err = 0;
+    enum gcb_plot_file main_file;
+    int err = make_folder(p);
 
-    if (mkdir(job->folder, 0777) == 0)
-        p->made = true;
-    else if (errno != EEXIST)
-        err = gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
-                           gcb_escape(shown, sizeof(shown), job->folder), strerror(errno));
-    if (!err && strlen(job->folder) + 1 + GCB_PLOT_NAME > sizeof(paths[0]))
-        err = gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "-o: the path of the folder is too long");
     for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s/", job->folder);
         gcb_plot_name(paths[i] + strlen(paths[i]), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
@@ -111,18 +124,16 @@ static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
     if (!err)
         err = gcb_plot_draw(&drawing, job, p->ctx->diag);
     if (err && drawing.files[GCB_PLOT_SCRIPT].bytes) {
-        /* go on: the other plots are still useful */
         if (p->failed++ == 0)
             p->why = *p->ctx->diag;
         err = 0;
     }
-    for (int i = GCB_PLOT_FILES; !err && i-- > (drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT);)
+    main_file = drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT; /* written last, and named */
+    for (int i = GCB_PLOT_FILES - 1; !err && i >= (int)main_file; i--)
         err = gcb_outfile_fill(&files[i], drawing.files[i].bytes, drawing.files[i].size,
                                p->ctx->diag);
     if (!err)
-        fprintf(p->ctx->out, "%s\n",
-                gcb_escape(shown, sizeof(shown),
-                           paths[drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT]));
+        fprintf(p->ctx->out, "%s\n", gcb_escape(shown, sizeof(shown), paths[main_file]));
     for (int i = 0; i < GCB_PLOT_FILES; i++)
         gcb_outfile_fini(&files[i]);
     gcb_plot_drawing_fini(&drawing);
@@ -222,9 +233,8 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
                                p.chosen[i]->name, p.chosen[i]->needs);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw_pages(&p, p.chosen[i]);
-    if (!err ||
-        (err == GCB_E_IO &&
-         interrupt_seen())) /* an interrupt also ends gnuplot, and then draw_pages returns GCB_E_IO */
+    /* an interrupt also ends gnuplot, and then draw_pages returns GCB_E_IO */
+    if (!err || (err == GCB_E_IO && interrupt_seen()))
         err = finish(&p);
     if (p.made)
         rmdir(p.o->output); /* fails unless nothing was drawn */
@@ -247,9 +257,8 @@ const struct cmd cmd_plot = {
                 "  gcbench plot --list\n",
     .details =
         "RESULTS are files that were written with --results (`-` is standard input). Each image "
-        "comes "
-        "with its data and the script that drew it. To change a plot, edit its script and run "
-        "`gnuplot NAME.gp`.\n"
+        "comes with its data and the script that drew it. To change a plot, edit its script and "
+        "run `gnuplot NAME.gp`.\n"
         "docs/plots.md explains the plots.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct plot_options),

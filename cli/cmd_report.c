@@ -21,13 +21,42 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* The first call, after the files were read, starts to catch signals. Before, a signal may end the
- * command at once. */
+/* True if the page has to stop. The first call comes when all files are read, and starts to catch
+ * signals: until then, a signal ends the command at once. */
 static bool on_stop(void)
 {
     if (!interrupt_seen())
         interrupt_catch();
     return interrupt_seen();
+}
+
+/* Writes the page to `file`. CMD_FAILED: a signal came, so there is no page; or some plots are
+ * missing in it. The reason is printed then. */
+static int write_page(struct gcb_outfile *file, const struct gcb_page_config *config,
+                      const struct report_options *o, struct cmd_context *ctx)
+{
+    struct gcb_page_outcome outcome = {.stopped = false};
+    char shown[160];
+    FILE *page;
+    int err = out_open_file(&page, file, ctx->diag);
+
+    if (err)
+        return err;
+    err = gcb_page_write(page, &outcome, config, ctx->diag);
+    if (err || outcome.stopped) {
+        fclose(page);
+        if (err)
+            return err;
+        fprintf(ctx->err, "gcbench: interrupted\n");
+        return CMD_FAILED;
+    }
+    err = out_commit_file(page, file, ctx->diag);
+    if (err || !outcome.without[0])
+        return err;
+    fprintf(ctx->err, "gcbench: %s is written, but %s: %s; --no-plots leaves plots out\n",
+            gcb_escape(shown, sizeof(shown), o->output),
+            outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
+    return CMD_FAILED;
 }
 
 static int report_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
@@ -41,9 +70,6 @@ static int report_run(const void *options, const struct opt_list *operands, stru
         .stop = on_stop,
     };
     struct gcb_outfile file = {.temp_path = NULL};
-    struct gcb_page_outcome outcome = {.stopped = false};
-    FILE *page = NULL;
-    char shown[160];
     int err;
 
     if (operands->count == 0)
@@ -56,25 +82,7 @@ static int report_run(const void *options, const struct opt_list *operands, stru
                             "no output given: -o FILE names the page to write");
     err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
-        err = out_open_file(&page, &file, ctx->diag);
-    if (!err)
-        err = gcb_page_write(page, &outcome, &config, ctx->diag);
-    if (!err && outcome.stopped) {
-        fprintf(ctx->err, "gcbench: interrupted\n");
-        err = CMD_FAILED;
-    }
-    if (!err) {
-        err = out_commit_file(page, &file, ctx->diag);
-        page = NULL;
-    }
-    if (!err && outcome.without[0]) {
-        fprintf(ctx->err, "gcbench: %s is written, but %s: %s; --no-plots leaves plots out\n",
-                gcb_escape(shown, sizeof(shown), o->output),
-                outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
-        err = CMD_FAILED;
-    }
-    if (page)
-        fclose(page);
+        err = write_page(&file, &config, o, ctx);
     gcb_outfile_fini(&file);
     return err;
 }
