@@ -14,10 +14,10 @@
 
 #define LINK_BYTES (UINT64_C(64) << 20) /* the largest transfer without gradients */
 
-/* The `own` of the context. */
+/* What main gives the command, as the `own` of its context. */
 struct exchange_place {
     struct gcb_net *net;
-    bool agreed; /* the command has asked all ranks if they understood their options */
+    bool agreed; /* the command has called agree */
 };
 
 /* The state of the command on one rank. Starts zeroed. */
@@ -25,15 +25,16 @@ struct exchange {
     const struct exchange_options *o;
     struct gcb_net *net;
     struct session s;
-    struct gcb_lane *lanes; /* methods and algorithms; their results are those of the last load */
+    struct gcb_lane *lanes; /* methods and algorithms, with their results on the current load */
     size_t count;
-    uint64_t sizes[EXCHANGE_SIZES];
-    size_t size_count; /* 0: a dump */
+    uint64_t sizes[EXCHANGE_SIZES]; /* elements of the synthetic gradients */
+    size_t size_count;              /* 0: the gradients are those of a dump */
     struct gcb_source_synthetic synthetic;
-    struct gcb_load load;
+    struct gcb_load load;    /* the gradients that are exchanged now */
     struct gcb_timed coding; /* of --coding */
-    struct gcb_link link;
-    bool links, wrong;
+    struct gcb_link link;    /* of --calibrate */
+    bool links;              /* `link` is in use */
+    bool wrong;              /* an update differed between ranks, or from the serial exchange */
 };
 
 static bool is_first(const struct exchange *c)
@@ -43,7 +44,7 @@ static bool is_first(const struct exchange *c)
 
 /* ---- options ---- */
 
-/* In a step of memory=delay that sends nothing there is nothing to time. */
+/* Refuses memory=delay with a delay over 1: most of its steps send nothing that could be timed. */
 static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -96,6 +97,7 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
     return refuse_delay(c, diag);
 }
 
+/* Makes the lanes, the backend and the synthetic gradients from the options. */
 static int resolve(struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
@@ -114,7 +116,7 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Opens the gradients of the i-th size, or the dump. */
+/* Opens the gradients of the i-th size or, without sizes, the dump. */
 static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     int err;
@@ -140,14 +142,15 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
+/* GCB_E_INVALID with these words if ranks have different values. Called by all ranks. */
 static int require_same(const struct exchange *c, uint64_t value, const char *words,
                         struct gcb_diag *diag)
 {
     return gcb_net_same(c->net, value) ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "%s", words);
 }
 
-/* Fails unless all ranks have the same methods and options: otherwise some would wait for others
- * for ever. */
+/* GCB_E_INVALID if ranks have different methods or options, because some would then wait for others
+ * for ever. Called by all ranks. */
 static int check_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,
@@ -168,7 +171,8 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
 
 /* ---- tables and the answer ---- */
 
-/* Lanes are in the order of methods, and then of algorithms. */
+/* True if lanes have different algorithms. Lanes are in the order of methods, and those of a method
+ * in the order of algorithms, so the first and the last differ then. */
 static bool have_several_algorithms(const struct exchange *c)
 {
     return c->lanes[c->count - 1].algorithm != c->lanes[0].algorithm;
@@ -216,8 +220,8 @@ static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
     return out_table(&c->s.report, table, diag);
 }
 
-/* The lane with the least median time among those without a wrong update; `baselines`: only
- * fp32, fp16 and bf16, or only the others. NULL: there is none. */
+/* Returns the lane with the least median time among those without a wrong update: among fp32, fp16
+ * and bf16 if `baselines` is set, or else among the others. NULL: there is none. */
 static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
 {
     const struct gcb_lane *best = NULL;
@@ -235,7 +239,7 @@ static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
     return best;
 }
 
-/* A lane's name; with several algorithms, its algorithm too. */
+/* Writes a lane's name, and its algorithm if lanes have several. */
 static void name_lane(char *out, size_t size, const struct exchange *c, const char *name,
                       const struct gcb_lane *lane)
 {
@@ -244,8 +248,8 @@ static void name_lane(char *out, size_t size, const struct exchange *c, const ch
         gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
 }
 
-/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and
- * bf16. Lanes with wrong updates do not count. Returns false if there is nothing to compare. */
+/* Writes the answer: which lane was the fastest, and whether that lane beats the fastest of fp32,
+ * fp16 and bf16. Returns false if there is nothing to compare. */
 static bool write_answer(char *out, size_t size, const struct exchange *c,
                          const struct gcb_label *labels)
 {
@@ -269,6 +273,7 @@ static bool write_answer(char *out, size_t size, const struct exchange *c,
     item.high = b.high / a.low;
     snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(c->net),
              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes));
+    /* an interval from below 0.9 to above 1.1 leaves open which is faster */
     if (item.gain < GCB_ANSWER_GAIN && !(item.low < 0.9 && item.high > 1.1))
         gcb_append(out, size, "nothing is faster than %s: ", baseline);
     gcb_append(out, size, "%s ", name);
@@ -277,6 +282,7 @@ static bool write_answer(char *out, size_t size, const struct exchange *c,
     return true;
 }
 
+/* Prints a table of the transfers of --calibrate, with median times. */
 static int show_link(const struct out_report *report, const struct gcb_link *link,
                      struct gcb_diag *diag)
 {
@@ -303,6 +309,7 @@ static int show_link(const struct out_report *report, const struct gcb_link *lin
 
 /* ---- measuring ---- */
 
+/* Called by all ranks after each round of exchanges: transfers of --calibrate follow each. */
 static void on_progress(void *ctx, double done)
 {
     struct exchange *c = ctx;
@@ -312,7 +319,7 @@ static void on_progress(void *ctx, double done)
         gcb_link_sample(&c->link, c->net);
 }
 
-/* Prints what was exchanged. */
+/* Prints the lines above the table: how many workers exchanged what, and over which network. */
 static void print_heading(const struct exchange *c)
 {
     char settings[160], bytes[32];
@@ -329,6 +336,7 @@ static void print_heading(const struct exchange *c)
                   c->o->own.coding ? c->o->own.coding : " (--coding RESULTS)");
 }
 
+/* Sends the rows of all lanes, and prints their table and the answer; on rank 0 only. */
 static int show(struct exchange *c, struct gcb_diag *diag)
 {
     struct gcb_label *labels;
@@ -358,8 +366,39 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Exchanges the gradients of the i-th size, or of the dump. Without methods only the network is
- * measured. */
+/* Opens the gradients of the i-th size, or of the dump, on all ranks, and checks that they fit
+ * together. */
+static int prepare_load(struct exchange *c, size_t i, struct gcb_diag *diag)
+{
+    const unsigned ranks = gcb_net_ranks(c->net);
+    int err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
+
+    if (!err)
+        err = require_same(c, gcb_load_hash(&c->load),
+                           "ranks have other tensors: all need files with the same tensors, and "
+                           "the same options",
+                           diag);
+    for (size_t k = 0; c->o->own.coding && !err && k < c->count; k++)
+        err = gcb_lane_take_times(&c->lanes[k], &c->coding, c->o->own.coding, ranks,
+                                  (double)c->load.elements, diag);
+    return gcb_net_agree(c->net, err, diag);
+}
+
+/* Begins to measure the network, with transfers up to the size of the load. */
+static int prepare_link(struct exchange *c, struct gcb_diag *diag)
+{
+    const uint64_t most = c->count ? sizeof(float) * c->load.elements : LINK_BYTES;
+    int err;
+
+    gcb_link_fini(&c->link);
+    err = gcb_link_init(&c->link, most, gcb_net_ranks(c->net), c->o->own.repeats, diag);
+    err = gcb_net_agree(c->net, err, diag);
+    c->links = !err;
+    return err;
+}
+
+/* Exchanges the gradients of the i-th size, or of the dump, and shows the results. Without methods,
+ * only measures the network. */
 static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_lanes_config config = {
@@ -375,27 +414,10 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         .progress = on_progress,
         .ctx = c,
     };
-    int err = 0;
+    int err = c->count ? prepare_load(c, i, diag) : 0;
 
-    if (c->count) {
-        err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
-        if (!err)
-            err = require_same(c, gcb_load_hash(&c->load),
-                               "ranks have other tensors: all need files with the same tensors, "
-                               "and the same options",
-                               diag);
-        for (size_t k = 0; c->o->own.coding && !err && k < c->count; k++)
-            err = gcb_lane_take_times(&c->lanes[k], &c->coding, c->o->own.coding,
-                                      gcb_net_ranks(c->net), (double)c->load.elements, diag);
-        err = gcb_net_agree(c->net, err, diag);
-    }
-    if (!err && c->o->own.calibrate) {
-        gcb_link_fini(&c->link);
-        err = gcb_link_init(&c->link, c->count ? 4 * c->load.elements : LINK_BYTES,
-                            gcb_net_ranks(c->net), c->o->own.repeats, diag);
-        err = gcb_net_agree(c->net, err, diag);
-        c->links = !err;
-    }
+    if (!err && c->o->own.calibrate)
+        err = prepare_link(c, diag);
     if (err)
         return err;
     session_start_progress(&c->s);
@@ -412,6 +434,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 
 /* ---- the link ---- */
 
+/* Prints the table of transfers and sends their rows; on rank 0 only. */
 static int put_links(struct exchange *c, struct gcb_diag *diag)
 {
     int err = 0;
@@ -456,8 +479,8 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Fails unless all ranks have understood their options, and either all or none measure. Called
- * by all ranks. */
+/* Fails unless all ranks have understood their options (`status` is 0), and either all or none of
+ * them measure. Called by all ranks. */
 static int agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag)
 {
     const int err = gcb_net_agree(net, status, diag);
@@ -518,8 +541,8 @@ static const struct cmd cmd_exchange = {
                 "  mpirun --host a,b,c,d gcbench-mpi --calibrate --results link.json\n",
     .details =
         "Each rank is a worker. It encodes its own gradients, exchanges them with the others as "
-        "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients "
-        "of worker r of the first step; with more ranks than workers, they repeat.\n"
+        "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "
+        "worker r of the first step; with more ranks than workers, they repeat.\n"
         "The first exchange of each method is compared with a serial one, and every later one "
         "between ranks: `wrong` counts elements that differ. All methods run in turn, so a busy "
         "machine slows all of them alike. Times are those of the slowest rank; encode, wire and "
@@ -540,8 +563,7 @@ static int dispatch(struct cmd_context *ctx)
         status = fprintf(ctx->out, "gcbench-mpi %s\n", gcb_version()) < 0 ? CMD_FAILED : 0;
     else
         status = cmd_run(&cmd_exchange, ctx, ctx->argc - 1, ctx->argv + 1);
-    /* a rank that could not read its options, or that only printed, must not leave the others
-     * waiting */
+    /* the others wait in `agree` for a rank that could not read its options or only printed */
     return place->agreed ? status : agree(place->net, status, false, ctx->diag);
 }
 
