@@ -16,15 +16,17 @@ struct payoff {
     struct session s;
     struct payoff_plan plan;
     struct gcb_ways ways;
-    struct gcb_timed timed;        /* times that are not measured now: of rows or --coding */
-    struct gcb_measureds measured; /* exchanges in rows */
-    char from[200], coding[200];   /* where errors and times come from */
-    struct gcb_judgement *places;
+    struct gcb_timed timed;        /* times of --coding; empty for cpu */
+    struct gcb_measureds measured; /* exchanges in the rows given */
+    char from[200], coding[200];   /* where errors and times come from, in words */
+    struct gcb_judgement *places;  /* one for each pair of workers and bandwidth */
     size_t place_count;
 };
 
 /* ---- ways ---- */
 
+/* Lists the ways to measure: the default ones or, with --method, the named ones and the
+ * baselines. */
 static int list_ways(struct payoff *c, struct gcb_diag *diag)
 {
     static const char *const baselines[] = {"identity", "fp16", "bf16", NULL};
@@ -39,20 +41,16 @@ static int list_ways(struct payoff *c, struct gcb_diag *diag)
     return err ? err : gcb_ways_label(&c->ways, diag);
 }
 
-static bool on_stop(void *ctx)
-{
-    return interrupt_seen();
-}
-
 /* ---- times of coding ---- */
 
-/* GPUs of which estimates are made from the rows of the H200: their memory's speed in bytes per
- * second. */
+/* The H200, whose times are shipped, and GPUs whose times are estimated from these by the speed of
+ * their memories. */
 static const struct card {
     const char *name;
-    double memory;
+    double memory; /* bytes per second */
 } cards[] = {{"h200", 4.8e12}, {"h100", 3.35e12}, {"a100", 2.04e12}};
 
+/* Multiplies all times of coding by `slower`. */
 static void scale_times(struct gcb_timed *t, double slower)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -64,7 +62,7 @@ static void scale_times(struct gcb_timed *t, double slower)
     t->copy /= slower;
 }
 
-/* Finds the times that --coding asks for. */
+/* Finds the times that --coding asks for; for cpu there are none yet. */
 static int read_coding(struct payoff *c, struct gcb_diag *diag)
 {
     const char *text = c->plan.coding;
@@ -107,9 +105,15 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
+/* True if --coding gives times of coding, so that none are measured. */
+static bool has_times(const struct payoff *c)
+{
+    return c->timed.count || c->timed.memory > 0.0;
+}
+
 /* ---- dumps ---- */
 
-/* Measures the ways on dumps. Without files: on the sample that is installed. */
+/* Measures the ways on dumps or, if no file is given, on the sample that is installed. */
 static int measure(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_ways_measuring m = {
@@ -117,12 +121,12 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
                    .queue = &c->s.backend.queue,
                    .seed = c->s.backend.seed,
                    .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
-                   .stop = on_stop,
+                   .stop = interrupt_stop,
                    .ctx = &c->s.progress},
         .workers = c->plan.workers.values,
         .worker_count = c->plan.workers.count,
         .all = c->o->judging.all,
-        .untimed = c->timed.count || c->timed.memory > 0.0,
+        .untimed = has_times(c),
         .seconds = 20.0,
         .cpu_flags = c->s.backend.cpu_flags,
         .progress = progress_update};
@@ -141,7 +145,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = session_open_input(&c->s);
     session_start_progress(&c->s);
-    interrupt_catch(); /* not earlier: until here a signal may end the command at once */
+    interrupt_catch(); /* until here, a signal ends the command at once */
     if (!err)
         err = gcb_ways_measure(&c->ways, c->s.source, &c->s.layout, &m, diag);
     progress_end(&c->s.progress);
@@ -161,7 +165,7 @@ static bool has_rows(const char *path)
     char first = '\0';
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
-        return true; /* can be read only once; a dump cannot be piped */
+        return true; /* cannot be read twice to find out; and a dump cannot be piped */
     file = fopen(path, "re");
     if (!file)
         return false;
@@ -170,6 +174,7 @@ static bool has_rows(const char *path)
     return first == '{';
 }
 
+/* True if `name` is one of the forms in which --method may name the way. */
 static bool is_named(const struct gcb_way *way, const char *name)
 {
     char spec[1024];
@@ -178,7 +183,8 @@ static bool is_named(const struct gcb_way *way, const char *name)
     return gcb_spec_is_named(name, spec, way->label);
 }
 
-/* Keeps the ways of the methods that were named, and the baselines. */
+/* With --method, keeps only the ways of the named methods and the baselines. GCB_E_INVALID: a named
+ * method has no way. */
 static int select_ways(struct payoff *c, struct gcb_diag *diag)
 {
     const struct opt_list *methods = &c->o->judging.methods;
@@ -207,6 +213,8 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
     return 0;
 }
 
+/* Makes the ways, and the measured exchanges, from rows. Their times count unless --coding gives
+ * others. */
 static int read_rows(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_timed rows = {.count = 0};
@@ -214,9 +222,9 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
 
     if (!err)
         err = gcb_ways_from_rows(&c->ways, &rows, diag);
-    if (!err && rows.count && (c->timed.count || c->timed.memory > 0.0))
+    if (!err && rows.count && has_times(c)) {
         gcb_ways_take_times(&c->ways, &c->timed);
-    else if (!err) {
+    } else if (!err) {
         snprintf(c->coding, sizeof(c->coding), "%s", rows.where);
         memcpy(c->timed.device, rows.device, sizeof(rows.device));
     }
@@ -235,12 +243,13 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-/* True if the times of coding are those of a GPU's rows. */
+/* True if the times of coding come from rows of a GPU. */
 static bool on_gpu(const struct payoff *c)
 {
     return strncmp(c->timed.device, "cuda", 4) == 0;
 }
 
+/* Makes the ways, with errors and times, from rows or by measuring dumps. */
 static int find_ways(struct payoff *c, struct gcb_diag *diag)
 {
     const struct payoff_exchange *x = &c->o->exchange;
@@ -273,6 +282,7 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- places ---- */
 
+/* Judges all ways in all places. */
 static int judge_all(struct payoff *c, struct gcb_diag *diag)
 {
     const struct payoff_plan *p = &c->plan;
@@ -335,43 +345,46 @@ static int show_measured(struct payoff *c, struct gcb_diag *diag)
                : payoff_show_measured(&c->s.report, &c->measured, &network, diag);
 }
 
+/* Prints the ways of one place, or a line for each of several, with headings and notes. */
+static int show_places(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct payoff_exchange *x = &c->o->exchange;
+    const struct out_report *report = &c->s.report;
+    int err;
+
+    payoff_show_setting(report, &c->plan, &c->places[0].setting, c->place_count > 1);
+    payoff_show_origin(report, &c->ways, c->from, c->coding);
+    err = c->place_count == 1 ? payoff_show_ways(report, c->places, diag)
+                              : payoff_show_places(report, c->places, c->place_count, diag);
+    if (err || report->quiet)
+        return err;
+    if (c->s.files->count == 0 && !x->params && !x->model_bytes)
+        opt_note(report->out, "this is the sample's gradient: --params gives yours");
+    payoff_show_notes(report, &c->ways, c->places);
+    if (c->s.source && !has_times(c))
+        heading_note_load(report->out, 0);
+    return 0;
+}
+
 static int show(struct payoff *c, struct gcb_diag *diag)
 {
+    const bool on_cpu = strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c);
     char answer[PAYOFF_ANSWER];
     struct gcb_row row;
     int err = put_rows(c, diag);
 
-    if (!err && c->s.report.table && c->place_count) {
-        payoff_show_setting(&c->s.report, &c->plan, &c->places[0].setting, c->place_count > 1);
-        payoff_show_origin(&c->s.report, &c->ways, c->from, c->coding);
-        err = c->place_count == 1
-                  ? payoff_show_ways(&c->s.report, c->places, diag)
-                  : payoff_show_places(&c->s.report, c->places, c->place_count, diag);
-        if (!err && !c->s.report.quiet && c->s.files->count == 0 && !c->o->exchange.params &&
-            !c->o->exchange.model_bytes)
-            opt_note(c->s.report.out, "this is the sample's gradient: --params gives yours");
-        if (!err && !c->s.report.quiet)
-            payoff_show_notes(&c->s.report, &c->ways, c->places);
-        /* only if the methods were timed here: not if their times come from rows or --coding */
-        if (!err && !c->s.report.quiet && c->s.source && !c->timed.count &&
-            !(c->timed.memory > 0.0))
-            heading_note_load(c->s.report.out, 0);
-    }
+    if (!err && c->s.report.table && c->place_count)
+        err = show_places(c, diag);
     if (err || c->place_count != 1)
         return err;
-    gcb_answer_row(
-        &row, payoff_answer(answer, c->places, strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c)),
-        &c->places[0].answer);
+    gcb_answer_row(&row, payoff_answer(answer, c->places, on_cpu), &c->places[0].answer);
     return out_answer(&c->s.report, &row, diag);
 }
 
 static int payoff_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct payoff_options *o = options;
-    struct payoff c = {
-        .o = o,
-        .s = {.o = o->common, .files = operands, .ctx = ctx},
-    };
+    struct payoff c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     int err = payoff_plan(&c.plan, o, ctx->diag);
 
     if (!err)

@@ -6,7 +6,8 @@
 #include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/measured.h"
 
-/* The options of `payoff`, and the plan that follows from them. */
+/* The options of `payoff`, and the plan that follows from them. Texts that are not given are
+ * NULL. */
 struct payoff_network {
     const char *cluster;
     struct opt_list bandwidth, workers, imports;
@@ -24,8 +25,8 @@ struct payoff_exchange {
 };
 struct payoff_judging {
     struct opt_list methods;
-    const char *coding; /* NULL: that of the cluster, or cpu */
-    double exact, noise;
+    const char *coding;  /* NULL: that of the cluster, or cpu */
+    double exact, noise; /* 0: not given */
     bool all;
 };
 struct payoff_options {
@@ -37,7 +38,8 @@ struct payoff_options {
 
 extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];
 
-/* Bandwidths in bytes per second, or numbers of workers, in the order in which they were given. */
+/* Bandwidths in bytes per second, or numbers of workers, in the order in which they were given.
+ * Each pair of both is a place. */
 #define PAYOFF_GRID 256
 struct payoff_grid {
     double values[PAYOFF_GRID];
@@ -48,8 +50,8 @@ struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
     const char *coding;  /* of --coding, or of the cluster */
     struct payoff_grid bandwidths, workers;
-    /* its network's bandwidth and workers are set for each place; elements 0: those of the dump
-     * or the rows */
+    /* what all places share: the network's bandwidth and workers are not set; elements 0: those of
+     * the dump or the rows */
     struct gcb_setting setting;
     struct gcb_curve curve; /* of --link or --import */
 };
@@ -57,28 +59,30 @@ struct payoff_plan {
  * together. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);
 
-/* What `payoff` prints for people: for one place a table of ways, for several a line each; then
- * the answer. */
+/* ---- what `payoff` prints as a table: ways for one place, or a line for each of several ---- */
 
-/* What is known of the ways: of what size and on what they were measured. */
+/* Prints where errors (`from`) and times (`coding`) come from, and the size of the sample if a dump
+ * was measured. */
 void payoff_show_origin(const struct out_report *report, const struct gcb_ways *ways,
                         const char *from, const char *coding);
-/* Prints the network and the gradient; of `several` places what they have in common. */
+/* Prints the network and the gradient of the setting `s`; if there are `several` places, only what
+ * they have in common. */
 void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,
                          const struct gcb_setting *s, bool several);
-/* With -v: all ways. */
+/* Prints the table of ways for one place: with -v all, otherwise those worth showing. */
 int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
                      struct gcb_diag *diag);
 
-/* Notes of one line: what is left out, and what the errors and times are not. */
+/* Prints notes: which ways are left out, and for what the errors and times do not hold. */
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
                        const struct gcb_judgement *j);
 
-/* A line for each of several places. */
+/* Prints a table with a line for each of several places. */
 int payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                        size_t count, struct gcb_diag *diag);
 
-/* Measured exchanges and their predictions: a table, and what they say together. */
+/* Prints a table of measured exchanges beside their predictions, and how many predictions are
+ * good. */
 int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                          const struct gcb_network *network, struct gcb_diag *diag);
 

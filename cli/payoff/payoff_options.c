@@ -8,6 +8,10 @@
 
 static const char *const dtypes[] = {"bf16", "fp32", NULL};
 
+/* Bytes of a bucket by default: as in PyTorch's DDP, and with --sharded. */
+#define BUCKET (25.0 * 0x1p20)
+#define BUCKET_SHARDED (400.0 * 0x1p20)
+
 /* clang-format off */
 const struct opt_row payoff_network_rows[] = {
     {OPT_ROW("cluster", TEXT, payoff_network, cluster), .metavar = "NAME",
@@ -83,7 +87,9 @@ const struct opt_row payoff_judging_rows[] = {
 
 static const struct cluster {
     const char *name;
-    unsigned nodes, per_node;
+    unsigned nodes, per_node; /* workers per node */
+    /* bandwidth of a node, and of a worker inside its node, in bytes per second; latency in
+     * seconds */
     double bandwidth, latency, intra;
     double inner_steps;
     const char *coding; /* unless --coding is given */
@@ -96,7 +102,7 @@ static const struct cluster {
     {"sites-100m", 8, 1, 12.5e6, 30e-3, 0.0, 100.0, "cpu"},
 };
 
-/* `name` may be NULL. */
+/* Sets *out to the cluster called `name`; to clusters[0] if `name` is NULL. */
 static int find_cluster(const struct cluster **out, const char *name, struct gcb_diag *diag)
 {
     char shown[64], names[200] = "";
@@ -115,6 +121,7 @@ static int find_cluster(const struct cluster **out, const char *name, struct gcb
 
 /* ---- numbers in texts ---- */
 
+/* Reads a bandwidth into *out, in bytes per second; leaves *out alone if `text` is NULL. */
 static int read_rate(double *out, const char *option, const char *text, struct gcb_diag *diag)
 {
     char shown[64];
@@ -145,7 +152,8 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
     return 0;
 }
 
-/* Reads a number of parameters: "350M" or "1.3B", powers of 1000. */
+/* Reads a number of parameters: "350M" or "1.3B", where K, M, B and T are powers of 1000. To
+ * gcb_parse_size, M is a power of 1024 and MB one of 1000, and a billion is a G. */
 static int read_params(double *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strlen(text);
@@ -167,6 +175,7 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
 
 /* ---- lists and ranges of bandwidths, in bytes per second, and of numbers of workers ---- */
 
+/* Reads one value. Returns false if `text` is not one. */
 typedef bool parse_fn(const char *text, double *out);
 
 static bool parse_workers(const char *text, double *out)
@@ -178,8 +187,8 @@ static bool parse_workers(const char *text, double *out)
     return good;
 }
 
-/* Adds the values of one piece of a list. Returns false if it is neither a value nor a range, or
- * if there is no room. */
+/* Adds the values of one piece of a list: a value or a range. Returns false if the piece is
+ * neither, or if there is no room. */
 static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
 {
     const char *dots = strstr(text, "..");
@@ -197,6 +206,7 @@ static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
     return true;
 }
 
+/* Adds the values of all lists. `takes`: the beginning of the message if a piece is wrong. */
 static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_fn *parse,
                      const char *takes, struct gcb_diag *diag)
 {
@@ -208,8 +218,8 @@ static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_
         do {
             const size_t n = strcspn(text, ",");
 
-            /* no value is longer; the dots make a longer piece invalid, so its beginning is not
-             * read */
+            /* no value has 90 characters; three dots make a longer piece invalid, so that its
+             * beginning is not taken for a value */
             snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text,
                      n < 90 ? "" : "...");
             if (!add_piece(g, piece, parse))
@@ -221,16 +231,19 @@ static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_
     return 0;
 }
 
-/* Sets the values if none was given. */
+/* Adds these values if the grid is empty. */
 static void add_usual(struct payoff_grid *g, const double *values, size_t count)
 {
-    for (size_t i = 0; i < count && g->count <= i; i++)
-        g->values[g->count++] = values[i];
+    if (g->count)
+        return;
+    memcpy(g->values, values, count * sizeof(*values));
+    g->count = count;
 }
 
 /* ---- the plan ---- */
 
-/* Reads the measured network. */
+/* Reads the network of --link or --import: its latency, and unless they are given its bandwidth and
+ * number of workers. */
 static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
                       struct gcb_diag *diag)
 {
@@ -249,8 +262,8 @@ static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
     return 0;
 }
 
-/* The places: bandwidths and numbers of workers. Those of a measured network or of the cluster hold
- * if none is given. */
+/* Reads the bandwidths and the numbers of workers. Those that are not given come from the measured
+ * network, else from the cluster, else from a default. */
 static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                       const struct cluster *cluster, struct gcb_diag *diag)
 {
@@ -347,10 +360,12 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
     s->elements = (double)x->model_bytes / 4.0;
     s->compute = x->compute;
     s->inner_steps = x->inner_steps ? x->inner_steps : cluster->inner_steps;
-    s->bucket = x->bucket_bytes        ? (double)x->bucket_bytes
-                : x->sharded           ? 400.0 * 0x1p20
-                : s->inner_steps > 1.0 ? INFINITY
-                                       : 25.0 * 0x1p20;
+    if (x->bucket_bytes)
+        s->bucket = (double)x->bucket_bytes;
+    else if (x->sharded)
+        s->bucket = BUCKET_SHARDED;
+    else
+        s->bucket = s->inner_steps > 1.0 ? INFINITY : BUCKET;
     s->cores = x->cores;
     s->sharded = x->sharded;
     s->reduced = x->reduce_dtype ? "identity" : "bf16";

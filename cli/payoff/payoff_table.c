@@ -10,7 +10,8 @@
 
 /* ---- numbers ---- */
 
-static char *error_text(char *out, double error)
+/* Writes an error with two or three decimals; "?" if it is not known. Returns out. */
+static char *error_text(char out[32], double error)
 {
     if (isnan(error))
         strcpy(out, "?");
@@ -21,7 +22,8 @@ static char *error_text(char *out, double error)
     return out;
 }
 
-static char *rate_text(char *out, double bandwidth)
+/* Writes a bandwidth, which is in bytes per second, in bits: "10 Gb/s". Returns out. */
+static char *rate_text(char out[32], double bandwidth)
 {
     static const struct {
         double from;
@@ -30,7 +32,7 @@ static char *rate_text(char *out, double bandwidth)
     const double bits = 8.0 * bandwidth;
     size_t i = 0;
 
-    while (bits < 0.9995 * units[i].from)
+    while (bits < 0.9995 * units[i].from) /* less would be shown as 999 of the next unit */
         i++;
     snprintf(out, 32, "%.4g %s", units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
     return out;
@@ -86,6 +88,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
 
 /* ---- tables ---- */
 
+/* Adds the cells of a way. `bar`: it is the way with which the others are compared. */
 static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar,
                     const struct gcb_setting *s)
 {
@@ -100,6 +103,7 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_seconds(text, t->seconds));
     gcb_factor(text, x->item.gain);
+    /* from below 0.9 to above 1.1, so that the interval says more than its middle */
     if (!bar && !isnan(x->item.low) && x->item.low < 0.9 && x->item.high > 1.1)
         snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->item.low),
                  gcb_factor(high, x->item.high));
@@ -242,7 +246,8 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
 
 /* ---- measured exchanges ---- */
 
-#define NEAR 0.2 /* a prediction that is so near is a good one */
+/* A prediction is good if it differs from the measured value by at most this share of it. */
+#define NEAR 0.2
 
 int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                          const struct gcb_network *network, struct gcb_diag *diag)
