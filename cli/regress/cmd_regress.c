@@ -7,7 +7,7 @@
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/results.h"
 
-/* Options that --counts sets itself, and --method, which it writes into the command line. */
+/* Options that are not passed on with --counts, which sets them itself. */
 #define SET_BY_COUNTS "threads, isa, repeat, warmup, method"
 
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
@@ -16,15 +16,16 @@ int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool 
 
     for (size_t i = 0; !err && i < parsed->given_count; i++) {
         const struct opt_given *g = &parsed->given[i];
+        const bool parameter = !g->row, kept = parameter || g->group->passed_on;
+        const bool set = counts && (parameter || gcb_lists(SET_BY_COUNTS, g->name));
 
-        if (g->row ? g->group->passed_on && !(counts && gcb_lists(SET_BY_COUNTS, g->name))
-                   : !counts)
+        if (kept && !set)
             err = opt_list_add_all(out, g->words, g->word_count);
     }
     return err;
 }
 
-/* Without --against: refuses options that need it, and any number of files except two. */
+/* Without --against: refuses options that need --against, and any number of files but two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const names[] = {"budget", "pairs",   "calibrate", "counts",
@@ -47,12 +48,13 @@ static int check_files(const struct regress *r, struct gcb_diag *diag)
     return 0;
 }
 
+/* True if times or counts were cut short by a signal. */
 static bool is_interrupted(const struct regress *r)
 {
     return r->ab.interrupted || r->counts.interrupted;
 }
 
-/* Makes a title that names the revisions, or the programs. */
+/* Writes a title that names the revisions or, with --counts, the other program. */
 static void make_title(char title[200], const struct regress *r)
 {
     const struct gcb_runs *runs = &r->ab.runs;
@@ -74,6 +76,7 @@ static void make_title(char title[200], const struct regress *r)
                  gcb_escape(words[0], sizeof(words[0]), r->o->own.against));
 }
 
+/* Prints how the environments of base and new differ. */
 static void print_differences(const struct regress *r)
 {
     struct gcb_environment_differences differ;
@@ -90,6 +93,7 @@ static void print_differences(const struct regress *r)
             0, 2);
 }
 
+/* Compares two files of results. */
 static int compare_files(struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
@@ -135,6 +139,7 @@ static void apply_options(struct regress *r)
                     gcb_escape(shown, sizeof(shown), own->accept.items[i]));
 }
 
+/* Returns the exit status that the verdicts lead to. */
 static int choose_exit(const struct regress *r)
 {
     struct gcb_verdict_counts n;
@@ -147,7 +152,7 @@ static int choose_exit(const struct regress *r)
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
 }
 
-/* Copies a text of an environment row, which is escaped already. */
+/* Copies a text of an environment row, whose texts are escaped already; null if there is none. */
 static void copy_text(struct gcb_row *row, enum gcb_field field, const json_t *environment,
                       enum gcb_field from)
 {
@@ -161,20 +166,26 @@ static int put_total(struct regress *r, struct gcb_diag *diag)
 {
     const struct gcb_runs *runs = &r->ab.runs;
     const bool counts = r->o->own.counts, times = r->o->own.against && !counts;
+    const char *form = "files";
+    double seconds = NAN;
     struct gcb_row row;
 
+    if (times) {
+        form = "turns";
+        seconds = r->ab.seconds + r->aa.seconds;
+    } else if (counts) {
+        form = "counts";
+        seconds = r->counts.seconds;
+    }
     gcb_row_init(&row, GCB_RECORD_REGRESS);
-    gcb_row_text(&row, GCB_FIELD_FORM, times ? "turns" : counts ? "counts" : "files");
+    gcb_row_text(&row, GCB_FIELD_FORM, form);
     copy_text(&row, GCB_FIELD_BASE_REVISION, runs->base.environment, GCB_FIELD_GIT_REVISION);
     copy_text(&row, GCB_FIELD_NEW_REVISION, runs->next.environment, GCB_FIELD_GIT_REVISION);
     copy_text(&row, GCB_FIELD_BASE_BUILD_ID, runs->base.environment, GCB_FIELD_BUILD_ID);
     copy_text(&row, GCB_FIELD_NEW_BUILD_ID, runs->next.environment, GCB_FIELD_BUILD_ID);
     gcb_row_u64(&row, GCB_FIELD_PAIRS, r->ab.pairs);
     gcb_row_u64(&row, GCB_FIELD_REPEAT, r->ab.repeat);
-    gcb_row_real(&row, GCB_FIELD_SECONDS,
-                 times    ? r->ab.seconds + r->aa.seconds
-                 : counts ? r->counts.seconds
-                          : NAN);
+    gcb_row_real(&row, GCB_FIELD_SECONDS, seconds);
     gcb_row_real(&row, GCB_FIELD_BUDGET, times ? r->config.budget : NAN);
     gcb_row_bool(&row, GCB_FIELD_INTERRUPTED, is_interrupted(r));
     gcb_verdicts_row(&row, &r->verdicts);
@@ -209,7 +220,8 @@ static int show(struct regress *r, struct gcb_diag *diag)
     return err ? err : out_commit(&r->report, diag);
 }
 
-/* Checks the path of --markdown before any work, so that it cannot fail after minutes. */
+/* Checks the path of --markdown. Called before any work, so that a wrong path does not fail after
+ * minutes. */
 static int open_markdown(struct regress *r, struct gcb_diag *diag)
 {
     const struct opt_save *save = &r->o->bench.common.save;
@@ -239,8 +251,8 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     return out_put(&r->report, &row, diag);
 }
 
-/* Collects the options that are passed on to `bench`. Adds `--suite ci` if they name no file,
- * suite or kernels. */
+/* Collects the words that are passed on to `bench`, with `--suite ci` if no file, suite or kernels
+ * are named. */
 static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
@@ -258,11 +270,7 @@ static int forward_options(struct regress *r)
 static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
-    struct regress r = {
-        .o = options,
-        .operands = operands,
-        .ctx = ctx,
-    };
+    struct regress r = {.o = options, .operands = operands, .ctx = ctx};
     int err = forward_options(&r);
 
     if (!err)
@@ -367,11 +375,9 @@ const struct cmd cmd_regress = {
     .details =
         "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
         "NOT-COMPARED; 4 if both apply. Sizes and errors are compared exactly, FFT methods and "
-        "GPUs "
-        "within 1e-4. Column ratio: new / base, and its 95 % interval; with --against the median "
-        "over the pairs. SAME: the whole interval is within delta of 1. Times of two files are "
-        "compared only if both environments are the same. "
-        "docs/method.md has the rules.\n",
+        "GPUs within 1e-4. Column ratio: new / base, and its 95 % interval; with --against the "
+        "median over the pairs. SAME: the whole interval is within delta of 1. Times of two files "
+        "are compared only if both environments are the same. docs/method.md has the rules.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at,
                        offsetof(struct regress_options, bench.methods.overrides)}},

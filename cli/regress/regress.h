@@ -9,7 +9,7 @@
 #include "src/tool/regress/counts.h"
 #include "src/tool/regress/verdict.h"
 
-/* The options of regress itself. Everything else on its command line is for `bench`. */
+/* The options of `regress` itself. Other options on its command line are for `bench`. */
 struct regress_own {
     const char *against; /* the other gcbench; NULL: two result files are compared */
     double budget;       /* in seconds; 0: the default */
@@ -25,13 +25,14 @@ struct regress_own {
 
 struct regress_options {
     struct regress_own own;
-    /* options for `bench`, parsed only to check them; regress itself uses those of its output */
+    /* parsed to check them, because `bench` gets their words; `regress` itself uses only those of
+     * the output */
     struct bench_options bench;
 };
 
-/* Collects the words of the command line that are passed on to `bench`: the options of groups
- * with `passed_on`, and parameters of methods. With `counts`, methods and what --counts sets
- * itself are left out. Borrows the words. GCB_E_NOMEM. */
+/* Appends the words of the command line that are passed on to `bench`: options of groups with
+ * `passed_on`, and parameters of methods. With `counts`, leaves out methods, their parameters, and
+ * options that --counts sets itself. *out borrows the words. GCB_E_NOMEM. */
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
 /* The state of the command. Starts zeroed. */
@@ -39,41 +40,42 @@ struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench; /* options that are passed on to `bench` */
-    /* the comparison; of two files only its `runs` */
-    struct gcb_ab_result ab;
+    struct opt_list bench;   /* words that are passed on to `bench` */
+    struct gcb_ab_result ab; /* the comparison; of two files, only its `runs` are set */
     struct gcb_verdicts verdicts;
     struct out_report report;
     struct gcb_outfile markdown;
     /* used with --against: */
     char self[PATH_MAX];    /* path of this program */
-    char word[GCB_AB_WORD]; /* a word of argv */
-    struct opt_list argv;
+    struct opt_list argv;   /* the command line of both builds */
+    char word[GCB_AB_WORD]; /* a word of argv: the number of calls, or the method to count */
     struct gcb_ab_config config;
-    struct gcb_ab_result aa; /* the calibration, only with --calibrate */
-    struct gcb_counts counts;
-    struct gcb_method *methods;
+    struct gcb_ab_result aa;    /* the calibration of --calibrate */
+    struct gcb_counts counts;   /* of --counts */
+    struct gcb_method *methods; /* whose instructions are counted */
     size_t method_count;
     char *folder; /* folder for temporary files; NULL: it was not made */
     int tidy_place;
-    char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
+    char layout_kept[200]; /* why the layout of the code did not vary; "": it did */
 };
 
 /* Runs this build and the one of --against, for times or, with --counts, for instructions, and adds
  * the verdicts. */
 int regress_builds_run(struct regress *r, struct gcb_diag *diag);
-/* Prints in a few lines what ran. */
+/* Prints what ran: pairs of processes, or methods counted, and how the layout of the code
+ * varied. */
 void regress_builds_heading(const struct regress *r);
 /* Releases what regress_builds_run made; `r` may be zeroed. */
 void regress_builds_close(struct regress *r);
 
-/* Prints a comparison: a table of the times and of everything that changed, then causes and
- * advice, then the counts. */
+/* Prints a comparison: a table of the times and of everything that changed, then reasons and
+ * advice, then the number of verdicts of each kind. */
 int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
                  struct gcb_diag *diag);
 
-/* Writes the comparison as Markdown to `file` and renames the file. Names appear as plain text,
- * whatever characters they have. `title`: "gcbench regress: 0123abc against 4567def". */
+/* Writes the comparison as Markdown to `file`, and renames the file to its final name. Characters
+ * that mean something in Markdown are escaped. `title`: "gcbench regress: new 0123abc against base
+ * 4567def". */
 int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
                            struct gcb_outfile *file, struct gcb_diag *diag);
 

@@ -11,13 +11,14 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-#define DEFAULT_BUDGET 300.0
-#define CALIBRATION_SHARE \
-    (1.0 / 3.0) /* share of the budget; the comparison itself needs more pairs */
+#define DEFAULT_BUDGET 300.0 /* in seconds */
+/* Share of the budget for the calibration; the comparison needs more pairs. */
+#define CALIBRATION_SHARE (1.0 / 3.0)
 
 /* ---- the command line of both builds ---- */
 
-/* Makes r->argv of these words, the options that are passed on, and the files; NULL at the end. */
+/* Makes r->argv from these words, the options that are passed on, and the files; it ends with
+ * NULL. */
 static int make_argv(struct regress *r, const char *const *words, size_t count,
                      struct gcb_diag *diag)
 {
@@ -32,14 +33,15 @@ static int make_argv(struct regress *r, const char *const *words, size_t count,
     return 0;
 }
 
-/* The status of regress that an exit status of `bench` leads to. */
+/* Returns the status of `regress` that an exit status of `bench` leads to. */
 static int read_exit_status(int exit_status)
 {
-    return exit_status == CMD_USAGE        ? GCB_E_INVALID
-           : exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND
-                                           : GCB_E_IO;
+    if (exit_status == CMD_USAGE)
+        return GCB_E_INVALID;
+    return exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND : GCB_E_IO;
 }
 
+/* Makes r->folder, which is removed however the process ends. */
 static int make_folder(struct regress *r, struct gcb_diag *diag)
 {
     const char *parent = out_temp_folder();
@@ -55,6 +57,8 @@ static int make_folder(struct regress *r, struct gcb_diag *diag)
 
 /* ---- times ---- */
 
+/* Makes the command line of `bench`. Unless options set how often each case runs, the word after
+ * --repeat is left for gcb_ab_run to write. */
 static int make_bench_argv(struct regress *r, struct gcb_diag *diag)
 {
     const struct bench_options *bench = &r->o->bench;
@@ -62,7 +66,7 @@ static int make_bench_argv(struct regress *r, struct gcb_diag *diag)
                               bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                               bench->own.max_samples > 0;
     const char *words[8] = {"", "bench", "--format", "json", "--no-bandwidth"};
-    size_t count = 5;
+    size_t count = 5; /* words set so far */
 
     if (!bench->kernels.kernels)
         words[count++] = "--no-sums";
@@ -88,8 +92,8 @@ static int run_ab(struct regress *r, struct gcb_ab_result *out, struct gcb_ab_co
     return err;
 }
 
-/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and
- * r->layout_kept says why. */
+/* Makes the layout of both builds' code vary from process to process. If that fails for one build,
+ * neither varies, and r->layout_kept says why. */
 static int open_layouts(struct regress *r, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};
@@ -115,6 +119,8 @@ static int open_layouts(struct regress *r, struct gcb_diag *diag)
     return 0;
 }
 
+/* Runs both builds in turn and judges their times; with --calibrate, runs this build against itself
+ * first. */
 static int compare_times(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_ab_config calibration;
@@ -140,16 +146,19 @@ static int compare_times(struct regress *r, struct gcb_diag *diag)
 
 /* ---- instructions ---- */
 
-/* The instruction set to count with. valgrind does not support AVX-512. */
+/* Returns the instruction set to count with: that of --isa, or the widest that valgrind
+ * supports. */
 static const char *counted_isa(const struct regress *r)
 {
+    const char *asked = r->o->bench.common.exec.isa;
     unsigned flags;
 
-    return r->o->bench.common.exec.isa   ? r->o->bench.common.exec.isa
-           : gcb_cpu_isa(&flags, "avx2") ? "c"
-                                         : "avx2";
+    if (asked)
+        return asked;
+    return gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2"; /* an error: this processor lacks AVX2 */
 }
 
+/* Refuses options that have no meaning with --counts. */
 static int check_counts(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const unused[] = {"threads", "repeat", "warmup",  "calibrate",
@@ -169,8 +178,8 @@ static int check_counts(const struct regress *r, struct gcb_diag *diag)
     return r->operands->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
 }
 
-/* Counts the instructions of the methods in both builds. With `times`, only of methods with a
- * verdict on times that counts may change. */
+/* Counts the instructions of the methods in both builds, and appends the verdicts to *out. If
+ * `times` is not NULL, counts only methods of which it has a SLOW or FAST verdict. */
 static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct gcb_verdicts *times,
                       struct gcb_diag *diag)
 {
@@ -197,7 +206,7 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
     builds = r->config;
     builds.command.word = r->word;
     builds.ctx = &bar;
-    if (times) /* the threshold is that of times */
+    if (times) /* --delta is for times; 0: the default for counts */
         builds.delta = 0.0;
     config.methods = r->methods;
     config.method_count = r->method_count;
@@ -207,8 +216,9 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
     return err;
 }
 
-/* If the layout of the code did not vary, checks each SLOW or FAST verdict by counting
- * instructions. If a method cannot be counted, its verdict stays. */
+/* If the layout of the code did not vary, the layout alone may explain a SLOW or FAST verdict. So
+ * checks these verdicts by counting instructions. A verdict stays if its method cannot be
+ * counted. */
 static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 {
     const struct bench_options *bench = &r->o->bench;

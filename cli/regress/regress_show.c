@@ -10,7 +10,7 @@
 
 /* ---- figures ---- */
 
-/* Writes a value as the table shows it: "12.3 us", "13107", "0.1234". */
+/* Writes a value as the table shows it: "12.3 us", "13107", "0.1234", "-". Returns out. */
 static char *value_text(char out[32], const struct gcb_verdict *v, double value)
 {
     if (!isfinite(value)) {
@@ -24,8 +24,8 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* Writes a verdict, such as "SLOW (accepted)". With `bold`, a verdict that fails is bold in
- * Markdown. */
+/* Writes a verdict, such as "SLOW (accepted)"; with `bold`, one that fails as "**SLOW**". Returns
+ * out. */
 static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
 {
     const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
@@ -35,8 +35,8 @@ static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
     return out;
 }
 
-/* True if this verdict is a line of the table. All times are, and all sizes and errors that
- * changed. */
+/* True if this verdict is a line of the table: a size or an error only if it changed, all others
+ * always. */
 static bool is_shown(const struct gcb_verdict *v)
 {
     return v->kind != GCB_SAME ||
@@ -45,16 +45,19 @@ static bool is_shown(const struct gcb_verdict *v)
 
 /* ---- causes and counts ---- */
 
-#define ADVICES 16 /* more than there are texts of gcb_verdict_advice */
+#define ADVICES 16 /* more than gcb_verdict_advice has different texts */
 
-/* All verdicts of one kind that have the same reason. */
+#define CAUSES_COMPARED 16
+
+/* Verdicts of one kind that have the same reason. */
 struct cause {
     const struct gcb_verdict *first;
     size_t count;
     const char *advice; /* NULL: there is none, or an earlier cause has it */
 };
 
-/* Returns the advice on a verdict, unless `given` has it; adds it there. */
+/* Returns the advice on a verdict, and adds it to `given`. NULL: there is none, or `given` has it
+ * already. */
 static const char *new_advice(const char *given[ADVICES], const struct gcb_verdict *v)
 {
     const char *advice = v->accepted ? NULL : gcb_verdict_advice(v);
@@ -67,7 +70,9 @@ static const char *new_advice(const char *given[ADVICES], const struct gcb_verdi
     return given[i] = advice;
 }
 
-/* Collects the reasons of all verdicts, in order; *out is released with gcb_free. GCB_E_NOMEM. */
+/* Collects the reasons of all verdicts, in order. Only the last CAUSES_COMPARED causes are searched
+ * for an equal one, so that the time does not grow with the square of their number. Release *out
+ * with gcb_free. GCB_E_NOMEM. */
 static int collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes = gcb_alloc_array(verdicts->count, sizeof(*causes));
@@ -79,7 +84,7 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
         return GCB_E_NOMEM;
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
-        size_t at = *count > 16 ? *count - 16 : 0;
+        size_t at = *count > CAUSES_COMPARED ? *count - CAUSES_COMPARED : 0;
 
         if (!v->reason)
             continue;
@@ -95,11 +100,11 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
     return 0;
 }
 
-#define LABEL_TEXT 1100 /* longer than any label */
+#define LABEL_TEXT 1100 /* room for any label */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
-/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width`
- * columns. */
+/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with the label of the case cut to `width`
+ * columns. Returns out. */
 static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
 {
     const struct gcb_verdict *v = c->first;
@@ -124,7 +129,7 @@ static void put_text(FILE *f, const char *text)
             fputc(*text, f);
 }
 
-/* Writes all causes, as a list in Markdown or in lines of a terminal. */
+/* Writes all causes: as a list in Markdown, or as lines for a terminal. */
 static int put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markdown,
                       struct gcb_diag *diag)
 {
@@ -149,7 +154,8 @@ static int put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markd
     return 0;
 }
 
-/* Writes, for example, "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". */
+/* Writes, for example, "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". Returns
+ * out. */
 static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdicts, bool strict)
 {
     struct gcb_verdict_counts n;
@@ -169,7 +175,7 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 
 /* ---- the table ---- */
 
-/* Adds a cell to the table, or to a line of Markdown. */
+/* Adds a cell to the line of Markdown or, if `markdown` is NULL, to the table. */
 static void put_cell(struct gcb_table *table, FILE *markdown, const char *text)
 {
     if (markdown)
@@ -178,7 +184,7 @@ static void put_cell(struct gcb_table *table, FILE *markdown, const char *text)
         gcb_table_cell(table, text);
 }
 
-/* Adds a verdict to the table, or as a line of Markdown. */
+/* Adds a verdict as a line of Markdown or, if `markdown` is NULL, of the table. */
 static void put_line(struct gcb_table *table, FILE *markdown, const struct gcb_verdict *v,
                      const char *label)
 {
@@ -258,6 +264,7 @@ int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts,
 
 /* ---- Markdown ---- */
 
+/* Writes a table of the verdicts that are shown: only those that are SAME, or only the others. */
 static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)
 {
     fputs("\n| case | quantity | base | new | ratio | 95 % interval | verdict |\n"

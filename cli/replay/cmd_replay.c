@@ -12,11 +12,11 @@
 enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 
 struct replay_own {
-    uint64_t loops, tune_steps;
+    uint64_t loops, tune_steps; /* 0: not given */
     struct gcb_replay_order order;
-    const char *suite, *schedule, *lr;
-    double lipschitz;
-    int per;
+    const char *suite, *schedule, *lr; /* NULL: not given */
+    double lipschitz;                  /* 0: not given */
+    int per;                           /* enum replay_per */
 };
 
 struct replay_options {
@@ -73,14 +73,15 @@ struct replay {
     struct gcb_replay_total *totals;
     size_t done; /* number of methods replayed so far */
     struct gcb_nonfinite_watch watch;
-    uint64_t elements,
-        scanned; /* elements of the dump; elements scanned so far for infinities and NaNs */
-    /* the next two fields are for the method that runs now */
-    struct gcb_table *steps; /* NULL: steps are not shown */
+    uint64_t elements; /* of the dump */
+    uint64_t scanned;  /* elements searched so far for infinities and NaNs */
+    /* of the method that runs now: its table of steps (NULL: steps are not shown), and whether a
+     * schedule changes its theta */
+    struct gcb_table *steps;
     bool scheduled;
 };
 
-/* Makes the list of methods: those of --method, otherwise those of the suite. */
+/* Makes the list of methods: those of --method or, if there are none, those of --suite. */
 static int resolve_methods(struct replay *c, struct gcb_diag *diag)
 {
     struct bench_options suite = {.own = {.suite = NULL}};
@@ -124,8 +125,8 @@ static int read_schedule(struct gcb_schedule *out, const struct replay_own *own,
     return own->lr ? gcb_points_parse(&out->lr, own->lr, "--lr", diag) : 0;
 }
 
-/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a
- * range to tune. */
+/* GCB_E_INVALID: a schedule is given and no method has a theta; or tuning is asked for and no
+ * method has a range to tune. */
 static int check_methods(const struct gcb_replay_config *config, const struct gcb_method *methods,
                          size_t count, struct gcb_diag *diag)
 {
@@ -158,6 +159,7 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     return err ? err : check_methods(&c->config, c->methods, c->count, diag);
 }
 
+/* Shows how far the search for infinities and NaNs has come. Returns false to stop it. */
 static bool on_scan(void *ctx, uint64_t elements)
 {
     struct replay *c = ctx;
@@ -168,6 +170,8 @@ static bool on_scan(void *ctx, uint64_t elements)
     return !interrupt_seen();
 }
 
+/* Opens the dump and plans the replay; for that, all values are searched for infinities and
+ * NaNs. */
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
     const struct opt_message *m = &c->o->common.message;
@@ -218,8 +222,8 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
-/* True if each step gets a line. --per decides. By default, if there is one method and at most
- * MAX_STEPS_SHOWN steps. */
+/* True if the table has a line for each step: with --per step; and without --per, if there is one
+ * method and at most MAX_STEPS_SHOWN steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;
@@ -230,6 +234,7 @@ static bool wants_steps(const struct replay *c)
     return c->count == 1 && steps <= MAX_STEPS_SHOWN && loops <= MAX_STEPS_SHOWN / steps;
 }
 
+/* Sends the row of the method that ran. */
 static int put_total(struct replay *c)
 {
     char files[SESSION_FILES];
@@ -269,6 +274,7 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     return err ? session_judge(&c->s, err) : put_total(c);
 }
 
+/* Replays the methods one after the other, until a signal comes. */
 static int run(struct replay *c, struct gcb_diag *diag)
 {
     char times[80] = "";
@@ -338,27 +344,21 @@ static void release(struct replay *c)
 static int replay_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct replay_options *o = options;
-    struct replay c = {
-        .o = o,
-        .s = {.o = o->common, .files = operands, .ctx = ctx},
-    };
+    struct replay c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     int err = resolve(&c, ctx->diag);
 
-    if (err)
-        goto out;
     interrupt_catch();
-    err = open_input(&c, ctx->diag);
-    if (err)
-        goto out;
+    if (!err)
+        err = open_input(&c, ctx->diag);
     c.totals = gcb_alloc_zero(c.count, sizeof(*c.totals));
-    err = c.totals ? session_start_report(&c.s, GCB_REPLAY_RECORDS, false)
-                   : gcb_diag_nomem(ctx->diag, 0, "totals");
-    if (err)
-        goto out;
-    err = run(&c, ctx->diag);
+    if (!err && !c.totals)
+        err = gcb_diag_nomem(ctx->diag, 0, "totals");
+    if (!err)
+        err = session_start_report(&c.s, GCB_REPLAY_RECORDS, false);
+    if (!err)
+        err = run(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
-out:
     release(&c);
     return err;
 }
@@ -388,11 +388,10 @@ const struct cmd cmd_replay = {
         "(`--method qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
         "Columns of all methods. sent by: the collective. per step: bytes that each worker puts on "
         "its link in a step, on average; compare collectives by it, because ratio counts each "
-        "message once. ratio: input bytes over message bytes; the input includes "
-        "the steps that were added up before a message. alpha: error of the update, relative to "
-        "the exact update: the mean over workers of all gradients since the last message. cum err: "
-        "the same for the sum of all updates so far. cosine: between the update and the exact "
-        "update.\n"
+        "message once. ratio: input bytes over message bytes; the input includes the steps that "
+        "were added up before a message. alpha: error of the update, relative to the exact update: "
+        "the mean over workers of all gradients since the last message. cum err: the same for the "
+        "sum of all updates so far. cosine: between the update and the exact update.\n"
         "Other columns of steps. wire: bytes of all workers' messages. resid: norm of what is not "
         "sent yet. kept %: share of positions sent. any %: share of elements that at least one "
         "worker sent. stale: steps since an element was last sent, median and 99th percentile.\n"

@@ -9,7 +9,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/rows/number.h"
 
-#define FIGURES 9
+#define FIGURES 9 /* columns after the step's number */
 
 static const struct gcb_table_column step_columns[1 + FIGURES] = {
     {.title = "step"},    {.title = "wire"},   {.title = "ratio"},  {.title = "alpha"},
@@ -24,8 +24,8 @@ static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Method names with parameters are long, so rounds, densities, residuals and staleness are
- * printed below the table. */
+/* Names of methods with their parameters are long and leave room for few columns, so rounds,
+ * densities, residuals and staleness are printed below the table. */
 #define TOTALS 7
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
@@ -37,6 +37,7 @@ static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "cosine"},
 };
 
+/* Prints "worker 3" or "workers 3..5": those from `from` on and below `to`. */
 static void print_range(FILE *out, uint32_t from, uint32_t to)
 {
     if (to - from == 1)
@@ -67,20 +68,12 @@ void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan)
     fputc('\n', out);
 }
 
-/* Adds the cells of `ratio` to `cum err`. */
+/* Adds the cells of the columns ratio, alpha and cum err. */
 static void add_errors(struct gcb_table *table, const struct gcb_replay_figures *f)
 {
     out_cell(table, GCB_FIELD_RATIO, f->ratio, 0);
     out_cell(table, GCB_FIELD_ALPHA, f->alpha, 0);
     out_cell(table, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error, 0);
-}
-
-static void add_staleness(struct gcb_table *table, const struct gcb_replay_figures *f)
-{
-    char text[48];
-
-    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, f->staleness_median, f->staleness_p99);
-    gcb_table_cell(table, text);
 }
 
 struct gcb_table *replay_steps_create(bool scheduled)
@@ -91,7 +84,7 @@ struct gcb_table *replay_steps_create(bool scheduled)
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, bool scheduled)
 {
     const struct gcb_replay_figures *f = &s->figures;
-    char text[32];
+    char text[48];
 
     snprintf(text, sizeof(text), "%" PRIu64, s->step);
     gcb_table_cell(table, text);
@@ -100,10 +93,12 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
     out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
     gcb_table_cell(table, gcb_number(text, 100.0 * f->density, 3));
     gcb_table_cell(table, gcb_number(text, 100.0 * f->union_density, 3));
-    add_staleness(table, f);
+    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, f->staleness_median, f->staleness_p99);
+    gcb_table_cell(table, text);
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
+/* Adds the line of a method. Its name leaves out the collective, which has a column. */
 static void add_total(struct gcb_table *table, const struct gcb_method *method, const char *label,
                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
@@ -129,10 +124,10 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
     return out_table(report, table, diag);
 }
 
-#define NOTE 600
+#define NOTE 600 /* size of the buffer of a method's notes */
 
-/* Appends, for example, "contraction 0.401 at worst, 0.485 on average; residual^2 at 12.7 % of
- * its bound". */
+/* Appends, for example, "contraction 0.401 at worst, 0.485 on average; residual^2 at 12.7 % of its
+ * bound". docs/replay.md defines both. */
 static void add_bound(char *note, const struct gcb_replay_total *t)
 {
     char least[32], mean[32];
@@ -146,7 +141,7 @@ static void add_bound(char *note, const struct gcb_replay_total *t)
                    gcb_percent(least, t->bound_ratio), t->bound_ratio <= 1.0 ? "" : ": BROKEN");
 }
 
-/* Appends a share and the text around it, if there is a share. */
+/* Appends `before`, the share in percent and `after`; nothing if the share is NAN. */
 static void add_share(char *note, const char *before, double share, const char *after)
 {
     char text[32];
@@ -155,13 +150,14 @@ static void add_share(char *note, const char *before, double share, const char *
         gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
 }
 
+/* The notes on a method that sent something. */
 static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *name)
 {
     const struct gcb_replay_figures *f = &t->figures;
     const int at = name ? fprintf(out, "%s:", name) : 0;
     char note[NOTE] = "", norm[32];
 
-    if (f->alpha > 10.0)
+    if (f->alpha > 10.0) /* more than any method loses */
         gcb_append(note, NOTE,
                    "the update has another scale than the gradients, so only its "
                    "cosine says something; ");
@@ -186,7 +182,7 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
                  t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
 }
 
-/* Explains a row of dashes, and says what to do. */
+/* The notes on a method that sent nothing, so that its line of the table has only dashes. */
 static void show_nothing_sent(FILE *out, const struct gcb_method *method,
                               const struct gcb_replay_total *t)
 {
@@ -210,8 +206,8 @@ void replay_show_notes(FILE *out, const struct gcb_method *method, const struct 
         show_nothing_sent(out, method, t);
 }
 
-/* Bytes that each worker sends in a step, on average; with one worker, the bytes of its
- * messages. */
+/* Returns the bytes that each worker puts on its link in a step, on average; with one worker, which
+ * has no link, the bytes of its messages. */
 static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
     const struct gcb_replay_figures *f = &t->figures;
@@ -220,13 +216,14 @@ static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gc
     return (double)bytes / ((double)t->steps * plan->workers);
 }
 
-/* The same for fp16 and a ring all-reduce. */
+/* Returns the same for fp16, which has 2 bytes an element, and a ring all-reduce, in which each
+ * worker sends 2 (n - 1) / n times its gradient. */
 static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
 {
-    const double n = plan->workers;
+    const double n = plan->workers, sent = n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0;
     const double elements = (double)t->elements / (double)t->messages * (double)plan->messages;
 
-    return 2.0 * elements * (n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0);
+    return 2.0 * elements * sent;
 }
 
 int replay_answer(struct out_report *report, const struct gcb_method *methods,
@@ -246,7 +243,8 @@ int replay_answer(struct out_report *report, const struct gcb_method *methods,
         items[i].name = labels[i].text;
         if (!t->figures.sent.tally.messages)
             continue;
-        /* what a memory keeps back in one step comes in the next ones, so the sum counts */
+        /* what a memory keeps back in one step comes in later ones, so only the sum says what is
+         * lost */
         items[i].error = items[i].memory ? t->figures.cumulative_error : t->figures.alpha;
         items[i].gain = fp16_bytes(plan, &t->figures.sent.tally) / bytes_per_step(plan, t);
     }
