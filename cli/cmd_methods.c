@@ -22,18 +22,15 @@ static const char *const type_names[] = {
     [GCB_PARAM_CHOICE] = "choice",
 };
 
-/* Makes a list of texts, which end with NULL; an empty list of NULL. Returns NULL without
- * memory. */
-static json_t *names_json(const char *const *names)
+/* Puts a list of texts, which end with NULL; an empty list if `names` is NULL. */
+static void put_names(struct gcb_row *row, enum gcb_field field, const char *const *names)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; names && names[i]; i++)
-        if (json_array_append_new(list, json_string(names[i]))) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+        if (json_array_append_new(list, json_string(names[i])))
+            row->failed = true;
+    gcb_row_json(row, field, list);
 }
 
 /* Makes an object that describes a parameter with this default value. Returns NULL without
@@ -48,32 +45,30 @@ static json_t *param_json(const struct gcb_param *p, double value)
     gcb_row_text(&row, GCB_FIELD_TYPE, type_names[p->type]);
     if (p->type == GCB_PARAM_CHOICE) {
         gcb_row_text(&row, GCB_FIELD_DEFAULT, gcb_param_text(text, p, value));
-        gcb_row_json(&row, GCB_FIELD_CHOICES, names_json(p->choices));
+        put_names(&row, GCB_FIELD_CHOICES, p->choices);
     } else {
         gcb_row_real(&row, GCB_FIELD_DEFAULT, value);
         gcb_row_real(&row, GCB_FIELD_MIN, p->min);
         gcb_row_real(&row, GCB_FIELD_MAX, p->max);
         gcb_row_bool(&row, GCB_FIELD_MAX_INCLUDED, !(p->flags & GCB_PARAM_OPEN_MAX));
     }
-    gcb_row_json(&row, GCB_FIELD_COMPLEMENTS, names_json(p->complement));
+    put_names(&row, GCB_FIELD_COMPLEMENTS, p->complement);
     gcb_row_text(&row, GCB_FIELD_NEEDS, p->needs);
     if (row.failed)
         gcb_row_fini(&row);
     return row.json;
 }
 
-/* Makes a list of the parameters of a method whose index is at least `from` and below `to`. Returns
- * NULL without memory. */
-static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
+/* Puts a list of the parameters of a method whose index is at least `from` and below `to`. */
+static void put_params(struct gcb_row *row, enum gcb_field field, const struct gcb_method *m,
+                       size_t from, size_t to)
 {
     json_t *list = json_array();
 
     for (size_t i = from; i < to; i++)
-        if (json_array_append_new(list, param_json(gcb_method_param(m, i), m->value[i]))) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+        if (json_array_append_new(list, param_json(gcb_method_param(m, i), m->value[i])))
+            row->failed = true;
+    gcb_row_json(row, field, list);
 }
 
 /* Writes the names of the bits that are set to `names`, and NULL after the last. all[i] is the name
@@ -128,15 +123,15 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_u64(&row, GCB_FIELD_WIRE_ID, m->codec->wire_id);
     gcb_row_text(&row, GCB_FIELD_SOURCE, gcb_method_source(m));
     gcb_row_text(&row, GCB_FIELD_BOUND, gcb_method_guarantee(m));
-    gcb_row_json(&row, GCB_FIELD_BACKENDS, names_json(backends));
+    put_names(&row, GCB_FIELD_BACKENDS, backends);
     gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
-    gcb_row_json(&row, GCB_FIELD_CAPABILITIES, names_json(names));
+    put_names(&row, GCB_FIELD_CAPABILITIES, names);
     gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[gcb_method_collective(m)]);
-    gcb_row_json(&row, GCB_FIELD_COLLECTIVES, names_json(collectives));
+    put_names(&row, GCB_FIELD_COLLECTIVES, collectives);
     gcb_row_known_u64(&row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
-    gcb_row_json(&row, GCB_FIELD_PARAMETERS, params_json(m, 0, own));
-    gcb_row_json(&row, GCB_FIELD_MEMORY, params_json(m, own, kept));
-    gcb_row_json(&row, GCB_FIELD_EXCHANGE, params_json(m, kept, sent));
+    put_params(&row, GCB_FIELD_PARAMETERS, m, 0, own);
+    put_params(&row, GCB_FIELD_MEMORY, m, own, kept);
+    put_params(&row, GCB_FIELD_EXCHANGE, m, kept, sent);
     return out_put(r, &row, diag);
 }
 
