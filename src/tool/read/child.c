@@ -21,55 +21,58 @@
 #include "src/tool/base/tidy.h"
 
 /*
- * The protocol between the child and its parent. Each packet on the socket is one datagram:
+ * The protocol between the child and its parent. The socket keeps packets apart. A packet is one of
  *
- *   u8 RECORDS, then records: from the child those of its list; then, alone, RECORD_DONE
- *   u8 ELEMENTS, 7 bytes without meaning, elements as they are stored
+ *   u8 RECORDS, then one or more records
+ *   u8 ELEMENTS, 7 bytes without meaning, then elements as they are stored
  *
- * The child opens the file, sends the list, and RECORD_DONE. Then it answers requests, each a
- * RECORD_REQUEST, in their order, until the socket closes: with all elements of the tensor or,
- * where it cannot read on, with RECORD_DONE. The parent may ask for more tensors before it has
- * received one.
+ * The child opens the file and sends the records of its list, and then RECORD_DONE in its own
+ * packet. After that, the parent sends requests, each a packet with one RECORD_REQUEST. The child
+ * answers them in their order until the socket closes. An answer is all elements of the tensor. If
+ * the child cannot read on, RECORD_DONE ends the answer. The parent may send more requests before
+ * it has received the answer to the first.
  */
 enum {
     RECORDS = 1,
     ELEMENTS,
-    HEAD = 8,          /* bytes before the elements */
+    HEAD = 8,          /* bytes before the elements, so that 8-byte elements are aligned */
     PACKET = 32 << 10, /* most bytes of a packet */
     RECORD = 16 << 10, /* most bytes of a record */
     PIECE = 4 << 20,   /* bytes that the child reads at a time, unless a row of chunks has more */
     AHEAD = 8,         /* most tensors that the child is asked for before they are wanted */
-    PATIENCE = 3,      /* the child may wait this many times as long as it may work */
+    PATIENCE = 3,      /* the child may be idle this many times as long as it may work */
 };
 
 /* The kinds of records that no lister uses. */
 enum {
-    /* numbers[0]: bytes of a piece; the tensor */
+    /* From the parent. numbers[0]: most bytes that the child reads at a time; tensor: the tensor */
     RECORD_REQUEST = 254,
-    /* numbers[0]: the status; texts[0]: the cause if that is not 0. If it is 0 after a request,
-     * numbers[1] is the bytes of the tensor's smallest piece. */
+    /* From the child. numbers[0]: the status; texts[0]: the cause, if the status is not 0. Status 0
+     * after a request says that a piece of the tensor is larger than numbers[0] of the request;
+     * then numbers[1] is the bytes of the smallest piece. */
     RECORD_DONE,
 };
 
-/* Takes the records that the child writes while it lists the file. */
+/* Where the reader puts records while it lists the file. */
 struct gcb_port {
     const struct gcb_infile *file;
     const struct gcb_lister *lister;
-    int socket; /* -1: no child; the lister takes the records at once */
-    struct gcb_wbuf packet;
-    uint64_t bytes; /* of all records so far */
+    int socket;             /* -1: no child; the lister takes the records at once */
+    struct gcb_wbuf packet; /* records that wait to be sent */
+    uint64_t bytes;         /* bytes of all records so far */
 };
 
 struct gcb_file_child {
     struct gcb_infile file;
-    void *state; /* of the reader, if there is no child */
+    void *state; /* the reader's state, if there is no child */
     pid_t pid;   /* 0: no child; this process reads the file */
     int socket;
     int descriptor; /* the open file, to read tensors that lie in one piece */
     struct gcb_trace *trace;
-    const struct gcb_tensor *tensors; /* those of gcb_file_child_read, and their number */
+    /* `tensors` and `count` of the last gcb_file_child_read */
+    const struct gcb_tensor *tensors;
     size_t count;
-    /* the tensors that the child was asked for: the number of the first, and how many */
+    /* the child was asked for tensors first to first + asked - 1 and has not answered yet */
     size_t first, asked;
     size_t expected;     /* number of the tensor that is read next if all are read in order */
     struct timespec cpu; /* the child's processor time when it last made progress */
@@ -98,7 +101,7 @@ static bool put_record(struct gcb_wbuf *w, const struct gcb_port_record *r)
     return !w->failed;
 }
 
-/* Takes n bytes. Returns false if there are fewer. */
+/* Copies the next n bytes of `in`. Returns false if fewer are left. */
 static bool take_bytes(void *out, struct gcb_rbuf *in, size_t n)
 {
     const uint8_t *from = gcb_rbuf_take(in, n);
@@ -108,7 +111,8 @@ static bool take_bytes(void *out, struct gcb_rbuf *in, size_t n)
     return from;
 }
 
-/* Takes a record, whose texts live as long as `in`. Returns false if the record is damaged. */
+/* Reads the next record of `in`. The texts of *r are in the memory of `in`. Returns false if the
+ * record is damaged. */
 static bool take_record(struct gcb_port_record *r, struct gcb_rbuf *in)
 {
     const size_t begin = offsetof(struct gcb_port_record, kind);
@@ -160,7 +164,7 @@ bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile
                               t->count <= (file->size - t->offset) / size);
 }
 
-/* Sends a packet. Returns false with errno. */
+/* Sends a packet; `flags` are those of send(2). On failure returns false and sets errno. */
 static bool send_packet(int socket, const struct gcb_wbuf *packet, int flags)
 {
     ssize_t n;
@@ -171,7 +175,7 @@ static bool send_packet(int socket, const struct gcb_wbuf *packet, int flags)
     return n == (ssize_t)packet->len;
 }
 
-/* Sends a record alone. Returns false with errno. */
+/* Sends a packet with one record. On failure returns false and sets errno. */
 static bool send_record(int socket, const struct gcb_port_record *r, int flags)
 {
     uint8_t bytes[RECORD];
@@ -183,7 +187,7 @@ static bool send_record(int socket, const struct gcb_port_record *r, int flags)
 
 /* ---- the child: listing ---- */
 
-/* Sends the records that are waiting. If the parent has ended, the child ends too. */
+/* Sends the records that wait in port->packet. If the parent has ended, the child ends too. */
 static void flush_records(struct gcb_port *port)
 {
     if (port->packet.len > 1 && !send_packet(port->socket, &port->packet, 0))
@@ -192,7 +196,8 @@ static void flush_records(struct gcb_port *port)
     gcb_put_u8(&port->packet, RECORDS);
 }
 
-/* The most bytes of all records together: much more than the names in a file of this size take. */
+/* Returns the most bytes that all records of a file may take: 16 MiB, and 16 times the file's size
+ * or max_bytes, whichever is less. The names in a real file take far less. */
 static uint64_t most_bytes(const struct gcb_infile *file)
 {
     const uint64_t most = file->limits.max_bytes;
@@ -225,7 +230,7 @@ int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record, st
                : 0;
 }
 
-/* Lists an open file. */
+/* Lists an open file. `socket` is that of struct gcb_port. */
 static int list_file(const struct gcb_infile *file, void *state, const struct gcb_lister *lister,
                      int socket, struct gcb_diag *diag)
 {
@@ -245,8 +250,8 @@ static int list_file(const struct gcb_infile *file, void *state, const struct gc
 
 /* ---- the child: answering requests ---- */
 
-/* Tells the parent how the listing ended, or that a tensor cannot be read. `needed`: bytes of its
- * smallest piece. */
+/* Sends RECORD_DONE: how the listing ended, or why a tensor was not read. If a piece of the tensor
+ * is too large, `status` is 0 and `needed` is the bytes of its smallest piece. */
 static void send_done(int socket, int status, const struct gcb_diag *diag, uint64_t needed)
 {
     const struct gcb_port_record done = {.kind = RECORD_DONE,
@@ -266,7 +271,8 @@ struct server {
     uint64_t room;
 };
 
-/* Sends the first n bytes of the piece. The head of a packet overwrites what was sent before. */
+/* Sends the first n bytes of elements in s->piece. The head of each packet after the first
+ * overwrites elements that were already sent. */
 static void send_piece(const struct server *s, uint64_t n)
 {
     const uint64_t most = PACKET - HEAD;
@@ -281,6 +287,7 @@ static void send_piece(const struct server *s, uint64_t n)
     }
 }
 
+/* Makes s->piece hold at least `room` bytes of elements. */
 static int make_room(struct server *s, uint64_t room, struct gcb_diag *diag)
 {
     if (room <= s->room)
@@ -318,8 +325,8 @@ static void answer(struct server *s, const struct gcb_port_record *request)
         send_done(s->socket, err, &diag, 0);
 }
 
-/* Runs the child, after the sandbox has taken its rights away. file->trace is shared with the
- * parent. */
+/* Runs the child after gcb_sandbox_enter: opens and lists the file, then answers requests. Ends the
+ * process. */
 _Noreturn static void serve(const struct gcb_infile *file, const char *path,
                             const struct gcb_lister *lister, int socket)
 {
@@ -358,10 +365,11 @@ static int fail_to_start(const struct gcb_file_child *c, struct gcb_diag *diag)
                            errno == ENOMEM ? "out of memory" : strerror(errno));
 }
 
+/* Starts the child, and sets c->pid, c->socket and c->trace. */
 static int start_child(struct gcb_file_child *c, const char *path, const struct gcb_lister *lister,
                        struct gcb_diag *diag)
 {
-    const struct timeval look = {.tv_sec = 1};
+    const struct timeval second = {.tv_sec = 1}; /* `receive` looks at the child this often */
     const pid_t parent = getpid();
     int ends[2] = {-1, -1};
     sigset_t before;
@@ -373,7 +381,7 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     if (!c->trace || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return fail_to_start(c, diag);
     c->socket = ends[0];
-    setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
+    setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
     gcb_tidy_hold(&before);
     c->pid = fork();
     if (c->pid == 0) {
@@ -390,8 +398,8 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     return fail_to_start(c, diag);
 }
 
-/* True if the child closes its socket within a second. If it waits for a dead file system, it
- * cannot end. */
+/* True if the killed child closes its socket within a second. A child that waits for a file system
+ * that does not answer cannot end. */
 static bool is_ending(const struct gcb_file_child *c)
 {
     uint8_t byte;
@@ -403,7 +411,7 @@ static bool is_ending(const struct gcb_file_child *c)
     return n == 0 || errno == ECONNRESET;
 }
 
-/* Ends the child. Returns its exit status as waitpid gives it, or -1. */
+/* Kills the child. Returns its exit status as waitpid gives it, or -1 if that is not known. */
 static int end_child(struct gcb_file_child *c)
 {
     int status = -1;
@@ -418,8 +426,8 @@ static int end_child(struct gcb_file_child *c)
     return status;
 }
 
-/* Ends the child, and sets the message for it: file and object, then how it ended. Returns
- * `status`. */
+/* Kills the child, and sets a message that names the file and the object that the child was reading
+ * and then says `how` the child ended. Returns `status`. */
 __attribute__((format(printf, 4, 5))) static int
 fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {
@@ -436,7 +444,8 @@ fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const ch
                            text);
 }
 
-/* The child has closed its socket, so it is ending, and its exit status is final. */
+/* Fails because the child has closed its socket. The child is ending, so end_child's signal comes
+ * too late to change its exit status. */
 static int fail_crashed(struct gcb_file_child *c, struct gcb_diag *diag)
 {
     const int status = end_child(c);
@@ -456,8 +465,8 @@ static int fail_protocol(struct gcb_file_child *c, struct gcb_diag *diag)
 
 /* ---- the parent: packets from the child ---- */
 
-/* Returns the processor time in seconds that the child has used since it last made progress. *all:
- * since its start. */
+/* Returns the processor time in seconds that the child has used since it last made progress. Sets
+ * *all to the processor time since the child's start. Both are 0 if the clock cannot be read. */
 static double stuck_for(struct gcb_file_child *c, double *all)
 {
     const uint64_t steps = __atomic_load_n(&c->trace->steps, __ATOMIC_RELAXED);
@@ -478,8 +487,8 @@ static double stuck_for(struct gcb_file_child *c, double *all)
 static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *out,
                    struct gcb_diag *diag)
 {
-    double worked = 0.0; /* the child's processor time */
-    unsigned waited = 0; /* seconds since it last grew */
+    double worked = 0.0; /* the child's processor time, in seconds */
+    unsigned waited = 0; /* seconds since `worked` last grew */
 
     for (;;) {
         const double before = worked;
@@ -513,8 +522,8 @@ static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *ou
     }
 }
 
-/* True if reading a file can give this status. The child is not trusted, and other statuses would
- * change the exit status of the command. */
+/* True if reading a file can give this status. The child is not trusted. If it could send any
+ * status, it could choose the command's exit status. */
 static bool is_status(int status)
 {
     return status == 0 || status == GCB_E_NOMEM || status == GCB_E_CORRUPT || status == GCB_E_IO ||
@@ -526,10 +535,10 @@ static bool is_status(int status)
 static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
 {
     size_t used = 0;
+    char piece[8];
 
-    while (*text && used + 8 < GCB_DIAG_TEXT) {
+    while (*text && used + sizeof(piece) < GCB_DIAG_TEXT) {
         const char *at = text;
-        char piece[8];
         size_t n = gcb_escape_one(piece, &text);
 
         if (*at == '\\') {
@@ -542,7 +551,8 @@ static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
     out[used] = '\0';
 }
 
-/* Takes how a request or the listing ended. Returns the status, or that of a failure here. */
+/* Takes the RECORD_DONE that ends the listing or an answer, and sets *needed to its numbers[1].
+ * Returns the child's status, or GCB_E_CORRUPT if the record is not valid. */
 static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, uint64_t *needed,
                      struct gcb_diag *diag)
 {
@@ -556,7 +566,8 @@ static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, 
     return status ? gcb_diag_set(diag, status, "%s", text) : 0;
 }
 
-/* Waits until the child has opened and listed the file. */
+/* Waits until the child has opened and listed the file. Accepts twice as many records and bytes as
+ * a child that keeps its limits sends. */
 static int await_list(struct gcb_file_child *c, const struct gcb_lister *lister,
                       struct gcb_diag *diag)
 {
@@ -585,7 +596,8 @@ static int await_list(struct gcb_file_child *c, const struct gcb_lister *lister,
     }
 }
 
-/* Valgrind would run the child too, and would need system calls that the sandbox forbids. */
+/* True if this process runs under Valgrind. Valgrind would run the child too, and would need system
+ * calls that the sandbox forbids. */
 static bool under_valgrind(void)
 {
     const char *preloaded = getenv("LD_PRELOAD");
@@ -593,8 +605,8 @@ static bool under_valgrind(void)
     return preloaded && strstr(preloaded, "/vgpreload_");
 }
 
-/* Opens the file in this process, too, to read what lies there in one piece. *real is its path
- * without links, because the child may not follow links. The caller frees it. */
+/* Opens the file in this process, to read tensors that lie in one piece. Sets *real to its path
+ * without symbolic links, because the child may not follow them. The caller frees *real. */
 static int open_file(struct gcb_file_child *c, char **real, struct gcb_diag *diag)
 {
     const char *path = c->file.path;
@@ -659,7 +671,8 @@ void gcb_file_child_close(struct gcb_file_child *child)
 
 /* ---- the parent: reading tensors ---- */
 
-/* Asks the child for a tensor, in pieces of at most `room` bytes. Returns false with errno. */
+/* Asks the child for a tensor, which it reads in pieces of at most `room` bytes; `flags` are those
+ * of send(2). On failure returns false and sets errno. */
 static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
 {
     const struct gcb_port_record request = {
@@ -671,8 +684,8 @@ static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t r
     return true;
 }
 
-/* Asks for the tensors of the same file that follow those that the child was asked for, so that it
- * reads them while the caller works. */
+/* Asks the child for the next tensors of the same file, up to AHEAD, so that the child reads them
+ * while the caller works. */
 static void ask_ahead(struct gcb_file_child *c)
 {
     while (c->asked < AHEAD && c->first + c->asked < c->count) {
@@ -684,8 +697,8 @@ static void ask_ahead(struct gcb_file_child *c)
     }
 }
 
-/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child needs
- * larger pieces, sets *needed to their bytes. */
+/* Receives tensor c->first, for which the child was asked. If `out` is NULL, drops the elements. If
+ * the child needs larger pieces, sets *needed to the bytes of a piece, else to 0. */
 static int receive_tensor(struct gcb_file_child *c, uint8_t *out, uint64_t *needed,
                           struct gcb_diag *diag)
 {
@@ -723,8 +736,8 @@ static int receive_tensor(struct gcb_file_child *c, uint8_t *out, uint64_t *need
     return err;
 }
 
-/* Asks for a tensor that the child was not asked for, after it has received and dropped what the
- * child was asked for. */
+/* Asks the child for tensor `number` alone. First receives and drops all tensors that the child was
+ * asked for before. */
 static int ask_now(struct gcb_file_child *c, size_t number, uint64_t room, struct gcb_diag *diag)
 {
     uint64_t needed;
@@ -742,7 +755,7 @@ static int ask_now(struct gcb_file_child *c, size_t number, uint64_t room, struc
                : gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
 }
 
-/* Lets the child take `more` bytes of memory than before. */
+/* Lets the child map `more` bytes in addition to its limit, but not above the hard limit. */
 static void raise_limit(const struct gcb_file_child *c, uint64_t more)
 {
     struct rlimit limit;
@@ -754,6 +767,8 @@ static void raise_limit(const struct gcb_file_child *c, uint64_t more)
     prlimit(c->pid, RLIMIT_AS, &limit, NULL);
 }
 
+/* Receives tensor `number` from the child. If the child needs larger pieces than PIECE, lets it
+ * have the memory and asks again. */
 static int read_by_child(struct gcb_file_child *c, size_t number, uint8_t *out,
                          struct gcb_diag *diag)
 {
@@ -769,15 +784,15 @@ static int read_by_child(struct gcb_file_child *c, size_t number, uint8_t *out,
         err = receive_tensor(c, out, &needed, diag);
     if (err || !needed)
         return err;
-    raise_limit(c, needed); /* a row of chunks is larger than a piece */
+    raise_limit(c, needed);
     err = ask_now(c, number, needed, diag);
     if (!err)
         err = receive_tensor(c, out, &more, diag);
     return !err && more ? fail_protocol(c, diag) : err;
 }
 
-/* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are
- * larger, apart. */
+/* Reads a tensor in this process. The stored elements are read to the end of `out` and converted
+ * there. Stored elements that are larger than converted ones get a buffer of their own. */
 static int read_here(struct gcb_file_child *c, const struct gcb_tensor *t, uint8_t *out,
                      struct gcb_diag *diag)
 {

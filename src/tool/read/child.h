@@ -7,25 +7,27 @@
 #include "src/tool/read/reader.h"
 
 /*
- * Reads an untrusted file in a child process, one for each open file, so that a crash of a library
- * ends the child only. The child has few rights (gcb_sandbox_enter). It lists the file once and
- * then reads tensors on request. What it sends is not trusted either: it arrives as bounded records
- * and as data whose length is checked.
+ * Reads an untrusted file in a child process, so that a crash of a library ends only the child.
+ * Each open file has its own child, which has few rights (gcb_sandbox_enter). The child lists the
+ * file once and then reads tensors on request. The parent does not trust the child's answers: it
+ * limits the size of records and checks the length of data.
  *
  * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library
- * crashed while reading it". The caller also gets GCB_E_CORRUPT if the child takes more than
- * limits.seconds of processor time without progress, and GCB_E_IO if the child does nothing for
- * three times as long; then the child is ended.
+ * crashed while reading it". If the child takes more than limits.seconds of processor time without
+ * progress, the parent ends the child and returns GCB_E_CORRUPT. If the child does nothing for
+ * three times as long, the parent ends the child and returns GCB_E_IO.
  *
- * With limits.in_process and under valgrind, all of this happens in the calling process.
+ * With limits.in_process, and under Valgrind, there is no child: the calling process reads the
+ * file.
  */
 struct gcb_file_child;
 struct gcb_port;
 
 /*
- * What the child says while it lists the file. What the members mean is the lister's choice, except
- * that tensor.dataset is texts[0]. Both processes are one program, so the bytes of the struct are
- * sent, with as many dims as the tensor's rank, and then the texts.
+ * A record describes one thing in the file, and the child sends it while it lists the file. The
+ * lister chooses what the members mean, except that tensor.dataset is texts[0]. A record is sent as
+ * the bytes of this struct, with as many dims as the tensor's rank, and then the texts. That works
+ * because both processes run the same program.
  */
 enum {
     GCB_RECORD_TEXTS = 3,
@@ -33,14 +35,14 @@ enum {
 };
 struct gcb_port_record {
     const char *texts[GCB_RECORD_TEXTS]; /* NULL is sent as "" */
-    uint64_t kind;                       /* below 254 */
+    uint64_t kind;                       /* chosen by the lister, below 254 (child.c) */
     uint64_t numbers[2];
     double value;
     struct gcb_tensor tensor;
 };
 
 struct gcb_lister {
-    void *ctx; /* the child has its own copy of *ctx, made when gcb_file_child_open was called */
+    void *ctx; /* the child has its own copy of *ctx, from the time of gcb_file_child_open */
     /* Lists the file, which the reader has opened as `state`. Runs in the child. */
     int (*list)(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag);
     /* Takes one record. Runs in the parent. A result other than 0 ends the listing with that
@@ -48,8 +50,8 @@ struct gcb_lister {
     int (*take)(void *ctx, const struct gcb_port_record *record, struct gcb_diag *diag);
 };
 
-/* Sends a record. Without a child, returns the result of lister->take; else returns 0. Returns
- * GCB_E_CORRUPT if the record or the list is too long. */
+/* Sends a record to the parent and returns 0. Without a child, calls lister->take at once and
+ * returns its result. Returns GCB_E_CORRUPT if the record or the whole list is too long. */
 int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record,
                  struct gcb_diag *diag);
 
@@ -58,37 +60,40 @@ int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record,
 bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file);
 
 /*
- * Opens a file and lists it, unless `lister` is NULL. The caller owns *out. `file` was found by
- * gcb_infile_find; it is copied.
+ * Opens a file, and lists it unless `lister` is NULL. The caller owns *out. gcb_infile_find has
+ * filled *file, which is copied.
  */
 int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *file,
                         const struct gcb_lister *lister, struct gcb_diag *diag);
 void gcb_file_child_close(struct gcb_file_child *child); /* the argument may be NULL */
 
 /*
- * Reads a whole tensor into `out`, as float32; one of GCB_ELEMENT_BYTE as bytes. A finite float64
- * beyond the range of float32 is GCB_E_CORRUPT. Most tensors are stored in one piece: the caller's
- * process reads their bytes. The child reads all others. If the caller reads tensors in order, the
- * child reads up to 4 MiB of the next tensors of the same `file` while the caller works on the
- * current one. `tensors` has the tensors in the order in which they will most likely be read; it is
- * the same in each call.
+ * Reads all elements of tensors[number] into `out`: as float32, or as bytes if they are
+ * GCB_ELEMENT_BYTE. A finite float64 beyond the range of float32 is GCB_E_CORRUPT. Most tensors are
+ * stored in one piece, which the caller's process reads. The child reads all others. If the caller
+ * reads tensors in order, the child reads up to 4 MiB of the next tensors of the same file while
+ * the caller works on the current tensor. `tensors` has `count` tensors, in the order in which the
+ * caller will most likely read them. Pass the same array in each call.
  */
 int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensor *tensors,
                         size_t count, size_t number, void *out, struct gcb_diag *diag);
 
-/* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on. */
+/* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on. Converts them
+ * like gcb_file_child_read. */
 int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gcb_tensor *t,
                              uint64_t from, uint64_t count, void *out, struct gcb_diag *diag);
 
-/* ---- the parts of it ---- */
+/* ---- conversion of elements (element.c) ---- */
 
-/* Bytes of an element as the caller gets it. */
+/* Bytes of a converted element: of a float, or of a byte if the tensor is GCB_ELEMENT_BYTE. */
 size_t gcb_tensor_wide(const struct gcb_tensor *t);
-/* Converts n elements, from number `from` on, to what the caller gets. `in` may be the end of
- * `out`. */
+/* Converts n stored elements to float32, or copies them if they are GCB_ELEMENT_BYTE. The first is
+ * element `from` of the tensor, which only the message of a failure uses. `in` may lie at the end
+ * of `out`. Returns GCB_E_CORRUPT if a finite float64 is beyond the range of float32. */
 int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                        const void *in, uint64_t n, void *out, struct gcb_diag *diag);
-/* Reads elements of a tensor whose `offset` is not 0, through a descriptor of its file. */
+/* Reads `count` elements of a tensor whose `offset` is not 0, through a descriptor of its file, and
+ * converts them. */
 int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            const struct gcb_tensor *t, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
@@ -98,9 +103,9 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  * child calls it right after the fork. Keeps the descriptor `keep`, whose number it returns, and
  * closes all others. The process then
  *   - ends when its parent, the process `parent`, ends;
- *   - ignores the signals of a terminal, which are the parent's business, and prints nothing;
- *   - writes no file, leaves no core dump and takes at most `address_space` more bytes
- *     of it than at the start;
+ *   - ignores the signals of a terminal, which the parent handles, and prints nothing;
+ *   - writes no file and leaves no core dump;
+ *   - can map at most `address_space` bytes more than at the start;
  *   - can make only the system calls that reading needs, if gcb_sandbox_filters returns true: all
  *     others fail with EPERM. Files can be opened for reading until gcb_sandbox_close_files.
  *

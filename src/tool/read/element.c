@@ -25,8 +25,8 @@ enum gcb_element gcb_element_of(const char *name)
         {"float8_e4m3fn", GCB_ELEMENT_E4M3}, {"float8_e5m2", GCB_ELEMENT_E5M2},
     };
 
-    if (strncmp(name, "torch.", 6) == 0)
-        name += 6;
+    if (strncmp(name, "torch.", strlen("torch.")) == 0)
+        name += strlen("torch.");
     for (int i = 0; gcb_element_names[i]; i++)
         if (strcmp(name, gcb_element_names[i]) == 0)
             return (enum gcb_element)(GCB_ELEMENT_BF16 + i);
@@ -36,6 +36,7 @@ enum gcb_element gcb_element_of(const char *name)
     return GCB_ELEMENT_NONE;
 }
 
+/* The results of gcb_element_size and gcb_element_dtype. */
 static const struct {
     size_t size;
     enum gcb_dtype dtype;
@@ -83,7 +84,7 @@ size_t gcb_tensor_wide(const struct gcb_tensor *t)
     return t->element == GCB_ELEMENT_BYTE ? 1 : sizeof(float);
 }
 
-/* Converts n doubles, which are the elements from number `from` on. */
+/* Converts n doubles to float32. The first is element `from` of the tensor. */
 static int narrow(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                   const double *in, size_t n, float *out, struct gcb_diag *diag)
 {
@@ -132,6 +133,7 @@ int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t
     return err;
 }
 
+/* Reads `size` bytes of a tensor, from its byte `from` on. */
 static int read_bytes(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
                       uint64_t from, void *out, uint64_t size, struct gcb_diag *diag)
 {

@@ -8,9 +8,9 @@ enum { MAX_ATTRIBUTES = 256 }; /* most attributes of a group that are sent */
 /* ---- types ---- */
 
 /*
- * Recognises the IEEE formats in either byte order, the upper half of a float32, and fp8. HDF5
- * would convert other formats bit by bit, and a message could not restore them, so they are not
- * tensors.
+ * Returns the format of a dataset of floats, or GCB_ELEMENT_NONE. Knows the IEEE formats in either
+ * byte order, bf16 and fp8. Datasets of other floats are not tensors, because a message could not
+ * restore their type.
  */
 static enum gcb_element float_element(const struct gcb_h5dataset *d)
 {
@@ -43,7 +43,7 @@ static enum gcb_element float_element(const struct gcb_h5dataset *d)
     return GCB_ELEMENT_NONE;
 }
 
-/* True if the elements could be floats in integers or opaque bytes of 1 or 2 bytes. */
+/* True if the elements are integers or opaque bytes that could hold a 1-byte or 2-byte float. */
 static bool is_plain(const struct gcb_h5dataset *d)
 {
     if (d->type_size > 2)
@@ -54,44 +54,53 @@ static bool is_plain(const struct gcb_h5dataset *d)
            H5Tget_precision(d->type) == 8 * d->type_size && H5Tget_offset(d->type) == 0;
 }
 
+/* Returns the format that the attribute source_dtype names, or GCB_ELEMENT_NONE. */
+static enum gcb_element source_element(const struct gcb_h5dataset *d)
+{
+    char text[32];
+
+    return gcb_h5attr_text(d->id, "source_dtype", text, sizeof(text)) ? gcb_element_of(text)
+                                                                      : GCB_ELEMENT_NONE;
+}
+
 /*
- * Finds the element type of an open dataset. Floats have their own; a float32 may count as the
- * smaller type that its attribute source_dtype names. Integers and opaque bytes are in the format
- * that source_dtype names, or else in that of `reading`. Returns false if the dataset is no tensor.
+ * Sets the element and dtype of an open dataset. A float32 may count as the smaller type that its
+ * attribute source_dtype names. Integers and opaque bytes are in the format that source_dtype names
+ * or else in the format of `reading`. Returns false if the dataset is not a tensor.
  */
 static bool find_type(struct gcb_h5dataset *d, const struct gcb_reading *reading)
 {
     struct gcb_tensor *t = &d->tensor;
-    const bool is_float = d->kind == H5T_FLOAT;
-    enum gcb_element named = GCB_ELEMENT_NONE;
-    char text[32];
+    enum gcb_element source = GCB_ELEMENT_NONE;
 
-    if (!is_float && !is_plain(d))
-        return false;
-    t->element = is_float ? float_element(d) : GCB_ELEMENT_NONE;
-    if (is_float && t->element != GCB_ELEMENT_FP32)
-        named = GCB_ELEMENT_NONE;
-    else if (gcb_h5attr_text(d->id, "source_dtype", text, sizeof(text)))
-        named = gcb_element_of(text);
-    if (!is_float && gcb_element_size(named) == d->type_size)
-        t->element = named;
-    else if (!is_float)
-        t->element = d->type_size == 2 ? reading->words : reading->bytes;
-    t->dtype = gcb_element_dtype(t->element);
-    if (t->element == GCB_ELEMENT_FP32 && named != GCB_ELEMENT_NONE && named != GCB_ELEMENT_FP16)
-        t->dtype = gcb_element_dtype(named);
+    t->element = GCB_ELEMENT_NONE;
+    if (d->kind == H5T_FLOAT) {
+        t->element = float_element(d);
+        if (t->element == GCB_ELEMENT_FP32)
+            source = source_element(d);
+    } else if (is_plain(d)) {
+        t->element = source_element(d);
+        if (gcb_element_size(t->element) != d->type_size)
+            t->element = d->type_size == 2 ? reading->words : reading->bytes;
+    }
+    /* A float16 gradient that was divided by the loss scale is stored as float32 and counts as
+     * float32, because float16 cannot hold its values. */
+    if (source == GCB_ELEMENT_NONE || source == GCB_ELEMENT_FP16)
+        source = t->element;
+    t->dtype = gcb_element_dtype(source);
     return t->element != GCB_ELEMENT_NONE;
 }
 
 /* ---- listing ---- */
 
-/* The walk of a file for a listing. */
+/* The context of the functions that the walk calls. */
 struct visit {
     struct gcb_listing *listing;
     const struct gcb_h5file *file;
 };
 
-/* netCDF-4 stores a dimension that has no values as a dataset of floats that is never written. */
+/* True if the dataset only stands for a netCDF-4 dimension that has no values. It is a dataset of
+ * floats that is never written. */
 static bool is_dimension(const struct gcb_h5dataset *d)
 {
     static const char words[] = "This is a netCDF dimension but not a netCDF variable";
@@ -103,8 +112,8 @@ static bool is_dimension(const struct gcb_h5dataset *d)
            strncmp(text, words, sizeof(words) - 1) == 0;
 }
 
-/* Why a dataset is no tensor. */
-static enum gcb_remark kind_of(const struct gcb_h5dataset *d)
+/* Returns the remark for a dataset that is not a tensor. */
+static enum gcb_remark remark_for(const struct gcb_h5dataset *d)
 {
     if (d->kind == H5T_FLOAT)
         return GCB_REMARK_FLOATS;
@@ -122,8 +131,8 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     int err = 0;
 
     if (dimension || !find_type(d, gcb_listing_reading(v->listing)))
-        return gcb_listing_remark(v->listing, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path,
-                                  selected, diag);
+        return gcb_listing_remark(v->listing, dimension ? GCB_REMARK_DIMENSIONS : remark_for(d),
+                                  path, selected, diag);
     if (selected)
         err = gcb_h5dataset_vet(d, v->file, path, diag);
     if (!gcb_h5attr_integer(d->id, "index", &t->index) || t->index < 0)
@@ -149,7 +158,7 @@ static bool is_wanted(void *ctx, const char *path, bool below)
     return gcb_listing_wants(((const struct visit *)ctx)->listing, path, below);
 }
 
-/* Sends the attributes of a group. */
+/* The context of on_attribute, which sends the attributes of a group. */
 struct collector {
     struct gcb_listing *listing;
     const char *path; /* path of the group */
@@ -279,7 +288,7 @@ const struct gcb_reader gcb_hdf5 = {
                "`iter100` and `worker_0`, `rank0` give step and worker. A note says how many other "
                "datasets were skipped; `--as` reads bfloat16 and fp8 in integers.",
     .library = "the HDF5 library",
-    /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other
+    /* 1 GiB for up to four buffers that unpack a chunk of 256 MiB (hdf5_vet.c), and 1 GiB for other
      * data */
     .address_space = UINT64_C(2) << 30,
     .opens_files = true,

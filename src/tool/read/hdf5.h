@@ -7,45 +7,48 @@
 #include "src/tool/read/reader.h"
 
 /*
- * HDF5 files of unknown origin. Filter plug-ins are never loaded, and HDF5 never prints. So a close
- * function of HDF5 is called for what was not opened, too: it only fails.
+ * HDF5 files of unknown origin. Filter plug-ins are never loaded. HDF5 never prints, so the code
+ * may call a close function of HDF5 with an id that was never opened: the call only fails.
+ *
+ * Several links of a file may lead to the same group. The link on the path with the fewest groups
+ * is the group's main link. Its other links, and all soft and external links, are alias links.
  *
  * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on.
  */
 
 enum {
     GCB_H5_DEPTH = 64, /* most groups inside each other */
-    GCB_H5_LINKS = 3,  /* most links in a path that lead to another place in the tree of groups */
-    GCB_H5_REPEATS =
-        1 << 19, /* most links that are visited below such links, plus 16 for each other link */
+    GCB_H5_LINKS = 3,  /* most alias links in a path */
+    /* most links that are visited below alias links, in addition to 16 for each other link */
+    GCB_H5_REPEATS = 1 << 19,
 };
 
 /* An open file: the state of the reader gcb_hdf5. */
 struct gcb_h5file {
     const struct gcb_infile *in;
     hid_t id;
-    hid_t access; /* property list for opening datasets and groups below */
+    hid_t access; /* property list for opening datasets and groups of the file */
 };
 
 /*
  * Prepares HDF5 for hostile files, and starts it. Call this before a file is opened, and before the
- * process forks. GCB_E_NOMEM: as gcb_h5file_room.
+ * process forks. Returns GCB_E_NOMEM if gcb_h5file_room does.
  */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
-/* Where HDF5 1.10 gets no memory, it crashes. So call this before it starts, opens a file or makes
- * an object. GCB_E_NOMEM: less is left than HDF5 may take for one of these. */
+/* Returns GCB_E_NOMEM if less memory is left than HDF5 needs to start, to open a file or to make an
+ * object. Call this before each of these, because HDF5 1.10 crashes if it gets no memory. */
 int gcb_h5file_room(struct gcb_diag *diag);
 
-/* Opens a file that was found, for reading. *state is a struct gcb_h5file, which is to be closed in
- * any case. */
+/* Opens for reading the file that gcb_infile_find found. *state is a struct gcb_h5file, which the
+ * caller closes even after a failure. */
 int gcb_h5file_open(void **state, const struct gcb_infile *in, const char *path,
                     struct gcb_diag *diag);
 void gcb_h5file_close(void *state); /* the argument may be NULL */
 
 /*
- * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns
- * GCB_E_CORRUPT. Call this function before the next call of HDF5.
+ * Sets the message for a failed call of HDF5: "WHAT (CAUSE)", or that the file needs a newer HDF5.
+ * Returns GCB_E_CORRUPT. Call this function before the next call of HDF5.
  */
 int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const char *what,
                        struct gcb_diag *diag);
@@ -59,18 +62,19 @@ char *gcb_h5file_cause(char *out, size_t size);
 /* ---- attributes (hdf5_attr.c) ---- */
 
 /*
- * True if HDF5 can decode all attributes of the object. This function searches for a name, because
- * a search decodes all attributes without a table. To iterate over attributes, HDF5 makes a table
- * of them. If an attribute does not decode, HDF5 1.10.8 frees table entries that it has not filled
- * yet.
+ * True if HDF5 can decode all attributes of the object. Check this before HDF5 iterates over them:
+ * for that, HDF5 1.10.8 makes a table, and if an attribute does not decode, it frees entries of the
+ * table that it has not filled yet. This function searches for a name instead, which decodes all
+ * attributes without a table.
  */
 bool gcb_h5attr_sound(hid_t object);
 
 /*
- * These read one attribute of an object. Call gcb_h5attr_sound first (the walk, gcb_h5file_open and
- * gcb_h5dataset_open do). They return false and leave their results unchanged if the attribute is
- * absent, damaged, of another type or too large. A number is a scalar, or an array with one
- * element; an integer is at most 2^53. A text is terminated, and shorter than `size` bytes.
+ * The next three functions read one attribute of an object for which gcb_h5attr_sound is true (the
+ * walk, gcb_h5file_open and gcb_h5dataset_open check that). They return false and leave their
+ * results unchanged if the attribute is absent, damaged, of another type or too large. A number is
+ * a scalar, or an array with one element. The magnitude of an integer is at most 2^53. A text is
+ * terminated, and takes at most `size` bytes with its terminator.
  */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
@@ -85,8 +89,8 @@ struct gcb_h5dataset {
     hid_t type;       /* type of the elements in the file */
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
-    /* The walk sets `linked` and `object`; gcb_h5dataset_vet sets the shape, `count`, which is 0
-     * for a null dataset, and `offset`. */
+    /* The walk sets `linked` and `object`. gcb_h5dataset_vet sets the shape, `offset`, and `count`,
+     * which is 0 for a null dataset. */
     struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */
@@ -98,9 +102,8 @@ struct gcb_h5dataset {
 };
 
 /*
- * Opens the dataset `link` below the group or file `at` and reads only its type. So the caller can
- * skip a dataset that it does not need. `shown` is the path for messages. On failure *out is
- * zeroed.
+ * Opens the dataset `link` in the group or file `at`, and reads only its type, so that the caller
+ * can skip a dataset cheaply. `shown` is the path for messages. On failure *out is zeroed.
  */
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag);
@@ -113,7 +116,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
- *     bytes that are stored. Deflate cannot compress more strongly.
+ *     bytes that are stored, because deflate cannot compress more strongly.
+ * Otherwise returns GCB_E_UNSUPPORTED, GCB_E_CORRUPT or, above limits.max_bytes, GCB_E_NOMEM.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag);
@@ -152,18 +156,21 @@ struct gcb_h5visitor {
     /* True if the object at this path is wanted or, if `below`, an object below it. An object that
      * is not wanted may be damaged. NULL: all are wanted, and left_out may be NULL too. */
     bool (*wanted)(void *ctx, const char *path, bool below);
-    /* Called for an object that is left out. `why` is GCB_REMARK_LINKS for a link whose target is
-     * missing, in another file or a group of the path itself, or a link within too many others;
-     * GCB_REMARK_DEEP for a group inside GCB_H5_DEPTH others; GCB_REMARK_UNREADABLE for an object
-     * that is refused or damaged, but not wanted. */
+    /*
+     * Called for an object that is left out. `why` is
+     *   GCB_REMARK_LINKS       if the target of a link is missing, in another file, or a group of
+     *                          the path itself, or if the path already has GCB_H5_LINKS alias links
+     *   GCB_REMARK_DEEP        if GCB_H5_DEPTH groups are around the group
+     *   GCB_REMARK_UNREADABLE  if the object is refused or damaged, but not wanted
+     */
     int (*left_out)(void *ctx, enum gcb_remark why, const char *path, struct gcb_diag *diag);
 };
 
 /*
  * Visits each group and dataset of a file under each of its paths. Hard links and soft links are
- * followed; a link that leads back to a group of its own path is left out, and so is a fourth link
- * to another place in one path. External links are refused unless allowed. User-defined links are
- * refused. A file in which links lead to the same groups in very many ways is refused.
+ * followed. A link that leads back to a group of its own path is left out, and so is a fourth alias
+ * link in one path. External links are refused unless allowed. User-defined links are refused. A
+ * file in which links lead to the same groups in very many ways is refused.
  */
 int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
                struct gcb_diag *diag);

@@ -5,11 +5,11 @@
 #include "src/lib/wire/buf.h"
 #include "src/tool/read/hdf5.h"
 
-/* An open attribute, with its type and shape. */
+/* An open attribute. */
 struct attribute {
     hid_t id, type;
-    H5T_class_t kind;
-    hssize_t count;
+    H5T_class_t kind; /* class of `type` */
+    hssize_t count;   /* number of elements */
 };
 
 static void attribute_close(struct attribute *a)
@@ -18,7 +18,8 @@ static void attribute_close(struct attribute *a)
     H5Aclose(a->id);
 }
 
-/* Opens an attribute with its type and shape. On failure, nothing stays open. */
+/* Opens the attribute `name` of an object. Returns false if it is absent, damaged or null; then
+ * nothing stays open. */
 static bool attribute_open(struct attribute *a, hid_t object, const char *name)
 {
     hid_t space;
@@ -78,10 +79,15 @@ bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
 
 /* ---- texts of variable length ---- */
 
-/* The format is in section III.E of the HDF5 File Format Specification, version 3. */
+/*
+ * An attribute that is a text of variable length stores only a reference to the text: its length,
+ * and its place in the file's global heap. The heap is made of collections of objects. The format
+ * is in section III.E of the HDF5 File Format Specification, version 3.
+ */
 enum {
-    HEADER = 16, /* bytes of the header of a collection, and of the header of an object */
-    MAX_OBJECTS = 65536,
+    REFERENCE = 16,      /* bytes of a reference, with 8-byte addresses */
+    HEADER = 16,         /* bytes of the header of a collection, and of the header of an object */
+    MAX_OBJECTS = 65536, /* most objects of a collection, because an index has 16 bits */
 };
 
 /* Where a text is in the file. */
@@ -89,7 +95,7 @@ struct place {
     int fd;
     uint64_t length;     /* bytes of the text */
     uint64_t collection; /* offset of the text's collection in the file */
-    uint32_t index;
+    uint32_t index;      /* number of the text's object in the collection */
 };
 
 static bool read_at(int fd, uint64_t offset, void *out, size_t size)
@@ -98,8 +104,8 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t size)
 }
 
 /*
- * A type conversion that changes nothing, so that HDF5 returns the 16 bytes that it stores for a
- * variable-length text.
+ * A type conversion that changes nothing, so that HDF5 returns the reference to a text and not the
+ * text.
  */
 static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, size_t stride,
                          size_t background_stride, void *bytes, void *background, hid_t list)
@@ -111,9 +117,9 @@ static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, 
     return 0;
 }
 
-static bool read_reference(hid_t attribute, uint8_t bytes[HEADER])
+static bool read_reference(hid_t attribute, uint8_t bytes[REFERENCE])
 {
-    const hid_t raw = H5Tcreate(H5T_OPAQUE, HEADER), text = H5Aget_type(attribute);
+    const hid_t raw = H5Tcreate(H5T_OPAQUE, REFERENCE), text = H5Aget_type(attribute);
     bool ok = false;
 
     if (H5Tregister(H5T_PERS_SOFT, "raw", text, raw, keep_bytes) >= 0) {
@@ -125,7 +131,8 @@ static bool read_reference(hid_t attribute, uint8_t bytes[HEADER])
     return ok;
 }
 
-/* Fills p->fd and *base: addresses in the file count from this offset. */
+/* Sets p->fd, and *base to the offset in the file from which addresses count. Returns false if the
+ * file's addresses and sizes do not have 8 bytes. */
 static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
 {
     const hid_t file = H5Iget_file_id(attribute);
@@ -144,7 +151,7 @@ static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
     return ok;
 }
 
-/* Finds the offset of the text in the file. */
+/* Finds the text in its collection, and sets *offset to its place in the file. */
 static bool find_object(const struct place *p, uint64_t *offset)
 {
     uint8_t header[HEADER];
@@ -169,22 +176,21 @@ static bool find_object(const struct place *p, uint64_t *offset)
             *offset = at;
             return size >= p->length;
         }
-        at += (size + 7) & ~UINT64_C(7);
+        at += (size + 7) & ~UINT64_C(7); /* objects are padded to a multiple of 8 bytes */
     }
     return false;
 }
 
 /*
- * Reads the text of an attribute that is one variable-length string. The attribute only says where
- * the text is: in which collection of the file's "global heap", and at which index. HDF5 1.10.8
- * does not check that index, so this function reads the collection without HDF5. The file must have
- * 8-byte addresses and sizes, as files usually have.
+ * Reads the text of an attribute that is one variable-length string. HDF5 1.10.8 does not check the
+ * index in the reference, so this function reads the collection without HDF5.
  *
- * Returns false if the text is damaged or has `size` bytes or more. The copy is terminated.
+ * Returns false if the text is damaged or has `size` bytes or more, or if the file does not have
+ * the usual 8-byte addresses and sizes. The copy is terminated.
  */
 static bool heap_text(hid_t attribute, char *out, size_t size)
 {
-    uint8_t bytes[HEADER];
+    uint8_t bytes[REFERENCE];
     struct place p;
     hsize_t base = 0;
     uint64_t offset;
@@ -203,7 +209,7 @@ static bool heap_text(hid_t attribute, char *out, size_t size)
 
 /* ---- texts ---- */
 
-/* A text of fixed length is padded with zeros or blanks and need not be terminated. */
+/* Reads a text of fixed length, which is padded with zeros or blanks and need not be terminated. */
 static bool read_fixed(const struct attribute *a, char *out, size_t size)
 {
     const size_t n = H5Tget_size(a->type);
@@ -211,11 +217,9 @@ static bool read_fixed(const struct attribute *a, char *out, size_t size)
     if (n == 0 || n >= size || H5Aread(a->id, a->type, out) < 0)
         return false;
     out[n] = '\0';
-    for (size_t i = strlen(out); H5Tget_strpad(a->type) == H5T_STR_SPACEPAD && i > 0; i--) {
-        if (out[i - 1] != ' ')
-            break;
-        out[i - 1] = '\0';
-    }
+    if (H5Tget_strpad(a->type) == H5T_STR_SPACEPAD)
+        for (size_t i = strlen(out); i > 0 && out[i - 1] == ' '; i--)
+            out[i - 1] = '\0';
     return true;
 }
 

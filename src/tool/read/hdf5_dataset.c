@@ -5,8 +5,8 @@
 #include "src/tool/read/hdf5.h"
 
 enum {
-    CHECKSUM = 4, /* bytes that fletcher32 appends */
-    SCRATCH = 16384,
+    CHECKSUM = 4,    /* bytes that fletcher32 appends */
+    SCRATCH = 16384, /* bytes that are inflated at a time */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
@@ -38,12 +38,12 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
 }
 
 /*
- * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's
- * size. If the data is shorter, HDF5 reads past its buffer; if it is longer, HDF5 allocates as much
- * memory as the data needs. So this code first inflates each chunk only to count its bytes. That
- * doubles the time of inflating, which no benchmark measures.
+ * Reads a dataset chunk by chunk. HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered
+ * chunk unpacks to the chunk's size. If the data is shorter, HDF5 reads past its buffer; if it is
+ * longer, HDF5 allocates as much memory as the data needs. So the reader first inflates each chunk
+ * only to count its bytes. That doubles the time of inflating, but no result contains that time.
  */
-struct reader {
+struct chunk_reader {
     const struct gcb_h5dataset *dataset;
     const struct gcb_infile *file;
     uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
@@ -52,15 +52,17 @@ struct reader {
     char cause[160]; /* why reading failed */
 };
 
-static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset,
+/* Returns 0 or GCB_E_NOMEM. The caller frees r->stored. */
+static int reader_init(struct chunk_reader *r, const struct gcb_h5dataset *dataset,
                        const struct gcb_infile *file)
 {
-    *r = (struct reader){.dataset = dataset, .file = file, .bytes = dataset->type_size};
+    *r = (struct chunk_reader){.dataset = dataset, .file = file, .bytes = dataset->type_size};
     for (unsigned i = 0; i < dataset->chunk_rank; i++)
         r->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
         return 0;
-    r->cap = r->bytes + r->bytes / 64 + 1024; /* deflate adds less to data that it cannot shrink */
+    /* deflate adds fewer than 1/64 + 1024 bytes to data that it cannot shrink */
+    r->cap = r->bytes + r->bytes / 64 + 1024;
     r->stored = gcb_alloc(r->cap);
     return r->stored ? 0 : GCB_E_NOMEM;
 }
@@ -86,9 +88,9 @@ static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
     return state == Z_STREAM_END && total <= limit ? total : limit + 1;
 }
 
-/* True if a chunk of n stored bytes unpacks to its size. Each bit in `mask` stands for a filter
- * that was not applied to this chunk. */
-static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
+/* True if the n bytes of r->stored unpack to the size of a chunk. Bit i of `mask` is set if filter
+ * i was not applied to this chunk. */
+static bool unpacks(const struct chunk_reader *r, uint64_t n, uint32_t mask)
 {
     const struct gcb_h5dataset *d = r->dataset;
 
@@ -105,8 +107,9 @@ static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
     return n == r->bytes;
 }
 
-/* True if the chunk at this place unpacks to its size, as far as that can be told without HDF5. */
-static bool check_chunk(struct reader *r, const hsize_t *at)
+/* True if HDF5 may read the chunk that begins at index `at`: it unpacks to its size, or reading it
+ * is safe without that check. */
+static bool is_safe_chunk(struct chunk_reader *r, const hsize_t *at)
 {
     const struct gcb_h5dataset *d = r->dataset;
     hsize_t n = 0;
@@ -115,7 +118,7 @@ static bool check_chunk(struct reader *r, const hsize_t *at)
     if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in hdf5_file.c) */
         return true;
     if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
-        return true; /* the chunk is not stored, or is damaged: then H5Dread fails */
+        return true; /* the chunk is not stored, or H5Dread will fail */
     return n <= r->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, r->stored) >= 0 &&
            unpacks(r, n, mask);
 }
@@ -134,39 +137,36 @@ struct region {
 static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64_t room,
                             struct region *r)
 {
-    uint64_t below = d->tensor.count; /* elements that share one index of dimension i */
+    const struct gcb_tensor *t = &d->tensor;
+    uint64_t below = t->count; /* elements that share one index of dimension i */
+    uint64_t unit, rows, left;
     unsigned i = 0;
 
     for (;; i++) {
-        const uint64_t unit = d->chunk_rank ? d->chunk[i] : 1;
-        uint64_t rows, left;
-
-        below /= d->tensor.dims[i];
+        unit = d->chunk_rank ? d->chunk[i] : 1;
+        below /= t->dims[i];
         r->start[i] = from / below;
         from %= below;
-        left = d->tensor.dims[i] - r->start[i];
         rows = room / below;
-        if (rows < unit && unit == 1 &&
-            i + 1 < d->tensor.rank) { /* the region is part of one row */
-            r->count[i] = 1;
-            continue;
-        }
-        if (rows < left)
-            rows = rows < unit ? unit : rows - rows % unit;
-        r->count[i] = rows < left ? rows : left;
-        if (from || r->start[i] % unit || r->start[0] >= d->tensor.dims[0])
-            return 0;
-        break;
+        if (rows > 0 || unit > 1 || i + 1 == t->rank)
+            break;
+        r->count[i] = 1; /* one row has more than `room` elements, so take a part of the row */
     }
-    for (unsigned k = i + 1; k < d->tensor.rank; k++) {
+    left = t->dims[i] - r->start[i];
+    if (rows < left) /* whole rows of chunks, at least one */
+        rows = rows < unit ? unit : rows - rows % unit;
+    r->count[i] = rows < left ? rows : left;
+    if (from || r->start[i] % unit || r->start[0] >= t->dims[0])
+        return 0;
+    for (unsigned k = i + 1; k < t->rank; k++) {
         r->start[k] = 0;
-        r->count[k] = d->tensor.dims[k];
+        r->count[k] = t->dims[k];
     }
     return r->count[i] * below;
 }
 
-/* Moves `at` to the next box of a region, the last dimension fastest. Returns false after the last
- * box. */
+/* Divides a region into boxes of shape `box`, and moves `at` from the start of a box to the start
+ * of the next, the last dimension fastest. Returns false after the last box. */
 static bool next_box(const struct region *region, unsigned rank, const hsize_t *box, hsize_t *at)
 {
     for (unsigned i = rank; i-- > 0;) {
@@ -179,10 +179,11 @@ static bool next_box(const struct region *region, unsigned rank, const hsize_t *
     return false;
 }
 
-/* Reads a region chunk by chunk or, if the dataset is not chunked, at once. The dataspaces are
- * those of the dataset and of the memory, which has the region's shape. */
-static bool read_region(struct reader *r, const struct region *region, hid_t file, hid_t memory,
-                        hid_t type, void *out)
+/* Reads a region chunk by chunk or, if the dataset is not chunked, at once. `file` is the dataspace
+ * of the dataset, and `memory` that of `out`, which has the region's shape. On failure returns
+ * false and sets r->cause. */
+static bool read_region(struct chunk_reader *r, const struct region *region, hid_t file,
+                        hid_t memory, hid_t type, void *out)
 {
     const struct gcb_h5dataset *d = r->dataset;
     hsize_t box[GCB_MAX_RANK], at[GCB_MAX_RANK], to[GCB_MAX_RANK], count[GCB_MAX_RANK];
@@ -199,7 +200,7 @@ static bool read_region(struct reader *r, const struct region *region, hid_t fil
             to[i] = at[i] - region->start[i];
             count[i] = box[i] < left ? box[i] : left;
         }
-        if (!check_chunk(r, at)) {
+        if (!is_safe_chunk(r, at)) {
             snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
             return false;
         }
@@ -230,7 +231,7 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
     hsize_t dims[GCB_MAX_RANK];
     struct region region;
     hid_t space, memory;
-    struct reader r;
+    struct chunk_reader r;
     bool ok;
 
     if (dataset->tensor.rank && dataset->tensor.count &&

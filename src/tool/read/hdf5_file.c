@@ -8,6 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/hdf5.h"
 
+/* Where take_first writes. */
 struct cause {
     char *out;
     size_t size;
@@ -42,8 +43,8 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 }
 
 /*
- * A second barrier, in case the checks overlook something: external links do not open, and HDF5
- * looks for external files below /dev/null, where none can be.
+ * A second barrier, in case the checks overlook something: HDF5 opens no external links, and looks
+ * for external files below /dev/null, where there are none. Returns false on failure.
  */
 static bool set_barriers(hid_t list)
 {
@@ -53,10 +54,11 @@ static bool set_barriers(hid_t list)
 }
 
 /*
- * Turns the chunk cache off, because each chunk is read only once, and for safety. Without the
- * cache, HDF5 reads as many bytes of an unfiltered chunk as the chunk's shape needs. With the
- * cache, HDF5 reads as many bytes as the file's index says, and then uses the whole chunk even if
- * it read fewer bytes (1.10.8, seen under AddressSanitizer).
+ * Makes the property list of struct gcb_h5file, or returns a negative id. It turns the chunk cache
+ * off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as many
+ * bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many bytes
+ * as the file's index says, and then uses the whole chunk even if HDF5 read fewer bytes (1.10.8,
+ * seen under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -89,18 +91,20 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
     gcb_h5file_cause(cause, sizeof(cause));
     if (!strstr(cause, "version number"))
         return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag, "%s (%s)", what, cause);
-    /* of a part of the file that the library does not know */
+    /* HDF5 found a version number that it does not know in some structure of the file */
     return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag,
                            "damaged, or written by a newer HDF5 than gcbench's %s; a new h5py may "
                            "rewrite it: " GCB_CONVERT,
                            library_version(version));
 }
 
-/* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock
- * tell what HDF5 does not. */
+/* Sets the message for a file that has an HDF5 signature but cannot be opened. Looks for the cause
+ * in the superblock, because HDF5's own messages do not tell it. Returns a negative status. */
 static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
-    enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5 };
+    /* offsets of two bytes in the superblock, the flags of a file that is open for writing (bit 0)
+     * or for writing with readers (bit 2), and a version far above any real one */
+    enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5, VERSION_DAMAGED = 16 };
     uint8_t first[2048] = {0};
     uint64_t begin = 0;
     const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -117,7 +121,7 @@ static int explain_open(const struct gcb_infile *f, const char *path, struct gcb
             f, NULL, GCB_E_IO, diag,
             "marked as being written: close it in the program that writes it. If that program has "
             "ended without closing it: h5clear -s FILE (Debian package hdf5-tools)");
-    if (first[VERSION] > 3 && first[VERSION] < 16)
+    if (first[VERSION] > 3 && first[VERSION] < VERSION_DAMAGED)
         return gcb_infile_fail(
             f, NULL, GCB_E_UNSUPPORTED, diag,
             "written by a newer HDF5 than gcbench's %s; rewrite it with a new h5py: " GCB_CONVERT,
@@ -134,7 +138,7 @@ static int explain_open(const struct gcb_infile *f, const char *path, struct gcb
     return gcb_h5file_damaged(f, NULL, "damaged or cut short", diag);
 }
 
-#define ROOM ((size_t)4 << 20) /* HDF5 takes 1 MB when it starts and opens a file */
+#define ROOM ((size_t)4 << 20) /* bytes; HDF5 takes 1 MB when it starts and opens a file */
 
 int gcb_h5file_room(struct gcb_diag *diag)
 {
@@ -147,12 +151,12 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
 
     if (err)
         return err;
-    /* At the program's end HDF5 closes what is open, and crashes after a failed H5Fclose. gcbench
-     * needs none of that: it closes the files that it writes. Only the first call does something,
-     * because HDF5 has not started yet. */
+    /* HDF5 must not run code when the program ends, because that code crashes after a failed
+     * H5Fclose. gcbench does not need it: it closes the files that it writes. The call has an
+     * effect only before HDF5 starts. */
     H5dont_atexit();
-    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so set
-     * them each time. */
+    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so this
+     * function makes them each time. */
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
     return 0;

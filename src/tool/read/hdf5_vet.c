@@ -9,9 +9,10 @@ enum {
     MAX_INFLATION = 1100,  /* largest allowed ratio of a dataset's bytes to its stored bytes */
 };
 
-/* The result of a check, to which the caller adds the names of file and dataset. */
+/* The result of a check. gcb_h5dataset_vet makes it a message with the names of file and dataset.
+ */
 struct finding {
-    int status;
+    int status; /* 0: nothing was found wrong */
     const char *text;
     const char *advice; /* what to do, or "" */
 };
@@ -28,12 +29,13 @@ static struct finding refused(const char *text)
     return (struct finding){GCB_E_UNSUPPORTED, text, ""};
 }
 
+/* For data that gcbench cannot read, but another program can rewrite. */
 static struct finding unread(const char *text)
 {
     return (struct finding){GCB_E_UNSUPPORTED, text, "; rewrite the file: " GCB_CONVERT};
 }
 
-/* For a filter that is not read: names those that are in use. */
+/* For a filter that gcbench does not read. The text names the filter if it is a common one. */
 static struct finding unread_filter(H5Z_filter_t id)
 {
 #define NAMED(name) "it is compressed with " name ", which gcbench does not read"
@@ -44,6 +46,7 @@ static struct finding unread_filter(H5Z_filter_t id)
         {H5Z_FILTER_SZIP, NAMED("szip")},
         {H5Z_FILTER_SCALEOFFSET, NAMED("scale-offset")},
         {H5Z_FILTER_NBIT, NAMED("n-bit")},
+        /* numbers of The HDF Group's list of registered filters */
         {32000, NAMED("lzf")},
         {32001, NAMED("blosc")},
         {32004, NAMED("lz4")},
@@ -60,6 +63,7 @@ static struct finding unread_filter(H5Z_filter_t id)
     return unread("it has a filter other than deflate, shuffle and fletcher32");
 }
 
+/* Checks a filter, and appends it to d->filters. */
 static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
 {
     bool deflated = false;
@@ -118,7 +122,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
     return vet_filters(d, dcpl);
 }
 
-/* Fills the dataset's shape and number of elements. */
+/* Sets the dataset's shape and number of elements. */
 static struct finding vet_shape(struct gcb_h5dataset *d)
 {
     const hid_t space = H5Dget_space(d->id);
@@ -146,9 +150,9 @@ static struct finding vet_shape(struct gcb_h5dataset *d)
 }
 
 /*
- * Checks that the data is stored where it may be. Sets *outside if the data is in other files. Call
- * this before asking for the shape, because HDF5 opens the source files of a virtual dataset to
- * find its shape.
+ * Checks that the data is in this file, or that external storage is allowed. Sets *outside if the
+ * data is in other files. Call this before vet_shape, because HDF5 opens the source files of a
+ * virtual dataset to find its shape.
  */
 static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
 {
@@ -169,7 +173,7 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
     return fine;
 }
 
-/* Compares the declared size with the bytes stored in this file. */
+/* Checks that the dataset does not declare far more data than it stores in this file. */
 static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
                       struct gcb_diag *diag)
 {
@@ -192,6 +196,7 @@ static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, cons
     return 0;
 }
 
+/* True if the dataset's own object is in this file. An external link may lead to another file. */
 static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file *file)
 {
     H5O_info_t here, root;
@@ -207,7 +212,8 @@ static bool is_little_endian(const struct gcb_h5dataset *d)
     return d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
 }
 
-/* Checks everything except the size. */
+/* Checks storage, shape, chunks and filters, but not the size. Sets *outside if the data is in
+ * other files. */
 static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                                bool *outside)
 {

@@ -6,34 +6,33 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/read/hdf5.h"
 
-/* An object, by the file that it is in and its address there. */
+/* Identifies an object: HDF5's number of the file that has the object, and the address there. */
 struct key {
     uint64_t file, address;
 };
 
-/* The place of a group: the link by which the fewest groups lead to it. All other links to it are
- * links to another place. */
-struct place {
+/* A group that was found, with its main link (hdf5.h). */
+struct group {
     struct key key;
-    uint64_t link; /* hash_link of it; if two links have the same, both are the place */
+    uint64_t main_link; /* hash_link; if a second link has the same hash, it is a main link too */
 };
 
 struct walk {
     const struct gcb_h5file *file;
     const struct gcb_h5visitor *visitor;
     struct gcb_diag *diag;
-    void *places;  /* of the groups that were found so far: a balanced tree (tsearch) */
-    size_t count;  /* of `places` */
-    bool mapped;   /* `places` has all groups */
-    size_t listed; /* links of the groups that were mapped; some groups may share a list */
+    void *groups;  /* the groups that were found so far: a balanced tree of tsearch(3) */
+    size_t count;  /* number of groups in `groups` */
+    bool mapped;   /* map_groups has found all groups */
+    size_t listed; /* number of links that map_groups has listed */
     char path[GCB_READ_PATH + 1];
     size_t length;                  /* length of `path`, which is "" at the root */
     struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
     unsigned depth;                 /* number of groups in `above` */
-    uint64_t linked;                /* bit i: component i of `path` is a link to a group */
-    unsigned links;                 /* links so far */
-    unsigned own;                   /* links that are not below a link to another place */
-    uint64_t repeats;               /* the other links, each with a weight */
+    uint64_t linked;                /* bit i: component i of `path` is an alias link to a group */
+    unsigned links;                 /* links visited so far */
+    unsigned own;                   /* of these, links that are not below an alias link */
+    uint64_t repeats;               /* weight of the links below an alias link (check_name) */
 };
 
 static int by_key(const void *a, const void *b)
@@ -45,36 +44,36 @@ static int by_key(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Finds a group, or adds it with this link. NULL: no memory. A file chooses its addresses, but no
- * order of them makes this slow, because the tree is balanced. */
-static const struct place *add_place(struct walk *w, struct key key, uint64_t link)
+/* Finds a group, or adds it with `link` as its main link. Returns NULL if memory runs out. A
+ * hostile file can choose the addresses, but no order of them makes a balanced tree slow. */
+static const struct group *add_group(struct walk *w, struct key key, uint64_t link)
 {
-    struct place *place = gcb_alloc(sizeof(*place)), **found;
+    struct group *group = gcb_alloc(sizeof(*group)), **found;
 
-    if (!place)
+    if (!group)
         return NULL;
-    *place = (struct place){key, link};
-    found = tsearch(place, &w->places, by_key);
-    if (found && *found == place)
+    *group = (struct group){key, link};
+    found = tsearch(group, &w->groups, by_key);
+    if (found && *found == group)
         w->count++;
     else
-        gcb_free(place);
+        gcb_free(group);
     return found ? *found : NULL;
 }
 
-static void forget_places(struct walk *w)
+static void forget_groups(struct walk *w)
 {
-    tdestroy(w->places, gcb_free);
-    w->places = NULL;
+    tdestroy(w->groups, gcb_free);
+    w->groups = NULL;
     w->count = 0;
 }
 
-/* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause.
- * Returns `status`. */
+/* Sets a message with the current path and the cause `why`, or the cause that HDF5 gives if `why`
+ * is NULL. Returns `status`. For GCB_E_NOMEM, the message only says that memory ran out. */
 static int fail(struct walk *w, int status, const char *why)
 {
     if (status == GCB_E_NOMEM)
-        return gcb_diag_nomem(w->diag, w->count * sizeof(struct place), "the objects of a file");
+        return gcb_diag_nomem(w->diag, w->count * sizeof(struct group), "the objects of a file");
     if (why)
         return gcb_infile_fail(w->file->in, w->length ? w->path : "/", status, w->diag, "%s", why);
     return gcb_h5file_damaged(w->file->in, w->length ? w->path : "/", "damaged", w->diag);
@@ -87,7 +86,7 @@ struct links {
         H5L_type_t type;
     } * all;
     size_t count, cap;
-    bool no_memory;
+    bool no_memory; /* memory ran out while the links were listed */
 };
 
 static void links_fini(struct links *l)
@@ -97,6 +96,7 @@ static void links_fini(struct links *l)
     gcb_free(l->all);
 }
 
+/* Adds a link to the list. Ends the iteration if there are too many links. */
 static herr_t on_link(hid_t at, const char *name, const H5L_info_t *info, void *ctx)
 {
     struct links *l = ctx;
@@ -121,9 +121,9 @@ static int by_name(const void *a, const void *b)
 /*
  * Lists the links of the group at w->path and sorts them bytewise. HDF5 keeps the links of a small
  * new-style group in the group's header and makes a table to iterate over them. If a link does not
- * decode, HDF5 1.10.8 frees table entries that it has not filled yet. So this first searches for
- * one name, which decodes all links without a table. And HDF5 does not sort, because that always
- * makes the table.
+ * decode, HDF5 1.10.8 frees table entries that it has not filled yet. So this function first
+ * searches for a name, which decodes all links without a table. The function sorts the links
+ * itself, because HDF5 makes that table whenever it sorts.
  */
 static int list_links(struct walk *w, hid_t group, struct links *l)
 {
@@ -138,14 +138,15 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
 }
 
 /*
- * A failure at the current path. If nothing there is wanted, the object is left out and the walk
- * goes on. `group` says that more than one dataset may be below the path.
+ * Handles the failure `err` of the object at the current path. Returns `err` if the object is
+ * wanted or, if `below`, an object below it. Otherwise leaves the object out and returns 0, so that
+ * the walk goes on.
  */
-static int fail_unless_unwanted(struct walk *w, int err, bool group)
+static int fail_if_wanted(struct walk *w, int err, bool below)
 {
     const struct gcb_h5visitor *v = w->visitor;
 
-    if (!v->wanted || w->length == 0 || err == GCB_E_NOMEM || v->wanted(v->ctx, w->path, group))
+    if (!v->wanted || w->length == 0 || err == GCB_E_NOMEM || v->wanted(v->ctx, w->path, below))
         return err;
     if (w->diag)
         *w->diag = (struct gcb_diag){0};
@@ -170,7 +171,7 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
     if (!err)
         err = list_links(w, group, &links);
     if (err)
-        err = fail_unless_unwanted(w, err, true);
+        err = fail_if_wanted(w, err, true);
     else if (w->visitor->group)
         err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
     w->above[w->depth++] = key;
@@ -181,16 +182,22 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
     return err;
 }
 
-/* How many components of the path are links to another place. */
-static unsigned count_links(const struct walk *w)
+/* Returns the number of alias links in the path. */
+static unsigned count_aliases(const struct walk *w)
 {
     return (unsigned)__builtin_popcountll(w->linked);
 }
 
-/* A hash of the link `name` in a group. */
+/* Joins file and address to one number. Addresses of real files are below 2^48. */
+static uint64_t object_number(struct key key)
+{
+    return key.address ^ key.file << 48;
+}
+
+/* Returns a hash of the link `name` in a group. */
 static uint64_t hash_link(struct key group, const char *name)
 {
-    return XXH3_64bits_withSeed(name, strlen(name), group.address ^ group.file << 48);
+    return XXH3_64bits_withSeed(name, strlen(name), object_number(group));
 }
 
 static int too_many_links(struct walk *w)
@@ -198,10 +205,15 @@ static int too_many_links(struct walk *w)
     return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
 }
 
+/* Groups whose members map_groups has to look at. */
+struct queue {
+    struct key *keys;
+    size_t count, cap;
+};
+
 /* Appends the groups that are members of an open group to the queue, unless they are already in
- * w->places. */
-static int map_members(struct walk *w, hid_t group, struct key key, struct key **queue,
-                       size_t *count, size_t *cap)
+ * w->groups. Returns GCB_E_NOMEM, or another error if the group cannot be listed. */
+static int map_members(struct walk *w, hid_t group, struct key key, struct queue *queue)
 {
     struct links links = {0};
     int err = list_links(w, group, &links);
@@ -218,41 +230,42 @@ static int map_members(struct walk *w, hid_t group, struct key key, struct key *
             info.type != H5O_TYPE_GROUP)
             continue;
         member = (struct key){info.fileno, info.addr};
-        if (!add_place(w, member, hash_link(key, name)) ||
-            gcb_grow(queue, cap, *count, sizeof(**queue)) != 0)
+        if (!add_group(w, member, hash_link(key, name)) ||
+            gcb_grow(&queue->keys, &queue->cap, queue->count, sizeof(*queue->keys)) != 0)
             err = GCB_E_NOMEM;
         else if (w->count > before)
-            (*queue)[(*count)++] = member;
+            queue->keys[queue->count++] = member;
     }
     links_fini(&links);
     return err;
 }
 
 /*
- * Finds the place of each group of the file, which is that of the shortest path. Only a file in
- * which a group has several names needs this. Groups that cannot be read are left to the walk.
+ * Finds the main link of each group of the file by a breadth-first search. Only a file in which a
+ * group has several names needs this search. It skips groups that cannot be read, because the walk
+ * reports them.
  */
 static int map_groups(struct walk *w)
 {
-    struct key *queue = NULL;
-    size_t count = 0, cap = 0;
-    int err = gcb_grow(&queue, &cap, 0, sizeof(*queue));
+    struct queue queue = {0};
+    int err = gcb_grow(&queue.keys, &queue.cap, 0, sizeof(*queue.keys));
 
-    forget_places(w);
+    forget_groups(w);
     w->mapped = true;
     if (!err)
-        queue[count++] = w->above[0];
-    if (!add_place(w, w->above[0], 0))
+        queue.keys[queue.count++] = w->above[0];
+    if (!add_group(w, w->above[0], 0))
         err = GCB_E_NOMEM;
-    for (size_t i = 0; i < count && err != GCB_E_NOMEM && w->listed <= GCB_READ_OBJECTS; i++) {
-        const struct key key = queue[i];
+    for (size_t i = 0; i < queue.count && err != GCB_E_NOMEM && w->listed <= GCB_READ_OBJECTS;
+         i++) {
+        const struct key key = queue.keys[i];
         const hid_t group = H5Oopen_by_addr(w->file->id, key.address);
 
         gcb_infile_trace(w->file->in, NULL);
-        err = group < 0 ? 0 : map_members(w, group, key, &queue, &count, &cap);
+        err = group < 0 ? 0 : map_members(w, group, key, &queue);
         H5Oclose(group);
     }
-    gcb_free(queue);
+    gcb_free(queue.keys);
     if (err == GCB_E_NOMEM)
         return fail(w, err, NULL);
     if (w->listed > GCB_READ_OBJECTS)
@@ -262,40 +275,39 @@ static int map_groups(struct walk *w)
     return 0;
 }
 
-/* Sets *linked if `link`, in the group that is visited at the moment, is a link to another place.
- */
-static int find_linked(struct walk *w, const struct link *link, const H5O_info_t *info,
-                       bool *linked)
+/* Sets *alias if `link` is an alias link to a group. The link is in the last group of w->above, and
+ * `info` describes the group to which it leads. */
+static int find_alias(struct walk *w, const struct link *link, const H5O_info_t *info, bool *alias)
 {
     const struct key key = {info->fileno, info->addr};
     const uint64_t hash = hash_link(w->above[w->depth - 1], link->name);
-    const struct place *place;
-    struct place **found;
+    const struct group *group;
+    struct group **found;
 
-    *linked = link->type != H5L_TYPE_HARD;
-    if (*linked || key.file != w->above[0].file)
+    *alias = link->type != H5L_TYPE_HARD;
+    if (*alias || key.file != w->above[0].file)
         return 0;
-    place = add_place(w, key, hash);
-    if (!place)
+    group = add_group(w, key, hash);
+    if (!group)
         return fail(w, GCB_E_NOMEM, NULL);
-    if (!w->mapped && (info->rc > 1 || place->link != hash)) {
+    if (!w->mapped && (info->rc > 1 || group->main_link != hash)) {
         const int err = map_groups(w);
 
         if (err)
             return err;
-        found = tfind(&key, &w->places, by_key);
-        place = found ? *found : NULL;
+        found = tfind(&key, &w->groups, by_key);
+        group = found ? *found : NULL;
     }
-    *linked = !place || place->link != hash;
+    *alias = !group || group->main_link != hash;
     return 0;
 }
 
-/* Visits the group that `link` leads to, unless it is a group of the path. */
+/* Visits the group to which `link` leads, unless the group is in the path already or too deep. */
 static int enter_group(struct walk *w, hid_t at, const struct link *link, const H5O_info_t *info)
 {
     const struct key key = {info->fileno, info->addr};
     const uint64_t before = w->linked;
-    bool linked;
+    bool alias;
     hid_t group;
     int err;
 
@@ -304,15 +316,15 @@ static int enter_group(struct walk *w, hid_t at, const struct link *link, const 
             return leave_out(w, GCB_REMARK_LINKS);
     if (w->depth >= GCB_H5_DEPTH)
         return leave_out(w, GCB_REMARK_DEEP);
-    err = find_linked(w, link, info, &linked);
+    err = find_alias(w, link, info, &alias);
     if (err)
         return err;
-    if (linked && count_links(w) == GCB_H5_LINKS)
+    if (alias && count_aliases(w) == GCB_H5_LINKS)
         return leave_out(w, GCB_REMARK_LINKS);
-    w->linked |= (uint64_t)linked << (w->depth - 1);
+    w->linked |= (uint64_t)alias << (w->depth - 1);
     group = H5Oopen(at, link->name, w->file->access);
     if (group < 0)
-        err = fail_unless_unwanted(w, fail(w, GCB_E_CORRUPT, NULL), true);
+        err = fail_if_wanted(w, fail(w, GCB_E_CORRUPT, NULL), true);
     else
         err = visit_group(w, group, key);
     w->linked = before;
@@ -326,9 +338,9 @@ static int visit_dataset(struct walk *w, hid_t at, const char *name, const H5O_i
     int err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
 
     d.tensor.linked = w->linked;
-    d.tensor.object = info->addr ^ (uint64_t)info->fileno << 48;
+    d.tensor.object = object_number((struct key){info->fileno, info->addr});
     if (err)
-        err = fail_unless_unwanted(w, err, false);
+        err = fail_if_wanted(w, err, false);
     else
         err = w->visitor->dataset(w->visitor->ctx, &d, w->path, w->diag);
     gcb_h5dataset_close(&d);
@@ -339,15 +351,16 @@ static int visit_dataset(struct walk *w, hid_t at, const char *name, const H5O_i
 static int follow(struct walk *w, hid_t at, const struct link *link)
 {
     H5O_info_t info;
+    int err;
 
     if (H5Oget_info_by_name2(at, link->name, &info, H5O_INFO_BASIC, w->file->access) < 0) {
         if (link->type == H5L_TYPE_SOFT)
             return leave_out(w, GCB_REMARK_LINKS);
-        return fail_unless_unwanted(w,
-                                    link->type == H5L_TYPE_EXTERNAL
-                                        ? fail(w, GCB_E_IO, "its external link leads nowhere")
-                                        : fail(w, GCB_E_CORRUPT, NULL),
-                                    true);
+        if (link->type == H5L_TYPE_EXTERNAL)
+            err = fail(w, GCB_E_IO, "its external link leads nowhere");
+        else
+            err = fail(w, GCB_E_CORRUPT, NULL);
+        return fail_if_wanted(w, err, true);
     }
     if (info.type == H5O_TYPE_GROUP)
         return enter_group(w, at, link, &info);
@@ -356,17 +369,18 @@ static int follow(struct walk *w, hid_t at, const struct link *link)
     return 0; /* a named datatype */
 }
 
-/* Checks and counts a link of the group at w->path. */
+/* Counts the link `name` of the group at w->path, and refuses it if it is one too many or has an
+ * impossible name. */
 static int check_name(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
 
     if (++w->links > GCB_READ_OBJECTS)
         return too_many_links(w);
-    /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh
-     * more. */
+    /* Alias links below alias links can make the number of paths grow exponentially. So a link
+     * below one of them weighs 1, below two 4, and below three 16. */
     if (w->linked)
-        w->repeats += UINT64_C(1) << 2 * (count_links(w) - 1);
+        w->repeats += UINT64_C(1) << 2 * (count_aliases(w) - 1);
     else
         w->own++;
     if (w->repeats > GCB_H5_REPEATS + 16 * (uint64_t)w->own)
@@ -383,18 +397,19 @@ static int check_name(struct walk *w, const char *name)
 
 static int visit_link(struct walk *w, hid_t at, const struct link *link)
 {
-    if (link->type == H5L_TYPE_SOFT || link->type == H5L_TYPE_HARD)
+    int err;
+
+    if (link->type == H5L_TYPE_SOFT || link->type == H5L_TYPE_HARD ||
+        (link->type == H5L_TYPE_EXTERNAL && w->file->in->limits.allow_external))
         return follow(w, at, link);
-    if (link->type != H5L_TYPE_EXTERNAL)
-        return fail_unless_unwanted(
-            w, fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed"), true);
-    if (!w->file->in->limits.allow_external)
-        return fail_unless_unwanted(
-            w, fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it"),
-            true);
-    return follow(w, at, link);
+    if (link->type == H5L_TYPE_EXTERNAL)
+        err = fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it");
+    else
+        err = fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed");
+    return fail_if_wanted(w, err, true);
 }
 
+/* Visits what the link of the open group `at`, whose path is w->path, leads to. */
 static int visit_member(struct walk *w, hid_t at, const struct link *link)
 {
     const size_t before = w->length;
@@ -434,7 +449,7 @@ int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visito
     err = visit_group(w, root, (struct key){info.fileno, info.addr});
 out:
     if (w)
-        forget_places(w);
+        forget_groups(w);
     H5Oclose(root);
     gcb_free(w);
     return err;

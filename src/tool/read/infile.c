@@ -12,8 +12,17 @@
 #include "src/tool/base/host.h"
 #include "src/tool/read/reader.h"
 
-/* A message ends with what to do, so its names are cut before its cause is, which has this room. */
-enum { NAMES = 56, CAUSE = GCB_DIAG_TEXT - NAMES, SHOWN = 112 };
+/* Sizes of the parts of a message, in bytes. A cause may end with what to do, so long names are cut
+ * to leave room for the cause. */
+enum {
+    NAMES = 56,                    /* what the names of file and dataset get at least */
+    DATASET = 40,                  /* what the name of the dataset gets at least */
+    CAUSE = GCB_DIAG_TEXT - NAMES, /* longest cause, with its terminator */
+    FILE_SHOWN = 112,              /* longest name of a file, with its terminator */
+    DATASET_SHOWN = 200,           /* longest name of a dataset, with its terminator */
+};
+
+enum { DEFAULT_SECONDS = 20 }; /* default of limits.seconds */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -24,17 +33,19 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
                     struct gcb_diag *diag, const char *format, ...)
 {
     const char *path = file->path ? file->path : "";
-    char cause[CAUSE], name[SHOWN], set[200] = "";
+    char cause[CAUSE], name[FILE_SHOWN], set[DATASET_SHOWN] = "";
     size_t room, used = strlen(gcb_escape(name, sizeof(name), path));
     va_list args;
 
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    room = GCB_DIAG_TEXT - strlen(": : ") - strlen(cause); /* with a zero byte */
-    /* the dataset's name gets the bytes that the file's name leaves, and at least 40 */
-    if (dataset)
-        gcb_escape(set, room < used + 40 ? 40 : smaller(room - used, sizeof(set)), dataset);
+    room = GCB_DIAG_TEXT - strlen(": : ") - strlen(cause); /* of both names and the terminator */
+    if (dataset) { /* gets the bytes that the file's name leaves */
+        const size_t left = room < used + DATASET ? DATASET : room - used;
+
+        gcb_escape(set, smaller(left, sizeof(set)), dataset);
+    }
     gcb_escape(name, smaller(room - strlen(set), sizeof(name)), path);
     return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
 }
@@ -106,10 +117,10 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
     *out = (struct gcb_infile){.path = path, .limits = *limits};
     if (out->limits.max_bytes == 0)
         out->limits.max_bytes = gcb_host_memory() / 2;
-    if (out->limits.max_bytes == 0) /* the memory size is unknown */
-        out->limits.max_bytes = UINT64_C(1) << 32;
+    if (out->limits.max_bytes == 0) /* the memory size is unknown: allow 4 GiB */
+        out->limits.max_bytes = UINT64_C(4) << 30;
     if (out->limits.seconds == 0)
-        out->limits.seconds = 20;
+        out->limits.seconds = DEFAULT_SECONDS;
     err = check_regular(out, diag);
     if (err)
         return err;

@@ -7,9 +7,11 @@
 #include "src/lib/base/diag.h"
 #include "src/tool/base/filekind.h"
 
+struct gcb_reader;
+
 /*
- * An input file of unknown origin. All that is here holds for each format, and nothing is read with
- * a library. The statuses, here and in child.h and reader.h, mean:
+ * An input file of unknown origin, in any format. The functions below call no library for that
+ * format. The statuses, here and in child.h and reader.h, mean:
  *
  *   GCB_E_UNSUPPORTED  the file refers to data elsewhere and that is not allowed, or it needs
  *                      what gcbench does not have
@@ -20,9 +22,8 @@
  *
  * The text of a failure is one line, "FILE: DATASET: cause", with all names escaped.
  */
-struct gcb_reader;
 
-/* Limits far above any real file. A file that exceeds one of the limits gives GCB_E_CORRUPT. */
+/* Limits far above any real file. A file that exceeds a limit is refused with GCB_E_CORRUPT. */
 enum {
     GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
     GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
@@ -37,10 +38,10 @@ struct gcb_read_limits {
     bool in_process;  /* read in this process and not in a child (child.h) */
 };
 
-/* The object that a reader works on at the moment. Another process reads it, to name the object
- * after a crash. */
+/* Memory that the child shares with its parent. After a crash of the child, the parent's message
+ * names the object that the child was reading. */
 struct gcb_trace {
-    char path[GCB_READ_PATH + 1]; /* path of that object */
+    char path[GCB_READ_PATH + 1]; /* path of the object that the reader works on */
     uint64_t steps;               /* a counter that grows while the reader makes progress */
 };
 
@@ -50,24 +51,25 @@ struct gcb_infile {
     struct gcb_read_limits limits;   /* the limits, with defaults instead of zeros */
     uint64_t size;                   /* size of the file in bytes */
     struct stat found;               /* stat data of the file when it was found */
-    struct gcb_trace *trace;         /* kept up to date unless NULL */
+    struct gcb_trace *trace;         /* where gcb_infile_trace writes; NULL: nowhere */
 };
 
 /*
- * Finds out, with no library, that `path` is a regular file that one of the readers reads; if it is
- * something else that is known, the message says what and how to go on. `readers` ends with NULL.
- * `path` must live as long as *out.
+ * Checks that `path` is a regular file whose format one of `readers` reads, and fills *out. If the
+ * file is of another known kind, the message says which kind and what to do. `readers` ends with
+ * NULL. `path` must live as long as *out. Returns 0, GCB_E_IO, GCB_E_INVALID if `path` is not a
+ * regular file, or GCB_E_CORRUPT if no reader reads it.
  */
 int gcb_infile_find(struct gcb_infile *out, const char *path,
                     const struct gcb_reader *const *readers, const struct gcb_read_limits *limits,
                     struct gcb_diag *diag);
 
-/* Checks that `descriptor` is the file that was found and that nobody has written to it. If not,
- * returns GCB_E_CORRUPT. */
+/* Checks that `descriptor` is the file that gcb_infile_find found, and that nobody has written to
+ * the file since. If not, returns GCB_E_CORRUPT. */
 int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
 
-/* Fails with GCB_E_IO if another program has locked the file, as a program does that writes it. */
+/* Fails with GCB_E_IO if another program has locked the file. HDF5 locks a file that it writes. */
 int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct gcb_diag *diag);
 
 /* Records that the reader starts work on the object `path`. NULL records progress on the same
@@ -75,8 +77,8 @@ int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct 
 void gcb_infile_trace(const struct gcb_infile *file, const char *path);
 
 /*
- * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. `dataset`
- * is escaped here; NULL leaves it out.
+ * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. Escapes
+ * both names. If `dataset` is NULL, its name is left out.
  */
 int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)

@@ -64,8 +64,8 @@ static void add_piece(struct planner *p, struct gcb_message_plan *m, size_t tens
         p->out->largest = m->count;
 }
 
-/* Plans a message of its own for each tensor in [begin, end) with tensor scope; with other scopes
- * only for each dense tensor. */
+/* Plans messages of one tensor for the tensors in [begin, end): with tensor scope for each tensor,
+ * with other scopes only for each dense tensor. */
 static int plan_singles(struct planner *p, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
@@ -84,8 +84,8 @@ static int plan_singles(struct planner *p, size_t begin, size_t end)
     return 0;
 }
 
-/* Plans messages of several tensors, for the tensors in [begin, end) that are not dense. A message
- * has at most `limit` bytes, unless its only tensor is larger. */
+/* Plans buckets for the tensors in [begin, end) that are not dense. A bucket has at most `limit`
+ * bytes, unless its only tensor is larger. */
 static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
 {
     struct gcb_message_plan *m = NULL;

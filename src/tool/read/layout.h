@@ -29,7 +29,7 @@ struct gcb_message_plan {
     uint64_t input_bytes; /* size of the tensors in their own types */
     enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
     bool dense;           /* the message is sent as fp32 */
-    const float *data; /* the elements, if they are in memory (src/tool/read/layout.h); or NULL */
+    const float *data;    /* the elements, if they are in memory (struct gcb_sample), or NULL */
 };
 
 struct gcb_layout {
@@ -37,8 +37,8 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
-    /* of a shard (src/tool/read/layout.h), else 0: messages of all shards, and XXH3-64 of their
-     * steps, workers, tensors, sizes and types, by which the plans of two runs are compared */
+    /* Set by gcb_shard_layout, else 0: the number of messages of all shards, and XXH3-64 of their
+     * steps, workers, tensors, sizes and types. Runs with equal fingerprints have the same plan. */
     size_t all_count;
     uint64_t fingerprint;
 };
@@ -56,7 +56,8 @@ struct gcb_layout_config {
     uint64_t min_elements;
 };
 
-/* Plans the messages of a source. Returns GCB_E_NOMEM, with *out zeroed, if memory runs out. */
+/* Plans the messages of a source, which must outlive *out. Returns 0, or GCB_E_NOMEM with *out
+ * zeroed. */
 int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                     const struct gcb_layout_config *config, struct gcb_diag *diag);
 void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
@@ -68,33 +69,34 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 /* ---- samples (sample.c) ---- */
 
 /*
- * A small layout like a large one, whose messages are in memory: of each message it has evenly
- * spread blocks of GCB_SAMPLE_BLOCK elements, in their order. Messages of which no block is taken
- * are left out, and so are dense ones.
+ * A small layout that represents a large one, with its elements in memory. A message of the sample
+ * has some blocks of GCB_SAMPLE_BLOCK elements of a message of the large layout, in their order.
+ * The blocks are spread evenly. The sample leaves out dense messages, and messages of which it has
+ * no block.
  */
 #define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14)
 
 struct gcb_sample {
-    struct gcb_layout layout; /* its messages' pieces are those of the large layout */
-    float *data;
+    struct gcb_layout layout; /* its messages borrow their pieces from the large layout */
+    float *data;              /* the elements of all messages */
 };
 
-/* Takes about `most` elements of the layout, which must outlive the sample. Reads the tensors once.
- */
+/* Takes a sample of about `most` elements of the layout, which must outlive the sample. Reads each
+ * tensor at most once. On failure *out is zeroed. */
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
-/*
- * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with
- * about `most` elements. If that is too much for even one of them, tensors of more than
- * GCB_SAMPLE_WHOLE elements are sampled. Some of these are then left out if they are more than most
- * / GCB_SAMPLE_BLOCK.
- */
 #define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
+/*
+ * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
+ * worker, evenly spread, with about `most` elements. If even one pair has more elements, takes only
+ * blocks of its messages of more than GCB_SAMPLE_WHOLE elements. Then some of these messages are
+ * left out if there are more of them than blocks. Call gcb_sample_fini even after a failure.
+ */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
 void gcb_sample_fini(struct gcb_sample *sample); /* a zeroed struct is allowed */
 
-/* Number of elements of all messages. */
+/* Returns the number of elements of all messages. */
 uint64_t gcb_layout_elements(const struct gcb_layout *layout);
 
 /* ---- shards (shard.c) ---- */
@@ -111,14 +113,14 @@ struct gcb_shard {
 
 #define GCB_SHARDS_MOST (1 << 20)
 
-/* Reads "I/N". `text` may be NULL: no shards. */
+/* Parses "I/N". NULL means no shards. Returns GCB_E_INVALID for any other text. */
 int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag);
 
 /*
- * Removes the messages of other shards from a layout, and keeps the order; `largest` is then the
- * largest message that is left. The largest messages are dealt first, each to the shard with the
- * fewest elements so far (Graham: "Bounds on multiprocessing timing anomalies", 1969). Does nothing
- * without shards.
+ * Removes the messages of other shards from a layout, and keeps the order of the rest. Messages are
+ * dealt in order of size, the largest first, each to the shard with the fewest elements so far
+ * (Graham: "Bounds on multiprocessing timing anomalies", 1969). Does nothing without shards.
+ * Returns 0 or GCB_E_NOMEM.
  */
 int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
                      const struct gcb_shard *shard, struct gcb_diag *diag);

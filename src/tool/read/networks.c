@@ -20,12 +20,11 @@ int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *d
 {
     char shown[64], names[80] = "";
 
-    for (const char *const *p = gcb_network_names; *p; p++)
-        gcb_append(names, sizeof(names), "%s%s",
-                   p == gcb_network_names ? ""
-                   : p[1]                 ? ", "
-                                          : " or ",
-                   *p);
+    for (const char *const *p = gcb_network_names; *p; p++) {
+        if (p > gcb_network_names)
+            gcb_append(names, sizeof(names), "%s", p[1] ? ", " : " or ");
+        gcb_append(names, sizeof(names), "%s", *p);
+    }
     return gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; give %s%s",
                         gcb_escape(shown, sizeof(shown), name), others, names);
 }

@@ -8,11 +8,12 @@
 static const char *const step_words[] = {"step",      "global_step", "globalstep",
                                          "iteration", "iter",        NULL};
 static const char *const worker_words[] = {"worker", "rank", "gpu", "device", "replica", NULL};
-static const char *const epoch_words[] = {"epoch", NULL}; /* the step if no other word names it */
-static const char *const no_word[] = {"", NULL};          /* a number alone */
+/* an epoch is the step if no group is named by one of step_words */
+static const char *const epoch_words[] = {"epoch", NULL};
+static const char *const no_word[] = {"", NULL}; /* for a name that is only a number */
 
-/* Finds where the digits of a name begin: after one of the words and perhaps a separator. NULL: no
- * word, or no digit follows. */
+/* Finds where the digits of a name begin: after one of the words and perhaps a separator. Returns
+ * NULL if the name begins with none of the words, or if no digit follows. */
 static const char *find_digits(const char *name, const char *const *words)
 {
     for (; *words; words++) {
@@ -47,12 +48,19 @@ static bool parse_numbered(const char *name, const char *end, const char *const 
     return true;
 }
 
-static bool ends_with_digit(const char *name, const char *end)
+/* True if the first component of a path without a step could be meant as a step: a group whose name
+ * ends with a digit, or a dataset that is named like a step. */
+static bool looks_like_step(const char *path)
 {
-    return end > name && end[-1] >= '0' && end[-1] <= '9';
+    const char *end = strchr(path, '/');
+
+    if (end)
+        return end > path && end[-1] >= '0' && end[-1] <= '9';
+    return find_digits(path, step_words) || find_digits(path, epoch_words);
 }
 
-/* What may have been meant by a path without a step, or without a worker. */
+/* Returns the remark if the user may have meant another step or worker, or GCB_REMARKS. `bare`: the
+ * step is a group whose name is only a number. */
 static enum gcb_remark find_doubt(const struct gcb_place *p, bool bare)
 {
     const char *end = strchr(p->below, '/');
@@ -60,9 +68,7 @@ static enum gcb_remark find_doubt(const struct gcb_place *p, bool bare)
 
     if (bare)
         return GCB_REMARK_NUMBERS;
-    if (!p->has_step &&
-        (end ? ends_with_digit(p->below, end)
-             : find_digits(p->below, step_words) || find_digits(p->below, epoch_words)))
+    if (!p->has_step && looks_like_step(p->below))
         return GCB_REMARK_NO_STEP;
     if (p->has_step && !p->has_worker && end && parse_numbered(p->below, end, no_word, &n))
         return GCB_REMARK_NO_WORKER;
@@ -72,7 +78,8 @@ static enum gcb_remark find_doubt(const struct gcb_place *p, bool bare)
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked)
 {
     struct gcb_place p = {.below = path + 1, .doubt = GCB_REMARKS};
-    bool sure = false, bare = false; /* of the step: named by a step word; only a number */
+    bool sure = false; /* a group with a name of step_words gives the step */
+    bool bare = false; /* a group whose name is only a number gives the step */
 
     for (const char *name = path + 1, *end;; name = end + 1, linked >>= 1) {
         const char *after;
@@ -115,17 +122,21 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch)
            *step == p.step;
 }
 
+/* Returns the rank of a character in the order of paths: the end of a path, '/', all others. */
+static unsigned rank_of(char c)
+{
+    if (c == '\0')
+        return 0;
+    return c == '/' ? 1 : (unsigned char)c + 1u;
+}
+
 int gcb_path_compare(const char *a, const char *b)
 {
-    unsigned x, y;
-
     while (*a && *a == *b) {
         a++;
         b++;
     }
-    x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1u : 0;
-    y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1u : 0;
-    return (x > y) - (x < y);
+    return (rank_of(*a) > rank_of(*b)) - (rank_of(*a) < rank_of(*b));
 }
 
 uint32_t gcb_place_rank(const char *file)

@@ -10,22 +10,23 @@ struct gcb_infile; /* infile.h */
 /*
  * A file format is a table of functions, one file, and one row in gcb_readers (source_list.c). The
  * functions run in a child with few rights (child.h), which the parent does not trust. The parent
- * knows no format: it gets a list of tensors and attributes. It reads tensors that lie in one piece
- * itself, asks the child for all others, and converts the elements.
+ * knows no format: it gets a list of tensors and attributes. The parent itself reads each tensor
+ * whose elements lie in one piece, and asks the child for all others. The parent converts the
+ * elements.
  */
 
 /* How the elements of a tensor are stored. */
 enum gcb_element {
     GCB_ELEMENT_NONE,
-    /* Those that a file may hold as integers or bytes, because it has no type for them: the user
-     * names them with --as. */
+    /* A file may hold the next four formats as integers or bytes, without saying which format it
+     * is. Then the user names the format with --as. */
     GCB_ELEMENT_BF16,
     GCB_ELEMENT_FP16,
     GCB_ELEMENT_E4M3, /* the 8-bit format of the OCP: largest number 448, no infinity */
     GCB_ELEMENT_E5M2, /* the upper byte of an fp16 */
     GCB_ELEMENT_FP32,
     GCB_ELEMENT_FP64,
-    GCB_ELEMENT_BYTE, /* no float: a byte of a message */
+    GCB_ELEMENT_BYTE, /* not a float: a byte of a compressed message */
     GCB_ELEMENTS,
 };
 
@@ -35,12 +36,11 @@ struct gcb_tensor {
     const char *file;    /* name of the file, as the user gave it */
     uint64_t step;
     uint32_t worker;
-    /* the type that elements count as, which may be smaller than the stored type */
-    enum gcb_dtype dtype;
-    enum gcb_element element;
-    bool has_step, has_worker; /* the path names them */
-    uint64_t linked;           /* bit i: component i of `dataset` is a link to another place */
-    uint64_t object; /* which object of its file it is, the same under each of its paths */
+    enum gcb_dtype dtype;      /* type for counting input bytes; may be smaller than `element` */
+    enum gcb_element element;  /* format in the file */
+    bool has_step, has_worker; /* the path names a step, a worker */
+    uint64_t linked;           /* bit i: component i of `dataset` is an alias link (hdf5.h) */
+    uint64_t object; /* number of the object in its file, the same under each of its paths */
     uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
     int64_t index;   /* place in the model, or -1 */
     /* Offset of the first element in the file, if the elements lie there one after the other,
@@ -60,15 +60,15 @@ struct gcb_reading {
  * NULL. */
 extern const char *const gcb_element_names[];
 
-/* Finds a format by a name that --as, NumPy, ml_dtypes or PyTorch gives it, or returns
- * GCB_ELEMENT_NONE. */
+/* Finds a 2-byte or 1-byte format by its name for --as, NumPy, ml_dtypes or PyTorch. Returns
+ * GCB_ELEMENT_NONE for any other name. */
 enum gcb_element gcb_element_of(const char *name);
 /* Bytes of an element in the file. */
 size_t gcb_element_size(enum gcb_element element);
-/* The type that elements count as. fp8 counts as fp16, the smallest type that has all its values.
- */
+/* Returns the type for counting input bytes. fp8 counts as fp16, the smallest type that has all
+ * values of fp8. */
 enum gcb_dtype gcb_element_dtype(enum gcb_element element);
-/* Sets the format for datasets of its size. */
+/* Sets the format of `reading` for datasets whose elements are as large as `element`. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
 /* Compares paths component by component: "/a/b" comes directly after "/a". */
@@ -99,37 +99,38 @@ struct gcb_listing;
 
 /* True if the user wants the tensor `dataset`. */
 bool gcb_listing_selects(const struct gcb_listing *l, const char *dataset, uint64_t linked);
-/* True if the user wants the object at this path or, if `below`, perhaps an object below it. An
- * object that nobody wants may be damaged. */
+/* True if the user wants the object at this path or, if `below`, may want an object below it. A
+ * listing does not fail because an unwanted object is damaged. */
 bool gcb_listing_wants(const struct gcb_listing *l, const char *path, bool below);
-/* How datasets that are not floats are read. */
+/* Returns the formats of datasets that are not floats. */
 const struct gcb_reading *gcb_listing_reading(const struct gcb_listing *l);
 /*
- * Lists a tensor. Its members `dataset`, `linked` and `object` must be set, and for a selected
- * tensor all others too, except those that its path gives. Call it for tensors that are not
- * selected, too.
+ * Lists tensor t, selected or not. The caller has set `dataset`, `linked` and `object`, and for a
+ * selected tensor also its index, types, shape, count and offset. The listing finds path, file,
+ * step and worker.
  */
 int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct gcb_diag *diag);
-/* Says that the object `path` is not listed or is doubtful. The object counts only if it is
- * `wanted`. */
+/* Says that the object at `path` is left out or doubtful. An object that is not `wanted` is not
+ * counted, but an --exclude pattern that matches its path counts as used. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag);
-/* True if attributes of this group are kept; sets *texts if texts are kept, and not only numbers.
- */
+/* True if attributes of this group are kept. Then *texts says whether texts are kept too, and not
+ * only numbers. */
 bool gcb_listing_keeps(const char *group, bool *texts);
-/* Lists an attribute of a group: `text`, or if that is NULL the number `value`. */
 #define GCB_LISTING_TEXT 4096 /* bytes of the longest text that is kept, with its terminator */
+/* Lists an attribute of a group: `text`, or if that is NULL the number `value`. */
 int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *name,
                           const char *text, double value, struct gcb_diag *diag);
 
 /* ---- the table ---- */
 
+/* Functions that return int return 0 or a negative status (infile.h) with its message. */
 struct gcb_reader {
     const char *name;       /* of the format, as in "not an HDF5 file" */
     const char *summary;    /* for the manual, after "HDF5: ": which data of a file are tensors */
     const char *library;    /* what is to blame for a crash: "the HDF5 library" */
     uint64_t address_space; /* bytes that the child may map beyond what it has at the start */
-    bool opens_files;       /* with --allow-external it opens other files while it reads */
+    bool opens_files;       /* with --allow-external the reader opens other files while reading */
 
     /* True if the open file is of this format. Runs in the parent: looks at bytes and calls no
      * library. */
@@ -144,10 +145,11 @@ struct gcb_reader {
     int (*list)(void *state, struct gcb_listing *listing, struct gcb_diag *diag);
     /*
      * Reads elements of a tensor that was listed, from element `from` on, as they are stored,
-     * little-endian. On input, *count is how many fit into `out`. On output, it is how many were
-     * read: at least one. If the format cannot read so few, *count becomes the number that it
-     * needs, and `out` is unchanged. Returns GCB_E_CORRUPT also if the tensor has changed since the
-     * listing. May be NULL if all tensors have an offset.
+     * little-endian. On input, *count is the number of elements that fit into `out`. On output,
+     * *count is the number of elements that were read, at least one. If the format can read only
+     * more elements at a time, *count becomes that larger number, and `out` is unchanged. Returns
+     * GCB_E_CORRUPT also if the tensor has changed since the listing. May be NULL if all tensors
+     * have an offset.
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);
@@ -155,9 +157,8 @@ struct gcb_reader {
     void (*close)(void *state);
 };
 
-/* The rows. */
 extern const struct gcb_reader gcb_hdf5;
-/* All of them; ends with NULL. */
+/* All readers; ends with NULL. */
 extern const struct gcb_reader *const gcb_readers[];
 
 #endif

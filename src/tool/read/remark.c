@@ -6,12 +6,12 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/source_private.h"
 
-/* A remark reads "3 WHATs SAID, such as FILE: DATASET; WAY". The file is named if there are
- * several. */
+/* The texts of a remark, which reads "3 WHATs SAID, such as FILE: DATASET; WAY". FILE is left out
+ * if the source has only one file. */
 static const struct {
-    const char *what; /* gets an 's' for more than one */
-    const char *said;
-    const char *way; /* NULL: nothing can be done */
+    const char *what; /* gets an 's' if there is more than one */
+    const char *said; /* what happened to the objects */
+    const char *way;  /* what the user can do; NULL: nothing */
 } words[GCB_REMARKS] = {
     [GCB_REMARK_WORDS] = {"dataset", "of 2-byte integers or bytes skipped",
                           "--as bf16 or --as fp16 reads them"},
@@ -40,7 +40,7 @@ static const struct {
                               "workers are groups named worker_N or rank_N"},
 };
 
-enum { DATASET_LEAST = 40 }; /* bytes that the name of a dataset gets */
+enum { DATASET_LEAST = 40 }; /* bytes that the name of a dataset gets at least */
 
 void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
                            const char *file, const char *dataset)
@@ -66,7 +66,7 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
         return false;
     snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as ", r->count, words[kind].what, s,
              words[kind].said);
-    /* the names are cut, and not what can be done */
+    /* long names are cut, so that what the user can do is not */
     room = GCB_REMARK_TEXT - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
     if (source->file_count > 1) {
         const size_t left = room > DATASET_LEAST ? room - DATASET_LEAST : 1;

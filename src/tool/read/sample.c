@@ -5,12 +5,14 @@
 
 #include "src/lib/base/alloc.h"
 
+/* The state of taking a sample. */
 struct sampler {
     struct gcb_source *source;
-    uint64_t blocks, wanted; /* blocks of the layout, and how many of them are taken */
-    uint64_t block;          /* number of the next block */
-    float *tensor;           /* room for the largest tensor without parts */
-    float *out;              /* where the next block goes */
+    uint64_t blocks; /* number of blocks in the layout */
+    uint64_t wanted; /* number of blocks to take */
+    uint64_t block;  /* number of the next block */
+    float *tensor;   /* room for the largest tensor that must be read whole */
+    float *out;      /* where the next block goes */
 };
 
 uint64_t gcb_layout_elements(const struct gcb_layout *layout)
@@ -27,13 +29,14 @@ static uint64_t count_blocks(uint64_t elements)
     return (elements + GCB_SAMPLE_BLOCK - 1) / GCB_SAMPLE_BLOCK;
 }
 
-/* True if this block is taken. Taken blocks are spread evenly. */
-static bool takes(const struct sampler *s, uint64_t block)
+/* True if item i of `all` is taken, so that `wanted` items are taken, evenly spread. */
+static bool is_taken(uint64_t i, uint64_t wanted, uint64_t all)
 {
-    return (block + 1) * s->wanted / s->blocks > block * s->wanted / s->blocks;
+    return (i + 1) * wanted / all > i * wanted / all;
 }
 
-/* Appends the taken blocks of a tensor. A tensor without parts is read whole. */
+/* Appends the blocks of tensor i that are taken. Reads the whole tensor if its parts cannot be read
+ * (gcb_source_has_parts). */
 static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
@@ -44,7 +47,7 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
     for (uint64_t at = 0; !err && at < t->count; at += GCB_SAMPLE_BLOCK) {
         const uint64_t left = t->count - at, n = left < GCB_SAMPLE_BLOCK ? left : GCB_SAMPLE_BLOCK;
 
-        if (!takes(s, s->block++))
+        if (!is_taken(s->block++, s->wanted, s->blocks))
             continue;
         if (parts) {
             err = gcb_source_read_part(s->source, i, at, n, s->out, diag);
@@ -59,6 +62,7 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
     return err;
 }
 
+/* Appends a message to `out` that has the blocks of `message` that are taken. */
 static int take_message(struct gcb_layout *out, struct sampler *s,
                         const struct gcb_message_plan *message, struct gcb_diag *diag)
 {
@@ -77,7 +81,8 @@ static int take_message(struct gcb_layout *out, struct sampler *s,
     return err;
 }
 
-/* Counts the blocks, and returns the elements of the largest tensor without parts. */
+/* Sets s->blocks and s->wanted for a sample of about `most` elements. Returns the elements of the
+ * largest tensor that must be read whole. */
 static uint64_t survey(struct sampler *s, const struct gcb_layout *layout, uint64_t most)
 {
     uint64_t largest = 0, elements = 0;
@@ -124,31 +129,32 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
 
 /* ---- samples with every tensor ---- */
 
-static bool same_worker(const struct gcb_message_plan *a, const struct gcb_message_plan *b)
+/* True if message i is the first of its step and worker. */
+static bool starts_worker(const struct gcb_layout *layout, size_t i)
 {
-    return a->step == b->step && a->worker == b->worker;
+    const struct gcb_message_plan *m = &layout->messages[i];
+
+    return i == 0 || m->step != m[-1].step || m->worker != m[-1].worker;
 }
 
-/* Copies the messages of some steps and workers to `out`. */
+/* Copies to `out` the messages of some pairs of a step and a worker, with about `most` elements. */
 static void choose_workers(struct gcb_layout *out, const struct gcb_layout *layout, uint64_t most)
 {
     const double share = (double)most / (double)(gcb_layout_elements(layout) + 1);
-    const struct gcb_message_plan *m = layout->messages;
-    size_t all = 1, wanted, place = 0;
+    size_t all = 0, wanted, pair = 0; /* pairs of a step and a worker */
 
-    for (size_t i = 1; i < layout->count; i++)
-        all += !same_worker(&m[i], &m[i - 1]);
+    for (size_t i = 0; i < layout->count; i++)
+        all += starts_worker(layout, i);
     wanted = (size_t)fmin((double)all, 1.0 + (double)all * share);
     for (size_t i = 0; i < layout->count; i++) {
-        place += i && !same_worker(&m[i], &m[i - 1]);
-        if ((place + 1) * wanted / all > place * wanted / all)
-            out->messages[out->count++] = m[i];
+        pair += i > 0 && starts_worker(layout, i);
+        if (is_taken(pair, wanted, all))
+            out->messages[out->count++] = layout->messages[i];
     }
 }
 
-/* Removes the messages of more than GCB_SAMPLE_WHOLE elements from `out` and puts them into
- * `large`. */
-static void part_large(struct gcb_layout *out, struct gcb_layout *large)
+/* Moves the messages of more than GCB_SAMPLE_WHOLE elements from `out` to `large`. */
+static void move_large(struct gcb_layout *out, struct gcb_layout *large)
 {
     size_t kept = 0;
 
@@ -174,7 +180,7 @@ int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
     if (!err)
         choose_workers(&out->layout, layout, most);
     if (!err && gcb_layout_elements(&out->layout) > most)
-        part_large(&out->layout, &large);
+        move_large(&out->layout, &large);
     if (!err && large.count)
         err = gcb_sample_init(&sample, source, &large, most, diag);
     out->data = sample.data;

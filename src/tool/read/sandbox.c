@@ -26,8 +26,8 @@
 #define ARCHITECTURE 0
 #endif
 
-/* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write
- * their reports. */
+/* True if this is a build with AddressSanitizer, ThreadSanitizer or MemorySanitizer. They map
+ * terabytes, and must be able to write their reports. */
 static bool is_sanitized(void)
 {
     return strstr(GCB_BUILD_SANITIZE, "address") || strstr(GCB_BUILD_SANITIZE, "thread") ||
@@ -36,7 +36,7 @@ static bool is_sanitized(void)
 
 /* ---- signals, descriptors and limits ---- */
 
-/* Undoes the parent's handlers, which would remove the parent's files. */
+/* Replaces the parent's signal handlers, which would remove the parent's temporary files. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -50,11 +50,13 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Closes all descriptors except `keep`, which is at least 3, and opens /dev/null as standard input,
+ * output and error. A sanitizer keeps standard error for its report. */
 static void close_descriptors(int keep)
 {
     const int null = open("/dev/null", O_RDWR);
 
-    for (int i = 0; i < (is_sanitized() ? 2 : 3); i++)
+    for (int i = 0; i < (is_sanitized() ? STDERR_FILENO : STDERR_FILENO + 1); i++)
         if (null < 0)
             close(i);
         else
@@ -66,6 +68,7 @@ static void close_descriptors(int keep)
                 close(i);
 }
 
+/* Lowers the soft limit of a resource to `most`, if it is higher. */
 static void lower_limit(int resource, rlim_t most)
 {
     struct rlimit limit;
@@ -76,6 +79,7 @@ static void lower_limit(int resource, rlim_t most)
     setrlimit(resource, &limit);
 }
 
+/* Lets this process map at most `more` bytes in addition to what it has mapped. */
 static void limit_address_space(uint64_t more)
 {
     FILE *file = fopen("/proc/self/statm", "r");
@@ -94,7 +98,11 @@ static void limit_address_space(uint64_t more)
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
 
-/* These rules expect the number of the call in the filter's accumulator. ALLOW permits one call. */
+/*
+ * Rules for one system call. They expect its number in the filter's accumulator, and leave it there
+ * if it is another call. `argument` counts from 0.
+ */
+/* Permits the call. */
 #define ALLOW(call) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
 /* Permits the call only if the argument has none of these bits. */
@@ -107,14 +115,16 @@ static void limit_address_space(uint64_t more)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), RETURN(SECCOMP_RET_ALLOW), REFUSE
 #define FORBID(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), REFUSE
 
-static bool add_filter(struct sock_filter *code, size_t count)
+/* Adds a filter of system calls, if this build can have one and the kernel supports it. */
+static void add_filter(struct sock_filter *code, size_t count)
 {
     const struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
 
-    return !is_sanitized() && ARCHITECTURE != 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+    if (!is_sanitized() && ARCHITECTURE != 0)
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
+/* Forbids all system calls except those that reading a file needs. */
 static void limit_calls(void)
 {
     const int writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -155,7 +165,7 @@ static void limit_calls(void)
         ALLOW(rt_sigreturn),
         ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
         ALLOW(exit_group),
-        /* for gcb_sandbox_close_files: a second filter can only forbid more */
+        /* for gcb_sandbox_close_files, and harmless, because another filter can only forbid more */
         ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
         REFUSE,
     };
@@ -181,7 +191,7 @@ int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space)
         keep = fcntl(keep, F_DUPFD, 3);
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != parent) /* the parent ended before the line above */
         _exit(1);
     prctl(PR_SET_NAME, "gcbench-read");
     close_descriptors(keep);

@@ -35,10 +35,10 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
     return 0;
 }
 
-/* A message, and its place in the list. */
+/* The size of a message, and its index in the layout. */
 struct sized {
     uint64_t elements;
-    size_t place;
+    size_t index;
 };
 
 static int largest_first(const void *a, const void *b)
@@ -47,15 +47,16 @@ static int largest_first(const void *a, const void *b)
 
     if (x->elements != y->elements)
         return x->elements < y->elements ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sets mine[i] for the messages that belong to the shard. `order` lists the messages, the largest
- * first. No more shards than messages get any. */
+/* Sets mine[i] if message i belongs to the shard. `order` lists the messages, the largest first. If
+ * there are more shards than messages, only the first shards get a message. Returns 0 or
+ * GCB_E_NOMEM. */
 static int deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
 {
     const size_t shards = count < shard->count ? count : shard->count;
-    uint64_t *loads = gcb_alloc_zero(shards, sizeof(*loads)); /* elements of each so far */
+    uint64_t *loads = gcb_alloc_zero(shards, sizeof(*loads)); /* elements of each shard so far */
 
     if (!loads)
         return GCB_E_NOMEM;
@@ -65,7 +66,7 @@ static int deal(bool *mine, const struct sized *order, size_t count, const struc
         for (size_t k = 1; k < shards; k++)
             if (loads[k] < loads[least])
                 least = k;
-        mine[order[i].place] = least == shard->index;
+        mine[order[i].index] = least == shard->index;
         loads[least] += order[i].elements;
     }
     gcb_free(loads);

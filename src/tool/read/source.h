@@ -11,15 +11,16 @@
 
 /*
  * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each
- * float16, bfloat16 (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere
- * in a file is a tensor, and each fp8 and bfloat16 in integers that the user or the file names.
+ * dataset of float16, bfloat16, fp8, float32 or float64 anywhere in a file is a tensor. So is a
+ * dataset of integers or bytes if --as or its attribute source_dtype (docs/dataset.md) says which
+ * floats they are. Other datasets are skipped. gcb_source_remark says what was skipped, and what is
+ * doubtful.
  *
- * The names of groups give step and worker (gcb_place_of). Without such groups the step is 0, and
- * the worker is 0, or N in a file named *rankN*.
+ * The names of groups give step and worker (docs/dataset.md). Without such groups the step is 0,
+ * and the worker is 0, or N in a file named *rankN*.
  *
- * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A
- * tensor with several names is listed under each; but if one name has a step or worker, not under
- * those without.
+ * A tensor with several names is listed under each name. But if one of the names has a step or
+ * worker, the tensor is not listed under the names without it.
  *
  * A file is untrusted (src/tool/read/child.h). Messages name the file, the dataset and the cause,
  * escaped.
@@ -31,14 +32,14 @@ enum gcb_order {
     GCB_ORDER_RECORDED, /* by attribute `index`; tensors without it come last, by name */
 };
 
-/* Which tensors to list: those that all given selectors accept. */
+/* Selects tensors: a tensor is listed if all selectors accept it. */
 struct gcb_tensor_selection {
     const char *const *include; /* globs for paths below the worker group; no globs: all paths */
     size_t include_count;
     const char *const *exclude;
     size_t exclude_count;
     const char *steps; /* NULL or "all"; else "N", "A-B", "A-B/STRIDE", "last" or a list of these */
-    const char *workers; /* the same for workers, without "last" */
+    const char *workers; /* like `steps`, without "last" */
 };
 
 struct gcb_source_config {
@@ -47,7 +48,7 @@ struct gcb_source_config {
     struct gcb_tensor_selection selection;
     enum gcb_order order;
     struct gcb_reading reading;    /* formats of datasets that are not floats; zeroed: not read */
-    struct gcb_read_limits limits; /* max_bytes holds for a tensor as float32, too */
+    struct gcb_read_limits limits; /* max_bytes also limits a tensor's size as float32 */
 };
 
 /*
@@ -83,21 +84,22 @@ struct gcb_source_synthetic {
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag);
 
+/* Returns the number of tensors. */
 size_t gcb_source_count(const struct gcb_source *source);
+/* Returns tensor i, which lives as long as the source. */
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
 /*
- * True if glob i of the selection matched any tensor of the files, selected or not. The globs of
- * `include` are counted first, then the globs of `exclude`. A glob without a match is probably a
- * typing error.
+ * True if glob i of the selection matched any tensor of the files, selected or not. A glob without
+ * a match is probably a typing error. The globs of `include` come first, then those of `exclude`.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* True if this glob matches any selected tensor. */
 bool gcb_source_matches(const struct gcb_source *source, const char *glob);
 
-/* Writes a remark as one sentence with the number, an example and what can be done. Returns false
- * if there is nothing to say. */
-#define GCB_REMARK_TEXT 440
+#define GCB_REMARK_TEXT 440 /* bytes of the longest remark, with its terminator */
+/* Writes a remark as one sentence: how many objects there are of this kind, an example, and what
+ * the user can do. Returns false if there are none. */
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind);
 

@@ -1,5 +1,5 @@
-/* Lists one file: what its reader says in the child becomes records, and in the parent tensors of
- * the source. */
+/* Lists one file. In the child, what the reader finds becomes records. In the parent, the records
+ * become tensors of the source. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,15 +9,20 @@
 
 const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, NULL};
 
-enum { MAX_NOTES = 256 }; /* most root attributes that are kept of all files together */
+enum { MAX_NOTES = 256 }; /* most root attributes that are kept from all files together */
 
 /* The kinds of records. */
-enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK };
+enum {
+    R_TENSOR = 1, /* texts: dataset; tensor */
+    R_NUMBER,     /* an attribute. texts: path of its group, name; value */
+    R_TEXT,       /* an attribute. texts: path of its group, name, text */
+    R_REMARK,     /* texts: path of the object; numbers: kind, count */
+};
 
 /* ---- selection ---- */
 
-/* If the user asks for the step "last", tensors of all steps are kept until the last step is known.
- */
+/* True if the tensor is selected, or if it would be in case its step is the "last" that the user
+ * asks for. Such tensors are kept until the last step is known. */
 static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
     return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
@@ -25,7 +30,8 @@ static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
            gcb_selection_accepts(&l->config->selection, t->path);
 }
 
-/* Fills names, step and worker of *t. The strings of *t are valid only as long as `path`. */
+/* Sets the names, step and worker of the tensor at `path`. The strings of *t are valid only as long
+ * as `path`. Returns the doubt of struct gcb_place. */
 static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
                                      const char *path, uint64_t linked)
 {
@@ -62,7 +68,7 @@ bool gcb_listing_wants(const struct gcb_listing *l, const char *path, bool below
         return false;
     locate_tensor(&t, l, path, 0);
     if (gcb_selection_excludes(&l->config->selection, t.path))
-        return false; /* the user names this object, so nothing below it is wanted */
+        return false; /* --exclude names this object, so nothing below it is wanted */
     return is_selected(l, &t) || (below && gcb_selection_reaches(&l->config->selection, p.below));
 }
 
@@ -86,8 +92,9 @@ static int send_remark(struct gcb_listing *l, enum gcb_remark kind, uint64_t cou
     return gcb_port_put(l->port, &r, diag);
 }
 
-/* The first time, the example is sent at once; at the end, how many more. What --exclude names is
- * sent, too, so that no pattern seems to match nothing. */
+/* Only the first object of each kind is sent at once, as the example; list_file sends the number of
+ * the others. An object that --exclude names is sent too, with the count 0, because its pattern
+ * counts as used. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag)
 {
@@ -153,7 +160,7 @@ static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_dia
     return 0;
 }
 
-/* Drops the numbers of a group epoch_N that is not a step. */
+/* Drops the last values, which are from a group epoch_N that is not a step. */
 static void drop_pending(struct gcb_listing *l)
 {
     l->source->value_count -= l->pending;
@@ -170,7 +177,7 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
 
     if (l->pending && gcb_place_of(t.dataset, false, t.linked).epoch &&
         t.step == s->values[s->value_count - 1].step)
-        l->pending = 0;
+        l->pending = 0; /* this tensor shows that the epoch is a step, so its values are kept */
     drop_pending(l);
     l->seen++;
     if (t.step > l->last_step)
@@ -218,8 +225,8 @@ static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
     return 0;
 }
 
-/* Adds a number of the group of a step. That of an epoch is pending until a tensor shows that the
- * epoch is the step. */
+/* Adds a number that is an attribute of a step's group. If the group is named epoch_N, the number
+ * is pending until a tensor shows that the epoch is a step. Returns 0 or GCB_E_NOMEM. */
 static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
                        double number)
 {
@@ -243,8 +250,7 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
     return NULL;
 }
 
-/* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the
- * text `model` alike. */
+/* Adds a note, unless there is one of this name. Returns 0 or GCB_E_NOMEM. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
 {
     struct gcb_note note;
@@ -270,7 +276,7 @@ static int take_attribute(struct gcb_listing *l, const struct gcb_port_record *r
     bool epoch;
     int err = 0;
 
-    if (path[1] == '\0')
+    if (path[1] == '\0') /* of the root: a number is kept as text, too, like all notes */
         err = add_note(l->source, name, is_text ? r->texts[2] : gcb_real_text(decimal, r->value));
     else if (!is_text && gcb_place_is_step(path, &step, &epoch))
         err = take_number(l, step, epoch, name, r->value);

@@ -36,7 +36,8 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* The tensors are sorted by step, worker and path, so repeated tensors are neighbours. */
+/* Refuses two tensors of the same step, worker and path. The tensors are sorted by these, so equal
+ * tensors are neighbours. */
 static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
 {
     char f0[88], d0[100], f1[88], d1[100];
@@ -85,13 +86,17 @@ static int by_object(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Marks aliases among the names [begin, end) of one object: those without a step or worker, if
- * another name has both; and those without a worker, if another name in the same step has one.
- * alias[i] is the mark of tensor i. */
+/*
+ * Marks names of one object that say less of step and worker than another of its names. `begin` to
+ * `end` are all its names, sorted by step; alias[i] is the mark of tensor i. A name is marked
+ *   - if it has a step but no worker, and another name in the same step has a worker;
+ *   - if it has a worker but no step, and another name has both;
+ *   - if it has neither, and another name has one of them.
+ */
 static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
                          struct gcb_tensor **end)
 {
-    bool steps = false, workers = false, both = false;
+    bool steps = false, workers = false, both = false; /* some name has a step, and so on */
 
     for (struct gcb_tensor **t = begin; t < end; t++) {
         steps |= (*t)->has_step;
@@ -103,26 +108,30 @@ static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_ten
 
         for (next = t; next < end && (*next)->step == (*t)->step; next++)
             here |= (*next)->has_step && (*next)->has_worker;
-        for (; t < next; t++)
-            alias[*t - s->tensors] = (*t)->has_step     ? here && !(*t)->has_worker
-                                     : (*t)->has_worker ? both
-                                                        : steps || workers;
+        for (; t < next; t++) {
+            bool *mark = &alias[*t - s->tensors];
+
+            if ((*t)->has_step)
+                *mark = here && !(*t)->has_worker;
+            else
+                *mark = (*t)->has_worker ? both : steps || workers;
+        }
     }
 }
 
-/* Drops names of tensors that say less of step and worker than another name. Otherwise data that
- * steps only link to would be a step of its own. */
+/* Drops the tensors that mark_aliases marks. Otherwise data outside the groups of steps, to which
+ * the steps link, would count as another step. */
 static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
 {
     struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
     bool *alias = gcb_alloc_zero(s->count, sizeof(*alias));
     size_t n = 0;
+    int err = 0;
 
     if (!sorted || !alias) {
-        gcb_free(sorted);
-        gcb_free(alias);
-        return gcb_diag_nomem(diag, s->count * (sizeof(*sorted) + sizeof(*alias)),
-                              "the list of tensors");
+        err = gcb_diag_nomem(diag, s->count * (sizeof(*sorted) + sizeof(*alias)),
+                             "the list of tensors");
+        goto out;
     }
     for (size_t i = 0; i < s->count; i++)
         sorted[i] = &s->tensors[i];
@@ -135,7 +144,6 @@ static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
         if (end - i > 1)
             mark_aliases(alias, s, sorted + i, sorted + end);
     }
-    gcb_free(sorted);
     for (size_t i = 0; i < s->count; i++) {
         const struct gcb_tensor *t = &s->tensors[i];
 
@@ -145,8 +153,10 @@ static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
             s->tensors[n++] = *t;
     }
     s->count = n;
+out:
+    gcb_free(sorted);
     gcb_free(alias);
-    return 0;
+    return err;
 }
 
 static void count_fp8(struct gcb_source *s)
@@ -156,9 +166,11 @@ static void count_fp8(struct gcb_source *s)
             gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
 }
 
+/* 40 bytes: ": no float data: ", " and the other files", and a terminator */
 _Static_assert(GCB_REMARK_TEXT <= GCB_DIAG_TEXT - 40, "a remark fits into a message");
 
-/* Fails because no file has float data. Says what was left out. */
+/* Fails because no file has float data. The message names `file`, adds `more`, and says what was
+ * left out. */
 static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
                         struct gcb_diag *diag)
 {
@@ -170,10 +182,10 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
             diag, GCB_E_INVALID,
             "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
             gcb_escape(shown, sizeof(shown), file), more);
-    for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++)
+    for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++) /* the kinds that are left out */
         if (gcb_source_remark(why, s, (enum gcb_remark)kind))
             break;
-    /* the name is cut, and not what can be done */
+    /* a long name is cut, because the remark ends with what the user can do */
     room = GCB_DIAG_TEXT - strlen(": no float data: ") - strlen(more) - strlen(why);
     return gcb_diag_set(diag, GCB_E_CORRUPT, "%s%s: no float data%s%s",
                         gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), file), more,

@@ -6,8 +6,8 @@
 #include "src/tool/read/source.h"
 
 /*
- * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them;
- * source.c reads them.
+ * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill a source.
+ * source.c reads its tensors.
  */
 
 /* ---- selection.c ---- */
@@ -18,13 +18,12 @@ struct gcb_number_range {
     bool met; /* a number in the dump is in the range */
 };
 
-/* The parsed value of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct
- * accepts no number. */
+/* The parsed value of --step or --worker. A zeroed struct accepts no number. */
 struct gcb_numbers {
     struct gcb_number_range *ranges;
     size_t count, cap;
-    bool all;
-    bool last;
+    bool all;  /* "all" was given */
+    bool last; /* "last" is in the list */
 };
 
 /*
@@ -42,7 +41,8 @@ bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n);
 /* Marks the ranges that contain n, a number in the dump, as met. */
 void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n);
 
-/* Finds an "N" of the list that gcb_numbers_meet never saw. Returns false if it saw every "N". */
+/* Sets *n to an "N" of the list for which gcb_numbers_meet was never called. Returns false if there
+ * is none. */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* True if the globs of the selection accept this path. */
@@ -54,36 +54,36 @@ bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const 
  * the group of the worker. */
 bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path);
 
-/* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs
- * of `exclude`. */
+/* Sets met[i] if glob i matches this path. The globs of `include` come first, then those of
+ * `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
 /* ---- place.c ---- */
 
-/* Which step and worker a path in a file belongs to, by the names of its groups (docs/dataset.md).
- */
-
+/* The step and worker to which a path in a file belongs, by the names of its groups
+ * (docs/dataset.md). */
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
     bool epoch;            /* the step is the number of a group epoch_N */
     const char *below;     /* the rest of the path, after the groups of step and worker */
-    enum gcb_remark doubt; /* what a person may have meant otherwise, or GCB_REMARKS */
+    enum gcb_remark doubt; /* why step or worker may be wrong, or GCB_REMARKS */
 };
 
 /*
- * Splits an absolute path. Only the outermost step and worker count, because names inside a worker
- * are names of parameters. `group` says whether the last component is a group or a dataset. If bit
- * i of `linked` is set, component i is a link to another place: unless it names a step or worker
- * itself, groups after it name none.
+ * Finds the step and worker of an absolute path. Only the outermost step and worker count, because
+ * names inside a worker are names of parameters. `group` is true if the last component is a group,
+ * and false if it is a dataset. Bit i of `linked` is set if component i is an alias link (hdf5.h).
+ * Groups after an alias link give no step or worker, unless the link's own name gives one.
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
-/* True if this is the path of the group of a step, which may have attributes such as loss. Sets
- * *step. Sets *epoch for a group epoch_N: it is a step only if no group below it is. */
+/* True if `path` is the group of a step, which may have attributes such as loss. Sets *step. Sets
+ * *epoch if the group is named epoch_N, which is a step only if no group below it is one. */
 bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
-/* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
+/* Returns the N of the last "rankN", "rank_N" or "rank-N" in a file's name (without its folders),
+ * or 0. */
 uint32_t gcb_place_rank(const char *file);
 
 /* ---- the source ---- */
@@ -98,8 +98,8 @@ struct gcb_note {
     const char *name, *text;
 };
 
-/* Most files that are open at a time. In a dump with a file for each worker, the files are read in
- * turn, so several files stay open. */
+/* Most files that are open at a time. Several files stay open, because the files of a dump with a
+ * file for each worker are read in turn. */
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
@@ -121,30 +121,31 @@ struct gcb_source {
     struct gcb_synthetic *synthetic; /* how to make each tensor; NULL if the tensors are in files */
     uint64_t seed;
 
-    /* A dump can have thousands of files. Only the last used files are open, each in a child
-     * process. */
+    /* A dump can have thousands of files. Only the most recently used files are open, each with a
+     * child process. */
     struct gcb_source_file {
         struct gcb_infile found;      /* its path is the same pointer as `file` of its tensors */
         struct gcb_file_child *child; /* NULL if the file is not open */
-        uint64_t used;                /* time of the last use */
+        uint64_t used;                /* value of `uses` at the last use */
     } * files;
     size_t file_count, file_cap;
-    size_t last_file; /* number of the file that was read last */
-    uint64_t uses;
+    size_t last_file; /* index of the file that was read last */
+    uint64_t uses;    /* number of calls of gcb_source_use */
 };
 
-/* Opens a file unless it is open, and lists it unless `lister` is NULL. */
+/* Opens a file unless it is open. A file that is opened is also listed, unless `lister` is NULL. */
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_lister *lister, struct gcb_diag *diag);
 
-/* Adds to the remarks of a kind. The first example is kept; `dataset` may be "". */
+/* Adds `count` objects to a remark. The first `file` and `dataset` are kept as the example, and
+ * must live as long as the source. `dataset` may be "". */
 void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
                            const char *file, const char *dataset);
 
 /*
- * The state of listing files. A child process (child.h) lists a file with a copy of this struct:
- * the reader of the file says what it finds, which becomes a record for each float dataset and for
- * each attribute of the root and of step groups. The parent takes the records, checks them and
+ * The state of listing files. A child process (child.h) lists a file with a copy of this struct.
+ * Its reader calls the functions gcb_listing_ of reader.h, which send a record for each tensor and
+ * for each attribute of the root and of step groups. The parent takes the records, checks them and
  * fills the source.
  */
 struct gcb_listing {
@@ -153,15 +154,15 @@ struct gcb_listing {
     struct gcb_numbers steps, workers;
     uint64_t last_step;      /* greatest step so far, selected or not */
     uint64_t seen;           /* number of tensors so far, selected or not */
-    size_t pending;          /* last values that are of a group epoch_N, which may not be a step */
+    size_t pending;          /* number of last values from a group epoch_N that may not be a step */
     uint32_t rank;           /* worker of the file's tensors that are in no worker group */
-    struct gcb_infile found; /* the file that is being walked */
+    struct gcb_infile found; /* the file that is being listed */
     struct gcb_port *port;   /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 
-/* Lists a file: appends its selected tensors in the order of the walk, and its step values and
- * notes. */
+/* Lists the file `path`: appends its selected tensors, its step values and its notes to the source.
+ * The tensors are in the order in which the reader lists them. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

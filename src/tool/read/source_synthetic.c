@@ -8,7 +8,7 @@
 #include "src/tool/read/source_private.h"
 #include "src/tool/read/synthetic.h"
 
-/* Writes a number of elements as "4K", "16M" or "1000". */
+/* Writes a number of elements in units of 1024, such as "4K" or "16M", if it is a multiple. */
 static void size_text(char out[48], uint64_t n)
 {
     static const char *const units[] = {"", "K", "M", "G", "T"};

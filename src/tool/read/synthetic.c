@@ -58,7 +58,7 @@ static int fail_unknown(const char *text, size_t n, struct gcb_diag *diag)
                         near ? near : "", near ? "'?" : "");
 }
 
-/* Parses the "KEY=VALUE" of a distribution into its parameter. */
+/* Parses the "KEY=VALUE" of a distribution, and sets that parameter in *out. */
 static int parse_value(struct gcb_synthetic *out, const struct dist_row *row, const char *text,
                        struct gcb_diag *diag)
 {
@@ -123,6 +123,8 @@ static void four_normal(double out[4], uint64_t seed, uint64_t block, uint64_t s
     }
 }
 
+/* Draws a value of the Laplace distribution of variance 1 by inverting its distribution function.
+ */
 static double laplace(uint32_t word)
 {
     const double u = uniform(word) - 0.5;
@@ -132,8 +134,8 @@ static double laplace(uint32_t word)
 
 /*
  * Draws a value of Student's t distribution from two uniform values, for any degrees of freedom, by
- * Bailey's polar method (1994). Above two degrees of freedom the standard deviation exists, and the
- * value is divided by it.
+ * Bailey's polar method (1994). Above two degrees of freedom the distribution has a standard
+ * deviation, by which the value is divided.
  */
 static double student(double df, uint32_t radius, uint32_t angle)
 {

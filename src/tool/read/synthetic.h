@@ -19,8 +19,8 @@ enum gcb_dist {
 struct gcb_synthetic {
     enum gcb_dist dist;
     double df;    /* student-t: degrees of freedom, above 0 (default 3) */
-    double zeros; /* sparse: share of zeros in [0, 1] (default 0.9), the rest normal */
-    double rho;   /* ar: correlation of neighbours in (-1, 1) (default 0.9) */
+    double zeros; /* sparse: share of zeros in [0, 1] (default 0.9); the rest is normal */
+    double rho;   /* ar, autoregressive: correlation of neighbours in (-1, 1) (default 0.9) */
 };
 
 /* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9".
@@ -37,8 +37,7 @@ void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, u
 
 /* ---- shapes of networks (networks.c) ---- */
 
-/* The parameters of known networks, so that synthetic gradients have real shapes. They are in
- * datasets/networks.json. */
+/* Synthetic gradients can have the shapes of known networks, which datasets/networks.json lists. */
 
 #define GCB_LAYOUT_ROWS 161 /* number of rows in the longest layout */
 
@@ -49,21 +48,22 @@ struct gcb_shape_row {
     uint64_t dims[4];
 };
 
-/* "resnet50" (26 M parameters), "gpt2" (124 M), "alexnet" (61 M), "vgg16" (138 M) and "lstm" (66
- * M); NULL ends them. */
+/* "resnet50" (26 M elements), "gpt2" (124 M), "alexnet" (61 M), "vgg16" (138 M) and "lstm" (66 M);
+ * ends with NULL. */
 extern const char *const gcb_network_names[];
 
-/* Their parameters; a rank of 0 ends those of a network. */
+/* The parameters of each network in gcb_network_names. A row of rank 0 ends a network that has
+ * fewer than GCB_LAYOUT_ROWS. */
 extern const struct gcb_shape_row gcb_network_rows[][GCB_LAYOUT_ROWS];
 
 /*
- * The parameters of a network, in the order in which its reference implementation registers them.
- * Fills `rows` and returns their number; returns 0 for an unknown name.
+ * Fills `rows` with the parameters of a network, in the order in which its reference implementation
+ * registers them. Returns the number of rows; 0 for an unknown name.
  */
 size_t gcb_network_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name);
 
-/* Says that there is no such network, and lists `others` (text before the list) and the names.
- * Returns GCB_E_INVALID. */
+/* Sets the message that there is no such network: "unknown layout 'NAME'; give " followed by
+ * `others` and the names of the networks. Returns GCB_E_INVALID. */
 int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *diag);
 
 /* Returns the product of a row's dims. */
