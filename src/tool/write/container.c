@@ -16,15 +16,14 @@
 /* ---- the format (docs/format.md, "The container") ---- */
 
 /*
- * The root has the attributes gcbench_container ("1"), gcbench_messages (the number of messages)
- * and gcbench_xxh3 (the sum of share_of over all messages). So a reader notices a lost or renamed
- * message.
+ * The root has the attributes gcbench_container ("1", the version), gcbench_messages (the number of
+ * messages) and gcbench_xxh3 (the sum of share_of over all messages).
  */
 static const char version_text[] = "1";
 enum {
     DTYPE = 5, /* bytes of a type's name with its terminator */
     HEX = 17,  /* bytes of a hash as text with its terminator */
-    TAIL = 16, /* bytes of the numbers in a row of a layout */
+    TAIL = 16, /* bytes of the two numbers at the end of a layout's row: offset and index */
 };
 
 static uint64_t mix(uint64_t salt, const char *text)
@@ -44,8 +43,8 @@ uint64_t gcb_container_salt(uint64_t salt, const char *path, enum gcb_dtype dtyp
     return mix(salt, text);
 }
 
-/* The number that a message adds to gcbench_xxh3: the hash of its dataset's path, seeded with its
- * salt. */
+/* Returns what a message adds to gcbench_xxh3: the hash of its dataset's path, seeded with the
+ * message's salt. */
 static uint64_t share_of(uint64_t salt, const char *path)
 {
     return mix(salt, path);
@@ -57,6 +56,7 @@ static void hex_text(char out[HEX], uint64_t hash)
     snprintf(out, HEX, "%016" PRIx64, hash);
 }
 
+/* Adds a member to the type `row`: a terminated text of at most `size` bytes. */
 static int insert_text(hid_t row, const char *name, size_t offset, size_t size)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
@@ -71,9 +71,9 @@ static int insert_text(hid_t row, const char *name, size_t offset, size_t size)
 }
 
 /*
- * Makes the HDF5 type of a row of a layout table: the texts "path" (path_size bytes), "dtype" (5
- * bytes) and "shape" (shape_size bytes), the u64 "offset" and the i64 "index", packed in this
- * order. Texts are terminated. Returns a negative id on failure; the caller closes the type.
+ * Makes the HDF5 type of a row of a layout: the terminated texts "path" (path_size bytes), "dtype"
+ * (5 bytes) and "shape" (shape_size bytes), the u64 "offset" and the i64 "index", packed in this
+ * order. Returns a negative id on failure. The caller closes the type.
  */
 static hid_t create_row_type(size_t path_size, size_t shape_size)
 {
@@ -95,12 +95,12 @@ static hid_t create_row_type(size_t path_size, size_t shape_size)
 
 /* ---- the writer ---- */
 
-/* How `decompress` will restore a tensor. */
+/* A tensor of a message, as `decompress` will restore it. */
 struct entry {
     const struct gcb_tensor *tensor;
-    uint64_t offset;
-    char path[GCB_READ_PATH + 1];
-    char shape[GCB_SHAPE_TEXT];
+    uint64_t offset;              /* elements of the message before this tensor */
+    char path[GCB_READ_PATH + 1]; /* path in the restored file */
+    char shape[GCB_SHAPE_TEXT];   /* such as "3x4" */
 };
 
 static bool from_several_files(const struct gcb_source *source)
@@ -113,15 +113,16 @@ static bool from_several_files(const struct gcb_source *source)
     return false;
 }
 
-/* Fills *e. Tensors from different files may have the same path. So if there are several files, a
- * tensor is given the path /step_N/worker_N/PATH (docs/dataset.md). */
-static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_tensor *t,
-                      uint64_t offset, struct gcb_diag *diag)
+/* Fills *e for a piece of a message. Tensors from different files may have the same path. So if
+ * there are several files, the path becomes /step_N/worker_N/PATH (docs/dataset.md). */
+static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_piece *piece,
+                      struct gcb_diag *diag)
 {
+    const struct gcb_tensor *t = gcb_source_tensor(w->source, piece->tensor);
     int n;
 
     e->tensor = t;
-    e->offset = offset;
+    e->offset = piece->offset;
     gcb_shape_text(e->shape, t->rank, t->dims);
     if (w->several_files)
         n = snprintf(e->path, sizeof(e->path), "/step_%06" PRIu64 "/worker_%" PRIu32 "/%s", t->step,
@@ -134,12 +135,13 @@ static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_ten
     return 0;
 }
 
+/* Adds a tensor to the salt of its message, and returns the new salt. */
 static uint64_t add_entry(uint64_t salt, const struct entry *e)
 {
     return gcb_container_salt(salt, e->path, e->tensor->dtype, e->shape, e->tensor->index);
 }
 
-/* Writes the dataset of a message. */
+/* Seals a message with its salt, and writes its dataset. */
 static int put_message(struct gcb_h5out *w, const char *path, uint8_t *message, size_t length,
                        uint64_t salt, struct gcb_diag *diag)
 {
@@ -171,11 +173,12 @@ static int put_single(struct gcb_h5out *w, const struct entry *e, uint8_t *messa
     return err;
 }
 
-/* The layout of a message: a table of its tensors. */
+/* The layout of a message: a table of its tensors. Sizes are in bytes. */
 struct table {
     uint8_t *rows;
-    size_t count, path_size, shape_size, row_size;
-    uint64_t salt;
+    size_t count; /* number of rows */
+    size_t path_size, shape_size, row_size;
+    uint64_t salt; /* of the message */
 };
 
 static void fill_row(struct table *t, size_t i, const struct entry *e)
@@ -190,35 +193,39 @@ static void fill_row(struct table *t, size_t i, const struct entry *e)
     gcb_store_u64(tail + 8, (uint64_t)e->tensor->index);
 }
 
-/* Fills the table in two passes over the pieces: the first finds the longest texts, the second
- * fills the rows. The caller frees t->rows. */
-static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_source *source,
-                      const struct gcb_message_plan *plan, struct entry *e, struct gcb_diag *diag)
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Fills the table of a message. `e` is room for one entry. The caller frees t->rows, even after a
+ * failure. */
+static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_message_plan *plan,
+                      struct entry *e, struct gcb_diag *diag)
 {
     int err = 0;
 
-    *t = (struct table){.count = plan->piece_count, .path_size = 1, .shape_size = 1};
-    for (size_t i = 0; i < 2 * t->count && !err; i++) {
-        const struct gcb_piece *piece = &plan->pieces[i % t->count];
-
-        if (i == t->count) {
-            t->row_size = t->path_size + DTYPE + t->shape_size + TAIL;
-            t->rows = gcb_alloc_zero(t->count, t->row_size);
-            if (!t->rows)
-                return gcb_diag_nomem(diag, t->count * t->row_size, "a layout");
-        }
-        err = fill_entry(w, e, gcb_source_tensor(source, piece->tensor), piece->offset, diag);
-        if (t->rows && !err) {
-            fill_row(t, i - t->count, e);
-            t->salt = add_entry(t->salt, e);
-        } else if (!err) {
-            t->path_size = t->path_size > strlen(e->path) ? t->path_size : strlen(e->path) + 1;
-            t->shape_size = t->shape_size > strlen(e->shape) ? t->shape_size : strlen(e->shape) + 1;
-        }
+    *t = (struct table){.count = plan->piece_count};
+    for (size_t i = 0; i < t->count && !err; i++) {
+        err = fill_entry(w, e, &plan->pieces[i], diag);
+        t->path_size = larger(t->path_size, strlen(e->path) + 1);
+        t->shape_size = larger(t->shape_size, strlen(e->shape) + 1);
+    }
+    if (err)
+        return err;
+    t->row_size = t->path_size + DTYPE + t->shape_size + TAIL;
+    t->rows = gcb_alloc_zero(t->count, t->row_size);
+    if (!t->rows)
+        return gcb_diag_nomem(diag, t->count * t->row_size, "a layout");
+    for (size_t i = 0; i < t->count && !err; i++) {
+        err = fill_entry(w, e, &plan->pieces[i], diag);
+        fill_row(t, i, e);
+        t->salt = add_entry(t->salt, e);
     }
     return err;
 }
 
+/* Writes the table as the dataset `path`. */
 static int put_table(struct gcb_h5out *w, const struct table *t, const char *path,
                      struct gcb_diag *diag)
 {
@@ -234,30 +241,30 @@ static int put_table(struct gcb_h5out *w, const struct table *t, const char *pat
 }
 
 /* Writes a message of several tensors, and its layout. */
-static int put_joint(struct gcb_h5out *w, const struct gcb_source *source,
-                     const struct gcb_message_plan *plan, struct entry *e, uint8_t *message,
-                     size_t length, struct gcb_diag *diag)
+static int put_joint(struct gcb_h5out *w, const struct gcb_message_plan *plan, struct entry *e,
+                     uint8_t *message, size_t length, struct gcb_diag *diag)
 {
-    char path[128], beside[160], hex[HEX];
+    char path[128], layout[160], hex[HEX];
     struct table t;
-    int err = fill_table(w, &t, source, plan, e, diag);
+    int err = fill_table(w, &t, plan, e, diag);
 
     if (err)
         goto out;
     snprintf(path, sizeof(path), "/step_%06" PRIu64 "/worker_%" PRIu32 "/messages/%s", plan->step,
              plan->worker, plan->name);
-    snprintf(beside, sizeof(beside), "%s_layout", path);
+    snprintf(layout, sizeof(layout), "%s_layout", path);
     hex_text(hex, t.salt);
     err = put_message(w, path, message, length, t.salt, diag);
     if (!err)
         err = gcb_h5out_note(w, path, "layout_xxh3", hex, diag);
     if (!err)
-        err = put_table(w, &t, beside, diag);
+        err = put_table(w, &t, layout, diag);
 out:
     gcb_free(t.rows);
     return err;
 }
 
+/* Checks that a message can be read, has a checksum field and as many elements as its plan. */
 static int check_message(const struct gcb_message_plan *plan, const uint8_t *message, size_t length,
                          struct gcb_diag *diag)
 {
@@ -289,9 +296,9 @@ int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
         w->several_files = from_several_files(source);
     }
     if (plan->name[0]) {
-        err = put_joint(w, source, plan, e, message, length, diag);
+        err = put_joint(w, plan, e, message, length, diag);
     } else {
-        err = fill_entry(w, e, gcb_source_tensor(source, plan->pieces[0].tensor), 0, diag);
+        err = fill_entry(w, e, &plan->pieces[0], diag);
         if (!err)
             err = put_single(w, e, message, length, diag);
     }
@@ -315,39 +322,40 @@ int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)
         err = gcb_h5out_commit(w, diag);
     return err;
 }
+
 /* ---- reading ---- */
 
 /*
- * A child process lists the file (src/tool/read/child.h): it sends one record for the root, one for
- * each message and one for each row of a layout. Data of the file is used only after a checksum or
- * the message itself has confirmed it.
+ * A child process lists the file (src/tool/read/child.h). The child sends a record for the root, a
+ * record for each message and a record for each of its tensors. The parent uses data of the file
+ * only after a checksum or the message itself has confirmed it.
  */
 
 struct message {
-    struct gcb_container_message seen;
+    struct gcb_container_message seen; /* what the caller sees; tensor_count are known so far */
     uint64_t salt;
-    uint64_t rows;      /* number of its tensors */
+    uint64_t rows;      /* number of tensors that the message has */
     char hash[HEX + 1]; /* hash of the layout; "" if the message covers one tensor */
 };
 
 struct gcb_container {
-    struct gcb_infile file; /* found, but never opened: the child has its own copy */
+    struct gcb_infile file; /* from gcb_infile_find; `child` opens the file */
     struct gcb_file_child *child;
     struct message *messages;
     size_t count, cap;
     struct gcb_tensor *sets; /* the messages' datasets */
     size_t set_cap;
     struct gcb_strings strings; /* the paths */
-    /* Layout rows that may still come. A file of this size has room for no more rows. */
-    uint64_t rows_left;
-    uint64_t sum;              /* sum of share_of over the messages */
-    uint64_t wanted;           /* root attribute gcbench_messages */
-    char wanted_hash[HEX + 1]; /* root attribute gcbench_xxh3 */
-    struct gcb_port *port;     /* used only in the child, like the next member */
+    uint64_t rows_left;         /* most rows for which a file of this size still has room */
+    uint64_t sum;               /* sum of share_of over the messages */
+    uint64_t wanted;            /* root attribute gcbench_messages */
+    char wanted_hash[HEX + 1];  /* root attribute gcbench_xxh3 */
+    /* used only in the child: */
+    struct gcb_port *port;
     const struct gcb_h5file *open;
 };
 
-/* The kinds of records. */
+/* The kinds of records: the root, a message, a tensor of the last message. */
 enum { R_ROOT = 1, R_MESSAGE, R_ROW };
 
 static const char not_a_message[] =
@@ -371,22 +379,24 @@ static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
 
 /* ---- in the child: layouts, which list the tensors of a message ---- */
 
-/* Fewest bytes of a layout row: two texts of one byte, the name of the type and two 8-byte numbers.
- */
+/* Fewest bytes of a layout's row: path and shape of one byte, the name of the type, and two
+ * numbers. */
 #define MIN_ROW (1 + DTYPE + 1 + TAIL)
 
+/* A layout that was read. Sizes are in bytes. */
 struct layout {
-    hid_t type;
+    hid_t type; /* of a row */
     size_t path_size, shape_size, row_size;
-    uint8_t *bytes;
-    uint64_t rows;
+    uint8_t *bytes; /* the rows */
+    uint64_t rows;  /* number of rows */
 };
 
 /*
- * The type must be exactly the writer's type for texts of some sizes, so that HDF5 converts
- * nothing. The sizes follow from the offset of the second member and from the size of a row.
+ * True if the dataset has exactly the writer's type for paths and shapes of some size, so that HDF5
+ * converts nothing. Sets these sizes, which follow from the offset of the second member and from
+ * the size of a row, and l->type.
  */
-static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
+static bool is_row_type(struct layout *l, const struct gcb_h5dataset *set)
 {
     const size_t fixed = DTYPE + TAIL;
 
@@ -402,6 +412,8 @@ static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
     return l->type > 0 && H5Tequal(l->type, set->type) > 0;
 }
 
+/* Reads the layout at `path` into *l, which starts zeroed. The caller closes l->type and frees
+ * l->bytes, even after a failure. */
 static int read_layout(struct layout *l, const struct gcb_container *c, const char *path,
                        struct gcb_diag *diag)
 {
@@ -415,7 +427,7 @@ static int read_layout(struct layout *l, const struct gcb_container *c, const ch
     if (err)
         goto out;
     if (set.kind != H5T_COMPOUND || set.tensor.rank != 1 || set.chunk_rank ||
-        set.tensor.count == 0 || set.tensor.count > c->rows_left || !check_row_type(l, &set)) {
+        set.tensor.count == 0 || set.tensor.count > c->rows_left || !is_row_type(l, &set)) {
         err = fail_corrupt(c, path, diag, "the layout is damaged");
         goto out;
     }
@@ -436,7 +448,8 @@ static const char *text_at(const uint8_t *p, size_t size)
 
 /* ---- in the child: messages ---- */
 
-/* Sends a message that has `rows` tensors. `hash` is that of its layout; "": it has none. */
+/* Sends a message that has `rows` tensors. `hash` is the hash of its layout, or "" if it has no
+ * layout. */
 static int send_message(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                         uint64_t rows, const char *hash, struct gcb_diag *diag)
 {
@@ -458,17 +471,16 @@ static int send_row(struct gcb_container *c, const char *path, const char *dtype
     return gcb_port_put(c->port, &r, diag);
 }
 
-/* Sends a message of several tensors, then the rows of its layout, which is the dataset
- * NNNN_layout. */
+/* Sends a message of several tensors, then the rows of its layout. */
 static int send_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                       const char *hash, struct gcb_diag *diag)
 {
-    char beside[GCB_READ_PATH + 16];
+    char layout[GCB_READ_PATH + sizeof("_layout")];
     struct layout l = {0};
     int err;
 
-    snprintf(beside, sizeof(beside), "%s_layout", path);
-    err = read_layout(&l, c, beside, diag);
+    snprintf(layout, sizeof(layout), "%s_layout", path);
+    err = read_layout(&l, c, layout, diag);
     if (!err)
         err = send_message(c, path, set, l.rows, hash, diag);
     for (uint64_t i = 0; i < l.rows && !err; i++) {
@@ -477,9 +489,11 @@ static int send_joint(struct gcb_container *c, const char *path, const struct gc
         const char *dtype = text_at(row + l.path_size, DTYPE);
         const char *shape = text_at(row + l.path_size + DTYPE, l.shape_size);
 
-        err = name && dtype && shape ? send_row(c, name, dtype, shape, gcb_load_u64(tail),
-                                                (int64_t)gcb_load_u64(tail + 8), diag)
-                                     : fail_corrupt(c, beside, diag, "the layout is damaged");
+        if (name && dtype && shape)
+            err = send_row(c, name, dtype, shape, gcb_load_u64(tail),
+                           (int64_t)gcb_load_u64(tail + 8), diag);
+        else
+            err = fail_corrupt(c, layout, diag, "the layout is damaged");
     }
     H5Tclose(l.type);
     gcb_free(l.bytes);
@@ -510,9 +524,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
-        /* not bytes, so not a message: a table of the tensors in a bucket, or not written by
-         * compress */
-        return 0;
+        return 0; /* a layout, or a dataset that gcbench did not write */
     err = gcb_h5dataset_vet(set, c->open, path, diag);
     if (err)
         return err;
@@ -544,6 +556,7 @@ static int send_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
     return gcb_port_put(c->port, &r, diag);
 }
 
+/* Lists the file for struct gcb_lister. */
 static int walk_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
 {
     const struct gcb_h5visitor visitor = {.ctx = ctx, .dataset = on_dataset};
@@ -575,6 +588,7 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
     return 0;
 }
 
+/* Appends a message. The tensors of the message before it must be complete. */
 static int take_message(struct gcb_container *c, const struct gcb_port_record *r,
                         struct gcb_diag *diag)
 {
@@ -659,8 +673,8 @@ static int by_path(const void *a, const void *b)
     return gcb_path_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Checks that no tensor has the name of another, or of a group that holds another: they could not
- * be restored. */
+/* Checks that no tensor has the path of another tensor, or of a group around another tensor.
+ * `decompress` could not restore both. */
 static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
 {
     size_t count = 0, used = 0;

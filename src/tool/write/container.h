@@ -10,16 +10,16 @@
  * A message of one tensor is a 1-D uint8 dataset at the tensor's absolute path. Its attributes are
  * `shape` ("3x4", "" for a scalar), `dtype` ("fp16") and, if the tensor has one, `index`.
  *
- * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. Beside it is
- * NNNN_layout, a table of its tensors (path, dtype, shape, offset, index). The message's attribute
- * `layout_xxh3` is a hash of that table.
+ * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. The dataset
+ * NNNN_layout in the same group is a table of the message's tensors (path, dtype, shape, offset,
+ * index). The message's attribute `layout_xxh3` is a hash of that table.
  *
- * Each message has a checksum field (src/lib/wire/message.h). The writer fills it, and the reader
- * checks it. The checksum's seed depends on the paths, types, shapes and indices of the message's
- * tensors. So a reader also finds a changed path, type, shape or index.
+ * Each message has a checksum field (src/lib/wire/message.h), which the writer fills and the reader
+ * checks. The checksum's seed is the message's salt, which depends on the paths, types, shapes and
+ * indices of its tensors. So a reader also finds a changed path, type, shape or index.
  *
- * The root has the number of messages and a hash over all their paths (container.c). So a
- * reader also finds a lost or renamed message.
+ * The root has attributes with the number of messages and a hash of all their paths. So a reader
+ * also finds a lost or renamed message.
  *
  * Tensors from one file keep their paths. Tensors from several files are restored as
  * /step_N/worker_N/PATH, because their paths could be the same.
@@ -38,9 +38,9 @@ int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
 int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag);
 
 /*
- * Adds one tensor to the salt of a message, which seeds its checksum, and returns the new salt. The
- * salt starts as 0; add the tensors in order. XXH3-64 hashes path, type, shape and index as text,
- * one after the other, each seeded with the hash before it.
+ * Adds one tensor to the salt of a message, and returns the new salt. The salt starts as 0. Add the
+ * tensors in order. XXH3-64 hashes path, type, shape and index as text, one after the other, each
+ * seeded with the hash before it.
  */
 uint64_t gcb_container_salt(uint64_t salt, const char *path, enum gcb_dtype dtype,
                             const char *shape, int64_t index);
@@ -52,21 +52,24 @@ struct gcb_container_message {
     const char *dataset; /* absolute path of the message */
     size_t length;       /* length of the message in bytes */
     uint64_t count;      /* elements of all its tensors together */
-    /* of them: path in the restored tree (`dataset`), type, shape and index */
+    /* Only `dataset`, which is the path in the restored tree, dtype, rank, dims, count and index
+     * are set. */
     struct gcb_tensor *tensors;
     size_t tensor_count;
 };
 
 /*
- * Opens a file and lists its messages. The caller owns *out. Returns GCB_E_CORRUPT also if the file
- * was not made by gcb_h5out_create. Returns GCB_E_NOMEM if the elements of a message take more
- * than max_bytes as float32 (0 means half of physical memory). If in_process is true, this process
- * reads the file, else a child (src/tool/read/child.h).
+ * Opens a file of messages and lists them. The caller owns *out. Returns GCB_E_CORRUPT also if the
+ * file is not a file of messages. Returns GCB_E_NOMEM if the elements of a message take more than
+ * max_bytes as float32 (0 means half of physical memory). If in_process is true, this process reads
+ * the file, else a child (src/tool/read/child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);
 void gcb_container_close(struct gcb_container *c); /* the argument may be NULL */
+/* Returns the number of messages. */
 size_t gcb_container_count(const struct gcb_container *c);
+/* Returns message i, which lives as long as `c`. */
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 
 /* Reads the `length` bytes of message i. Returns GCB_E_CORRUPT if the checksum or the number of

@@ -22,6 +22,7 @@ static void convert_block(double out[BLOCK], enum gcb_dtype dtype, const float *
     }
 }
 
+/* Writes the elements of the last dataset, converted to `dtype`. */
 static int put_values(struct gcb_h5out *f, enum gcb_dtype dtype, const float *data,
                       struct gcb_diag *diag)
 {
@@ -41,6 +42,8 @@ static int put_values(struct gcb_h5out *f, enum gcb_dtype dtype, const float *da
     return err;
 }
 
+/* Makes the HDF5 type of IEEE binary16: bit 15 is the sign, bits 10 to 14 the exponent with bias
+ * 15, and bits 0 to 9 the fraction. Returns a negative id on failure. */
 static hid_t create_half(void)
 {
     const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
@@ -54,9 +57,8 @@ static hid_t create_half(void)
 }
 
 /*
- * Makes the HDF5 type of elements of `dtype` in a file, little-endian. bfloat16 becomes float32,
- * because other readers know no bfloat16. Returns a negative id on failure; the caller closes the
- * type.
+ * Makes the little-endian HDF5 type for elements of `dtype`. bfloat16 is stored as float32, because
+ * other readers do not know bfloat16. Returns a negative id on failure. The caller closes the type.
  */
 static hid_t create_type(enum gcb_dtype dtype)
 {

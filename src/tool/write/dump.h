@@ -6,7 +6,7 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an
+ * An HDF5 file that is written. It appears under its name complete or not at all. A full disk is an
  * ordinary error. The file is a dump in the schema of docs/dataset.md (`decompress`, `generate`),
  * or a file of messages (container.h).
  */
@@ -16,15 +16,16 @@ struct gcb_h5out;
 int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
-/* Adds a text or a number as an attribute of the group or dataset `object`. Returns GCB_E_INVALID
- * if the object does not exist, or has this attribute, or the text is longer than 65000 bytes. */
+/* These two functions add an attribute, a text or a number, to the group or dataset at the path
+ * `object`. They return GCB_E_INVALID if the object does not exist, if it already has the
+ * attribute, or if the text is longer than 65000 bytes. */
 int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, const char *text,
                    struct gcb_diag *diag);
 int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
                      struct gcb_diag *diag);
 
-/* Closes the file, syncs it and renames it to its final name. Frees nothing. Call it at most
- * once. */
+/* Closes the file, syncs it and renames it to its final name. Call this function at most once, and
+ * then gcb_h5out_destroy. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
 
 /* Removes the file unless it was committed, and frees `f`, which may be NULL. */
@@ -33,10 +34,10 @@ void gcb_h5out_destroy(struct gcb_h5out *f);
 /* ---- tensors (dump.c) ---- */
 
 /*
- * Adds the dataset of a tensor, and the groups above it. Only the tensor's dataset, dtype, shape
- * and, unless it is below 0, index matter. `data` has as many floats as the product of dims, which
- * are converted to `dtype`. GCB_BF16 is stored as float32 with the attribute source_dtype. Returns
- * GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
+ * Adds the dataset of a tensor, and the groups above it. Uses only the tensor's dataset, dtype,
+ * rank, dims and index. An index below 0 is not written. `data` has as many floats as the product
+ * of dims, and they are converted to `dtype`. GCB_BF16 is stored as float32 with the attribute
+ * source_dtype. Returns GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
  */
 int gcb_dump_put(struct gcb_h5out *dump, const struct gcb_tensor *tensor, const float *data,
                  struct gcb_diag *diag);
@@ -46,9 +47,8 @@ int gcb_dump_put(struct gcb_h5out *dump, const struct gcb_tensor *tensor, const 
 /* What to generate: each step and worker gets all tensors of the layout. */
 struct gcb_generate {
     struct gcb_synthetic dist;
-    /* NULL or "flat": one tensor of `elements`; or a name for gcb_network_layout */
-    const char *layout;
-    uint64_t elements;
+    const char *layout; /* a name for gcb_network_layout; NULL or "flat": one tensor */
+    uint64_t elements;  /* elements of that one tensor */
     uint64_t steps;
     uint64_t workers;
     /*

@@ -10,10 +10,9 @@
  *
  * HDF5 cannot close a file whose last writes fail: H5Fclose gives up half-way, and the library
  * crashes at the program's end. So HDF5 never writes to the disk here:
- *   - it keeps its metadata in a file in memory;
- *   - this code writes the bytes of each dataset to disk, at the offset that HDF5 has
- *     assigned to them;
- *   - when HDF5 has closed its file, this code copies the metadata to disk.
+ *   - HDF5 keeps its metadata in a file in memory;
+ *   - h5out.c writes the bytes of each dataset to disk, at the offset that HDF5 has assigned;
+ *   - after HDF5 has closed its file, h5out.c copies the metadata to disk.
  */
 
 /* Bytes [from, to) of a file. */
@@ -26,33 +25,36 @@ struct gcb_h5out {
     hid_t file;                  /* HDF5's file in memory; 0 when closed */
     int memory;                  /* descriptor of that file */
     int disk;                    /* descriptor of the temporary file on disk */
-    bool failed;                 /* something is missing: the file is never committed */
+    bool failed;                 /* a call has failed, so the file is never committed */
     struct gcb_h5extent *direct; /* bytes of datasets, which are on disk already */
     size_t direct_count, direct_cap;
-    uint64_t at, left; /* of the last dataset: offset of its next byte, and bytes still to write */
-    char shown[256];   /* the final name, escaped, for messages */
-    /* of a file of messages (container.c): */
-    uint64_t messages, sum;
+    uint64_t at;     /* offset on disk of the last dataset's next byte */
+    uint64_t left;   /* bytes of the last dataset that are still to be written */
+    char shown[256]; /* the final name, escaped, for messages */
+
+    /* Used only by container.c, for a file of messages: */
+    uint64_t messages;               /* number of messages so far */
+    uint64_t sum;                    /* what they add to the root attribute gcbench_xxh3 */
     const struct gcb_source *source; /* source of the last message */
     bool several_files;              /* the tensors of `source` come from several files */
 };
 
-/* True if `path` is absolute and not "/", without empty components and "." (which HDF5 would drop).
- */
+/* True if `path` is absolute and not "/", and no component is empty or "." (HDF5 would drop such
+ * components). */
 bool gcb_h5path_plain(const char *path);
 
 /*
- * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Its
- * bytes follow with gcb_h5out_append. Returns GCB_E_INVALID if the path exists or gcb_h5path_plain
- * rejects it.
+ * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Write
+ * the bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists or
+ * gcb_h5path_plain rejects it.
  */
 int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
                   const uint64_t *dims, struct gcb_diag *diag);
-/* Writes the next n bytes of the last dataset, as they are in the file. */
+/* Writes the next n bytes of the last dataset. `bytes` are already in the dataset's type. */
 int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gcb_diag *diag);
 
-/* Adds an attribute with one value. `value` points to the value, which has the type `memory_type`.
- */
+/* Adds an attribute with one value to the object at the path `object`. `value` points to a value of
+ * type memory_type; the file stores it as file_type. */
 int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 

@@ -16,9 +16,11 @@ enum purpose { PURPOSE_VALUES, PURPOSE_CHOICE };
 struct job {
     struct gcb_h5out *dump;
     const struct gcb_generate *config;
-    struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
-    size_t count;
-    float *values, *common, *choice; /* common and choice are NULL without correlation */
+    struct gcb_shape_row rows[GCB_LAYOUT_ROWS]; /* the tensors of each step and worker */
+    size_t count;                               /* number of rows */
+    float *values; /* of the current tensor; has room for the largest tensor, as the next two */
+    float *common; /* values that the workers share; NULL without correlation */
+    float *choice; /* not 0 where a worker takes the common value; NULL without correlation */
     struct gcb_diag *diag;
 };
 
@@ -30,6 +32,7 @@ static uint64_t draw_stream(uint64_t step, uint64_t worker, size_t tensor, enum 
     return XXH3_64bits(key, sizeof(key));
 }
 
+/* Replaces each of n values by a weighted sum of the common value and itself. */
 static void mix_common(struct job *j, uint64_t n)
 {
     const float shared = (float)sqrt(j->config->correlation);
@@ -39,6 +42,7 @@ static void mix_common(struct job *j, uint64_t n)
         j->values[i] = shared * j->common[i] + own * j->values[i];
 }
 
+/* Replaces some of n values, which choice_stream draws, by the common values. */
 static void choose_common(struct job *j, uint64_t n, uint64_t choice_stream)
 {
     /* each element of this sparse tensor is nonzero with probability sqrt(correlation) */
@@ -51,6 +55,7 @@ static void choose_common(struct job *j, uint64_t n, uint64_t choice_stream)
             j->values[i] = j->common[i];
 }
 
+/* Fills j->values with the values of a tensor. */
 static void fill_tensor(struct job *j, uint64_t step, uint64_t worker, size_t tensor)
 {
     const struct gcb_generate *c = j->config;
@@ -108,6 +113,7 @@ static int allocate(struct job *j)
     return 0;
 }
 
+/* Fills j->rows. */
 static int find_layout(struct job *j)
 {
     const char *name = j->config->layout ? j->config->layout : "flat";

@@ -15,9 +15,9 @@
 #include "src/lib/tensor/tensor.h"
 #include "src/tool/read/hdf5.h"
 
-#define META_RESERVE \
-    ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */
-#define COPY_BYTES ((size_t)64 << 10)
+/* most bytes of metadata that HDF5 writes between two calls of check_limit */
+#define META_RESERVE ((uint64_t)1 << 20)
+#define COPY_BYTES ((size_t)64 << 10) /* bytes of metadata that are copied at a time */
 #define MAX_TEXT 65000 /* most bytes of a text attribute that readers of the old format accept */
 
 /* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this.
@@ -67,13 +67,16 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
 }
 
 /*
- * HDF5 can only make a file by its name. So it makes the file on disk, where it writes nothing yet.
- * Then dup2 makes HDF5's descriptor refer to the file in memory. Returns 0 or errno.
+ * Opens the file on disk and HDF5's file in memory, with these property lists. HDF5 can only make a
+ * file by its name. So HDF5 opens the file on disk, where it writes nothing yet. Then dup2 makes
+ * HDF5's descriptor refer to the file in memory. Returns 0 or errno.
  */
 static int start_with(struct gcb_h5out *f, hid_t fcpl, hid_t fapl)
 {
     void *handle;
 
+    /* In the format of HDF5 1.8, all metadata have checksums, so a reader notices damage before it
+     * uses the data. */
     if (H5Pset_obj_track_times(fcpl, 0) < 0 ||
         H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
         return ENOMEM;
@@ -88,8 +91,7 @@ static int start_with(struct gcb_h5out *f, hid_t fcpl, hid_t fapl)
     return 0;
 }
 
-/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage
- * before it uses the data. */
+/* Calls start_with with new property lists. */
 static int start(struct gcb_h5out *f)
 {
     const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -137,8 +139,8 @@ bool gcb_h5path_plain(const char *path)
     return path[0] == '/';
 }
 
-/* Makes the missing groups above `path`, without the time of their creation, so the same input
- * gives the same bytes. */
+/* Makes the missing groups above `path`. They do not record the time of their creation, so that the
+ * same input gives the same bytes. */
 static int create_groups(hid_t file, const char *path)
 {
     const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
@@ -160,6 +162,8 @@ static int create_groups(hid_t file, const char *path)
     return err;
 }
 
+/* Makes a dataset for which HDF5 assigns a place in the file but writes nothing. Returns a negative
+ * id on failure. */
 static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
 {
     const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
@@ -173,7 +177,7 @@ static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
     return id;
 }
 
-/* Refuses the dataset or attribute `name`. Returns GCB_E_INVALID. */
+/* Sets "FILE: NAME WHY" for a dataset or attribute that cannot be made. Returns GCB_E_INVALID. */
 static int refuse(struct gcb_h5out *f, const char *name, const char *why, struct gcb_diag *diag)
 {
     char shown[160];
@@ -187,7 +191,7 @@ static const char no_set[] = "exists already, or HDF5 does not accept the name";
 static const char no_attribute[] =
     "is an attribute that exists already, is longer than 65000 bytes, or is of nothing";
 
-/* Sets *out to the size of a dataset in bytes. */
+/* Sets *out to the size of a dataset in bytes. Returns GCB_E_INVALID if it is above INT64_MAX. */
 static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
 {
     uint64_t bytes = H5Tget_size(type);
@@ -330,7 +334,8 @@ static int copy_metadata(struct gcb_h5out *f, void *buffer)
     return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
 }
 
-/* Closes HDF5's file in memory, which fails only if memory runs out. */
+/* Closes HDF5's file in memory. Returns 0, or GCB_E_NOMEM, because only a lack of memory makes it
+ * fail. */
 static int close_file(struct gcb_h5out *f)
 {
     const hid_t file = f->file;

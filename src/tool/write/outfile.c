@@ -15,8 +15,8 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-/* Takes the temporary file off the list of files to remove at exit. Call it before temp_path is
- * freed. */
+/* Takes the temporary file off the list of files to remove at exit. Call this function before
+ * temp_path is freed. */
 static void leave_tidy(struct gcb_outfile *out)
 {
     if (out->temp_path)
@@ -24,6 +24,7 @@ static void leave_tidy(struct gcb_outfile *out)
     out->place = -1;
 }
 
+/* Sets "PATH: WHY" and returns `status`. */
 static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
 {
     char shown[256];
@@ -46,14 +47,12 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Checks that a file of this name may be written. If the file exists, sets *exists, and *old to its
- * stat data. */
-static int check_existing(bool *exists, struct stat *old, const char *path, bool force,
-                          const char *const *inputs, size_t input_count, struct gcb_diag *diag)
+/* Checks that the file `path` may be written. If the file exists, sets out->exists and out->old. */
+static int check_existing(struct gcb_outfile *out, const char *path, const char *const *inputs,
+                          size_t input_count, struct gcb_diag *diag)
 {
     struct stat s;
 
-    *exists = false;
     if (strcmp(path, "-") == 0)
         return fail(
             diag, GCB_E_INVALID, path,
@@ -65,7 +64,7 @@ static int check_existing(bool *exists, struct stat *old, const char *path, bool
         return fail(diag, GCB_E_INVALID, path, "names a folder; give the name of a file");
     if (lstat(path, &s) != 0)
         return errno == ENOENT ? 0 : fail(diag, GCB_E_IO, path, strerror(errno));
-    *exists = true;
+    out->exists = true;
     if (stat(path, &s) != 0)
         return fail(diag, GCB_E_INVALID, path,
                     "a link that leads nowhere; remove it or give another name");
@@ -73,9 +72,9 @@ static int check_existing(bool *exists, struct stat *old, const char *path, bool
         return fail(diag, GCB_E_INVALID, path, "exists and is not a regular file");
     if (is_input(&s, inputs, input_count))
         return fail(diag, GCB_E_INVALID, path, "is an input as well; give another name");
-    if (!force)
+    if (!out->replace)
         return fail(diag, GCB_E_INVALID, path, "exists; --force replaces it");
-    *old = s;
+    out->old = s;
     return 0;
 }
 
@@ -91,8 +90,10 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be
- * long. */
+enum { TRIES = 10000 }; /* names of temporary files that are tried, which have up to 4 digits */
+
+/* Makes the file ".gcbench-HOST-PID-N" in the folder of final_path, and writes its path to `temp`.
+ * The new name does not depend on the final name, which may have the greatest possible length. */
 static int create_temp(char *temp, const char *final_path, mode_t mode, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
@@ -103,7 +104,7 @@ static int create_temp(char *temp, const char *final_path, mode_t mode, struct g
     temp[dir] = '\0';
     gcb_temp_sweep(temp);
     gcb_temp_prefix(prefix);
-    for (unsigned n = 0; n < 10000; n++) {
+    for (unsigned n = 0; n < TRIES; n++) {
         int fd;
 
         sprintf(temp + dir, "%s%u", prefix, n);
@@ -123,26 +124,26 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
     struct gcb_outfile o = {.replace = force};
-    const size_t size = strlen(path) + 64;
-    int err = check_existing(&o.exists, &o.old, path, force, inputs, input_count, diag);
+    size_t size;
+    int err = check_existing(&o, path, inputs, input_count, diag);
 
     *out = (struct gcb_outfile){0};
     if (err)
         return err;
     /* a link is resolved, so that renaming replaces its target */
     o.final_path = o.exists ? realpath(path, NULL) : strdup(path);
-    o.temp_path = o.final_path ? gcb_alloc(strlen(o.final_path) + size) : NULL;
+    size = strlen(o.final_path ? o.final_path : path) + GCB_TEMP_PREFIX + sizeof("9999");
+    o.temp_path = o.final_path ? gcb_alloc(size) : NULL;
     err = o.temp_path ? create_temp(o.temp_path, o.final_path, o.exists ? 0600 : 0666, diag)
                       : gcb_diag_nomem(diag, size, "a file name");
-    if (err)
-        goto out;
+    if (err) { /* there is no temporary file to remove */
+        gcb_free(o.temp_path);
+        free(o.final_path);
+        return err;
+    }
     o.place = gcb_tidy_enter(o.temp_path);
     *out = o;
     return 0;
-out:
-    gcb_free(o.temp_path); /* there is no file to remove: making it failed */
-    free(o.final_path);
-    return err;
 }
 
 /* Syncs a file (`how` is O_WRONLY) or a folder (`how` is O_RDONLY). Unless `old` is NULL, first
@@ -162,8 +163,8 @@ static int sync_path(const char *path, int how, const struct stat *old)
     return err;
 }
 
-/* Renames the temporary file. Returns 0 or errno; EEXIST if the final name exists and may not be
- * replaced. */
+/* Renames the temporary file to the final name. Returns 0 or errno, which is EEXIST if the final
+ * name exists and may not be replaced. */
 static int rename_file(const struct gcb_outfile *out)
 {
     const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
@@ -227,7 +228,8 @@ bool gcb_outfile_same(const char *a, const char *b)
 
     if (stat(a, &s) == 0 && stat(b, &t) == 0)
         return same_inode(&s, &t);
-    /* of what does not exist, realpath writes the path up to the first name that is missing */
+    /* If a file does not exist, realpath still writes its path, up to the first name that is
+     * missing. */
     return (realpath(a, x) || errno == ENOENT) && (realpath(b, y) || errno == ENOENT) &&
            strcmp(x, y) == 0 && strcmp(p ? p + 1 : a, q ? q + 1 : b) == 0;
 }

@@ -15,18 +15,19 @@ struct gcb_outfile {
     char *final_path;
     char *temp_path; /* the file to write; NULL after gcb_outfile_commit */
     bool replace;    /* an existing file may be replaced */
-    int place;       /* result of gcb_tidy_enter */
-    bool exists;     /* a file of the final name existed at init */
-    struct stat old; /* stat data of that file */
+    int place;       /* result of gcb_tidy_enter for temp_path */
+    bool exists;     /* a file of the final name existed at gcb_outfile_init */
+    struct stat old; /* stat data of that file, if it existed */
 };
 
 /*
- * Checks the final name before any work starts. Removes the temporary files that ended processes
- * left in the folder. Makes an empty temporary file with mode 0666 & ~umask, or 0600 if it will
- * replace a file. Returns GCB_E_IO if the folder is absent or not writable, and GCB_E_INVALID if
- * the name is "-" or empty, or if a file of this name exists and
- *   - is not a regular file or a link to one;
- *   - is one of `inputs` (same device and inode), whether or not `force` is set;
+ * Checks the final name `path` before any work starts, and makes an empty temporary file beside it.
+ * The temporary file has mode 0666 & ~umask, or 0600 if it will replace a file. First removes the
+ * temporary files that ended processes left in the folder. On failure *out is zeroed. Returns
+ * GCB_E_IO if the folder is absent or not writable. Returns GCB_E_INVALID if the name is "-" or
+ * empty or ends with '/', or if a file of this name exists and
+ *   - is not a regular file or a link to a regular file;
+ *   - or is one of `inputs` (same device and inode), even if `force` is set;
  *   - or `force` is not set.
  */
 int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
@@ -34,9 +35,10 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
 
 /*
  * Gives the temporary file the mode, owner and group of the file that it replaces, as far as the
- * system permits. Syncs it, renames it to the final name and syncs the folder. A link to a regular
- * file is followed. Returns GCB_E_IO also if a file of the final name has appeared since init and
- * `force` was not set. After a failure the old file is unchanged.
+ * system permits. Syncs the temporary file, renames it to the final name and syncs the folder. If
+ * the final name is a link to a regular file, that file is replaced. Returns GCB_E_IO, also if a
+ * file of the final name has appeared since gcb_outfile_init and `force` was not set. After a
+ * failure the old file is unchanged.
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
