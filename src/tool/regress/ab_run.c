@@ -18,6 +18,7 @@
 #define GIVE_UP 3.0        /* no pair starts after this multiple of the budget */
 #define FIRST_SECONDS 60.0 /* the first processes may take this long even if the budget is less */
 
+/* The state of a run. */
 struct runner {
     const struct gcb_ab_config *config;
     unsigned repeat; /* calls of each case; 0: the command line sets them */
@@ -25,16 +26,15 @@ struct runner {
     double took;     /* seconds of the last process; after run_first, of the faster process */
     double pair;     /* seconds of the first pair */
     double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
-    double since;    /* when `repeat` was last chosen */
+    double since;    /* clock when `repeat` was last chosen */
     unsigned paced;  /* pairs that were measured before `since` */
-    uint64_t links;  /* programs linked so far: the seed of the next layout */
+    uint64_t links;  /* number of programs linked so far; seed of the last layout */
     double linking;  /* seconds of the last link */
 };
 
 /* ---- statistics ---- */
 
-/* Tests whether an operation of a case takes the same time in both builds. `medians` is scratch
- * with room for DRAWS values. */
+/* Tests whether an operation of a case takes the same time in both builds. `medians` is scratch. */
 static int run_test(struct gcb_ab_times *t, double medians[DRAWS], struct gcb_diag *diag)
 {
     const int err = gcb_resample_medians(medians, DRAWS, t->logs, t->count, GCB_AB_SEED, diag);
@@ -89,8 +89,8 @@ static int run_tests(struct gcb_ab_result *r, struct gcb_diag *diag)
 
 /* ---- verdicts ---- */
 
-/* Sets *why to the reason for the verdict if the interval does not show the reason, otherwise to
- * "". Static text. */
+/* Chooses the verdict on a time. Sets *why to a static text: the reason for the verdict, or "" if
+ * the interval shows the reason. */
 static enum gcb_verdict_kind choose_kind(const struct gcb_verdict *v, double floor,
                                          const char **why)
 {
@@ -113,6 +113,7 @@ static enum gcb_verdict_kind choose_kind(const struct gcb_verdict *v, double flo
     return kind;
 }
 
+/* Fills a verdict from the test of the times. */
 static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
                        const struct gcb_ab_times *t, double floor)
 {
@@ -126,8 +127,8 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
     v->p = t->p;
     v->pairs = t->count;
     v->kind = choose_kind(v, floor, &why);
-    if (v->kind == GCB_AMBIGUOUS &&
-        !why[0]) /* without figures, so that equal causes are listed once */
+    /* The first text has no figures, so that verdicts with the same cause are listed together. */
+    if (v->kind == GCB_AMBIGUOUS && !why[0])
         gcb_verdict_explain(out, v, "inconclusive: the interval contains the threshold of %.3g %%",
                             100.0 * v->delta);
     else if (v->kind != GCB_SAME)
@@ -139,12 +140,11 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
 static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                         const struct gcb_ab_config *config)
 {
-    /* Shorter times are not judged. Kernels have no floor by default, because `bench` times many
-     * calls of a kernel together. */
-    const double floor = config->floor >= 0.0   ? config->floor
-                         : c->pair.base->kernel ? 0.0
-                                                : GCB_AB_FLOOR;
+    double floor = config->floor; /* seconds: shorter times are not judged */
 
+    /* `bench` times many calls of a kernel together, so even short kernels can be judged. */
+    if (floor < 0.0)
+        floor = c->pair.base->kernel ? 0.0 : GCB_AB_FLOOR;
     for (int op = 0; op < c->pair.base->operations; op++) {
         const struct gcb_ab_times *t = &c->time[op];
         struct gcb_verdict *v = gcb_verdicts_add_time(out, &c->pair, op, t->delta);
@@ -158,8 +158,8 @@ static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
     }
 }
 
-/* Marks the verdicts about sizes and errors as ambiguous, from number `from` on: they cannot be
- * compared, because one build gave different values in different processes. */
+/* Makes the verdicts on sizes and errors AMBIGUOUS, from number `from` on, because one build gave
+ * different values in different processes. */
 static void judge_unsteady(struct gcb_verdicts *out, size_t from)
 {
     for (size_t i = from; i < out->count; i++) {
@@ -172,7 +172,8 @@ static void judge_unsteady(struct gcb_verdicts *out, size_t from)
     }
 }
 
-/* A case is GONE if it failed in any process of the new build and in none of the base. */
+/* Adds the verdict GONE if the case failed in a process of the new build, and in no process of the
+ * base. */
 static void judge_failures(struct gcb_verdicts *out, const struct gcb_ab_case *c, unsigned pairs)
 {
     if (!c->failed[1] || c->failed[0])
@@ -202,7 +203,8 @@ int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
 }
 
 /* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
- * operation: the end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
+ * operation. That change is the end of the 99 % interval that is farther from 1. Returns 0 or
+ * GCB_E_NOMEM. */
 static int calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa, struct gcb_diag *diag)
 {
     struct gcb_case_pair *pairs = NULL;
@@ -234,10 +236,11 @@ const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 
 /* ---- one process ---- */
 
-/* Ends a process whose output was read with the status `err`. If the output could not be read and
- * the child failed by itself, the child's own error is reported instead. `bench` may exit with an
- * error after it has written rows that explain the failure. Then the rows are judged. */
-static int finish_process(const struct runner *t, struct gcb_child *child,
+/* Ends a process whose output was read with the status `err`, and returns the status of both. If
+ * the output could not be read and the child failed by itself, the child's own error is reported.
+ * `bench` may exit with an error after it has written rows that explain the failure. Then this
+ * function returns 0, and the rows are judged. */
+static int finish_process(const struct runner *run, struct gcb_child *child,
                           const struct gcb_cases *cases, int err, struct gcb_diag *diag)
 {
     const bool ended = child->late || child->stopped;
@@ -245,10 +248,10 @@ static int finish_process(const struct runner *t, struct gcb_child *child,
     int status, meaning;
 
     if (err && !ended)
-        child->deadline = gcb_clock() + 1.0;
+        child->deadline = gcb_clock() + 1.0; /* a second for the child to fail by itself */
     if (!gcb_child_finish(child, &status, &own) || (err && child->late && !ended))
         return err;
-    meaning = t->config->command.failure(status);
+    meaning = run->config->command.failure(status);
     for (size_t i = 0; !err && status > 0 && i < cases->count; i++)
         if (cases->items[i].status == GCB_CASE_FAILED ||
             (cases->items[i].status == GCB_CASE_UNSUPPORTED && meaning == GCB_E_BACKEND))
@@ -257,47 +260,48 @@ static int finish_process(const struct runner *t, struct gcb_child *child,
 }
 
 /* Sets argv[0] to the program of the build. If layouts vary, the program is linked anew first. */
-static int choose_program(struct runner *t, int build, struct gcb_diag *diag)
+static int choose_program(struct runner *run, int build, struct gcb_diag *diag)
 {
-    struct gcb_layout *layout = t->config->layouts[build];
+    struct gcb_layout *layout = run->config->layouts[build];
     const double began = gcb_clock();
     int err = 0;
 
     if (layout)
-        err = gcb_layout_link(layout, ++t->links, diag);
-    t->linking = gcb_clock() - began;
-    t->config->command.argv[0] =
-        (char *)(uintptr_t)(layout ? gcb_layout_path(layout) : t->config->exe[build]);
+        err = gcb_layout_link(layout, ++run->links, diag);
+    run->linking = gcb_clock() - began;
+    run->config->command.argv[0] =
+        (char *)(uintptr_t)(layout ? gcb_layout_path(layout) : run->config->exe[build]);
     return err;
 }
 
-/* Runs one process and reads its cases. */
-static int run_process(struct runner *t, struct gcb_cases *cases, int build, struct gcb_diag *diag)
+/* Runs one process and reads its cases. Sets took and slowdown. */
+static int run_process(struct runner *run, struct gcb_cases *cases, int build,
+                       struct gcb_diag *diag)
 {
-    const struct gcb_ab_config *config = t->config;
+    const struct gcb_ab_config *config = run->config;
     const struct gcb_ab_command *command = &config->command;
     const struct gcb_child_limits limits = {
-        .seconds = t->limit, .stop = config->stop, .ctx = config->ctx};
+        .seconds = run->limit, .stop = config->stop, .ctx = config->ctx};
     const double began = gcb_clock();
     struct gcb_child child;
     int err;
 
     if (command->word)
-        snprintf(command->word, GCB_AB_WORD, "%u", t->repeat);
+        snprintf(command->word, GCB_AB_WORD, "%u", run->repeat);
     err = gcb_child_start(&child, command->argv, &limits, diag);
     if (!err) {
         err = gcb_cases_read(cases, config->exe[build], child.out, diag);
-        err = finish_process(t, &child, cases, err, diag);
+        err = finish_process(run, &child, cases, err, diag);
     }
-    t->took = gcb_clock() - began;
-    t->slowdown = child.cpu > 0.0 ? fmax(1.0, t->took / child.cpu) : 1.0;
+    run->took = gcb_clock() - began;
+    run->slowdown = child.cpu > 0.0 ? fmax(1.0, run->took / child.cpu) : 1.0;
     return err;
 }
 
 /* ---- the plan ---- */
 
-/* Seconds of one call of every case. Kernels do not count: `bench` chooses how often it calls
- * them. */
+/* Returns the seconds of one call of every case, except kernels, because `bench` chooses how often
+ * it calls a kernel. */
 static double sum_of_calls(const struct gcb_cases *cases)
 {
     double sum = 0.0;
@@ -309,70 +313,79 @@ static double sum_of_calls(const struct gcb_cases *cases)
     return sum;
 }
 
-/* Runs the first process of each build, to learn the cases and how long a process takes. */
-static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+/* Runs the first process of each build, which shows the cases and how long a process takes. Sets
+ * pair, took and slowdown: the last two are those of the faster process. */
+static int run_first(struct gcb_ab_result *out, struct runner *run, struct gcb_diag *diag)
 {
-    const struct gcb_ab_config *c = t->config;
+    const struct gcb_ab_config *c = run->config;
     struct gcb_cases *const cases[] = {&out->runs.base, &out->runs.next};
     double least = INFINITY, slowdown = 1.0, linking = 0.0;
     int err = 0;
 
-    t->repeat = c->command.word ? 1 : 0;
-    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
+    run->repeat = c->command.word ? 1 : 0;
+    run->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
     for (int build = 0; !err && build < 2; build++) {
-        err = choose_program(t, build, diag); /* only to measure the time of linking */
-        t->pair += t->linking;
-        linking += t->linking / 2.0;
-        t->config->command.argv[0] = (char *)(uintptr_t)c->exe[build];
+        /* The first processes run the builds as they are. A program is linked only to measure how
+         * long that takes. */
+        err = choose_program(run, build, diag);
+        run->pair += run->linking;
+        linking += run->linking / 2.0;
+        run->config->command.argv[0] = (char *)(uintptr_t)c->exe[build];
         if (!err)
-            err = run_process(t, cases[build], build, diag);
-        slowdown = t->took < least ? t->slowdown : slowdown;
-        least = fmin(least, t->took);
-        t->pair += t->took;
+            err = run_process(run, cases[build], build, diag);
+        slowdown = run->took < least ? run->slowdown : slowdown;
+        least = fmin(least, run->took);
+        run->pair += run->took;
     }
-    t->took = least + linking;
-    t->slowdown = slowdown;
+    run->took = least + linking;
+    run->slowdown = slowdown;
     return err ? err : gcb_cases_label(&out->runs.base, &out->runs.next, diag);
 }
 
-/* Chooses the number of pairs and the calls of each process so that they fill the budget. */
-static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+/* Chooses the most pairs, the calls of each process and the time limit of a process, so that the
+ * pairs fill the budget. Returns GCB_E_INVALID if the budget is too small. */
+static int make_plan(struct gcb_ab_result *out, struct runner *run, struct gcb_diag *diag)
 {
-    const struct gcb_ab_config *c = t->config;
+    const struct gcb_ab_config *c = run->config;
     const double most = c->pairs ? c->pairs : GCB_AB_MOST;
-    /* the median of calls leaves out waiting for other programs, but a process waits: multiply
-     * by the slowdown */
-    const double budget = PLAN_SHARE * c->budget,
-                 calls = t->slowdown * sum_of_calls(&out->runs.base);
-    /* `took` is that of the faster process: a disturbance of the slower process would look like
-     * overhead, and the plan would have too few and too long processes. */
-    const double overhead = fmax(0.0, t->took - 2.0 * calls);
-    const double least = GCB_AB_PAIRS * t->pair;
-    double each = t->took;
+    const double budget = PLAN_SHARE * c->budget;
+    /* Seconds of one call of every case. The median of calls does not contain the time in which a
+     * process waits for other programs, so multiply by the slowdown. */
+    const double calls = run->slowdown * sum_of_calls(&out->runs.base);
+    /* Seconds of a process without calls: each case was called twice, once to warm up. `took` is
+     * the time of the faster process. The slower process may have been disturbed, and that would
+     * count as overhead, so that the plan would have too few and too long processes. */
+    const double overhead = fmax(0.0, run->took - 2.0 * calls);
+    const double least = GCB_AB_PAIRS * run->pair; /* seconds of the fewest pairs */
+    double each = run->took;                       /* planned seconds of a process */
 
     if (least > OVER_BUDGET * c->budget)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "%d pairs of processes of %.2g s take %.0f s, but the budget is %.0f s: "
             "give more time (--budget), or choose fewer cases (--method, --dataset, ...)",
-            GCB_AB_PAIRS, t->pair / 2.0, least, c->budget);
-    if (t->repeat && calls > 0.0) {
-        /* plan the most pairs whose processes do not consist mostly of overhead, and as many
-         * calls as fit into the share of the budget that a process gets */
+            GCB_AB_PAIRS, run->pair / 2.0, least, c->budget);
+    if (run->repeat && calls > 0.0) {
+        /* Plan as many pairs as possible without processes that consist mostly of overhead. Plan
+         * as many calls as fit into a process's part of the budget. */
         const double cheap = fmax(CALLS_LEAST, floor(CALLS_SHARE * overhead / calls));
 
         each = fmax(budget / (2.0 * most), overhead + (cheap + 1.0) * calls);
-        each = fmax(t->took, fmin(each, budget / (2.0 * GCB_AB_PAIRS)));
-        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
+        each = fmax(run->took, fmin(each, budget / (2.0 * GCB_AB_PAIRS)));
+        run->repeat =
+            (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
     }
-    if (t->repeat && calls <= 0.0)
-        t->repeat = CALLS_LEAST;
+    if (run->repeat && calls <= 0.0)
+        run->repeat = CALLS_LEAST;
     out->most = (unsigned)fmax(most, GCB_AB_PAIRS); /* the budget may end the run sooner */
-    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->pair));
-    out->repeat = t->repeat;
+    /* a process that takes ten times as long as planned hangs */
+    run->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, run->pair));
+    out->repeat = run->repeat;
     return 0;
 }
 
+/* Makes the cases of the first processes. Each of their two operations gets three arrays of
+ * out->most values: the seconds of both builds, and the logarithms. */
 static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *diag)
 {
     struct gcb_case_pair *pairs = NULL;
@@ -381,7 +394,7 @@ static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *
     if (err)
         return err;
     out->cases = gcb_alloc_zero(out->count, sizeof(*out->cases));
-    out->times = gcb_alloc_array(6 * (uint64_t)out->most * out->count, sizeof(*out->times));
+    out->times = gcb_alloc_array(2 * 3 * (uint64_t)out->most * out->count, sizeof(*out->times));
     for (size_t i = 0; out->cases && out->times && i < out->count; i++) {
         struct gcb_ab_case *c = &out->cases[i];
 
@@ -413,8 +426,8 @@ static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
                                    : fabs(now->errors[0] - first->errors[0]) <= tolerance;
 }
 
-/* Stores one process's result for the case. `now` is NULL if the process has no such case.
- * GCB_E_NOMEM. */
+/* Stores one process's result for the case. `now` is NULL if the process has no such case. Returns
+ * 0 or GCB_E_NOMEM. */
 static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
 {
     const struct gcb_case *first = build ? c->pair.next : c->pair.base;
@@ -469,8 +482,8 @@ static void close_pair(struct gcb_ab_result *out)
     out->pairs++;
 }
 
-/* Runs both builds: the base first, but in every second pair the new build first. */
-static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+/* Runs a process of each build: the base first, but in every second pair the new build first. */
+static int run_pair(struct gcb_ab_result *out, struct runner *run, struct gcb_diag *diag)
 {
     const struct gcb_cases *const first[] = {&out->runs.base, &out->runs.next};
     int err = 0;
@@ -479,9 +492,9 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
         const int build = (half + (int)(out->pairs % 2)) % 2;
         struct gcb_cases now = {.items = NULL};
 
-        err = choose_program(t, build, diag);
+        err = choose_program(run, build, diag);
         if (!err)
-            err = run_process(t, &now, build, diag);
+            err = run_process(run, &now, build, diag);
         if (!err)
             err = store_process(out, first[build], &now, build, diag);
         gcb_cases_fini(&now);
@@ -491,8 +504,8 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
     return err;
 }
 
-/* Finds whether every time is SAME. Only then may the run end early. A run that ended as soon as
- * a case looked slow would find slow cases by chance. */
+/* Sets *out to whether every time is SAME, because only then may the run end early. A run that
+ * ended as soon as a case looked slow would find slow cases by chance. */
 static int check_settled(bool *out, struct gcb_ab_result *r, const struct gcb_ab_config *config,
                          struct gcb_diag *diag)
 {
@@ -509,31 +522,35 @@ static int check_settled(bool *out, struct gcb_ab_result *r, const struct gcb_ab
 
 /* Reduces the calls of a process if GCB_AB_PAIRS pairs would take longer than `left` seconds at
  * the present pace, because the machine became slower or the first pair was not typical. */
-static void adjust_repeat(struct gcb_ab_result *out, struct runner *t, double left)
+static void adjust_repeat(struct gcb_ab_result *out, struct runner *run, double left)
 {
-    const unsigned pairs = out->pairs - t->paced;
+    const unsigned pairs = out->pairs - run->paced;
     const double now = gcb_clock();
     double need;
 
-    if (pairs == 0 || t->repeat <= 1 || out->pairs >= GCB_AB_PAIRS)
+    if (pairs == 0 || run->repeat <= 1 || out->pairs >= GCB_AB_PAIRS)
         return;
-    need = (now - t->since) / pairs * (GCB_AB_PAIRS - out->pairs);
+    need = (now - run->since) / pairs * (GCB_AB_PAIRS - out->pairs);
     if (need <= left)
         return;
-    t->repeat = (unsigned)fmax(1.0, floor(t->repeat * fmax(left, 0.0) / need));
-    t->since = now;
-    t->paced = out->pairs;
-    out->repeat = t->repeat;
+    run->repeat = (unsigned)fmax(1.0, floor(run->repeat * fmax(left, 0.0) / need));
+    run->since = now;
+    run->paced = out->pairs;
+    out->repeat = run->repeat;
 }
 
-static int run_pairs(struct gcb_ab_result *out, struct runner *t, double began,
+enum { CHECK_EVERY = 5 }; /* pairs between two tests whether the run may end early */
+
+/* Runs pairs until every time is SAME, or the budget or the number of pairs is used up. `began` is
+ * the clock at the start of the run. */
+static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began,
                      struct gcb_diag *diag)
 {
-    const struct gcb_ab_config *c = t->config;
+    const struct gcb_ab_config *c = run->config;
     bool settled = false;
     int err = 0;
 
-    t->since = gcb_clock();
+    run->since = gcb_clock();
     while (!err && !settled && out->pairs < out->most) {
         const double used = gcb_clock() - began;
         const double next = used + used / fmax(1.0, out->pairs); /* expected after another pair */
@@ -543,9 +560,9 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *t, double began,
             c->progress(c->ctx, fmax(used / c->budget, (double)out->pairs / out->most));
         if ((enough && next > c->budget) || used > GIVE_UP * c->budget)
             break;
-        adjust_repeat(out, t, c->budget - used);
-        err = run_pair(out, t, diag);
-        if (!err && out->pairs >= GCB_AB_PAIRS && out->pairs % 5 == 0)
+        adjust_repeat(out, run, c->budget - used);
+        err = run_pair(out, run, diag);
+        if (!err && out->pairs >= GCB_AB_PAIRS && out->pairs % CHECK_EVERY == 0)
             err = check_settled(&settled, out, c, diag);
     }
     out->short_of_time = out->pairs < GCB_AB_PAIRS;
@@ -559,19 +576,19 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *t, double began,
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config, struct gcb_diag *diag)
 {
     const double began = gcb_clock();
-    struct runner t = {.config = config};
+    struct runner run = {.config = config};
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = run_first(out, &t, diag);
+    err = run_first(out, &run, diag);
     if (!err)
-        err = make_plan(out, &t, diag);
+        err = make_plan(out, &run, diag);
     if (!err)
         err = make_cases(out, config->delta > 0.0 ? config->delta : GCB_AB_DELTA, diag);
     if (!err && config->calibration)
         err = calibrate(out, config->calibration, diag);
     if (!err)
-        err = run_pairs(out, &t, began, diag);
+        err = run_pairs(out, &run, began, diag);
     out->seconds = gcb_clock() - began;
     return err;
 }

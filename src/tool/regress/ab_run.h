@@ -6,12 +6,12 @@
 #include "src/tool/regress/verdict.h"
 
 /*
- * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from
- * pair to pair: base new, new base, base new, ... Every process runs `bench` over all cases. Both
- * processes of a pair see the machine in the same state, so the ratio of their times compares the
- * builds. Every process runs a newly linked program of its build, with the functions at other
- * addresses. So the spread over the pairs includes the effect of the layout of the code.
- * docs/method.md (Regressions) has the rules.
+ * An A/B run: processes of two builds, the base and the new build, alternate. A pair is one process
+ * of each build, and the order changes from pair to pair: base new, new base, base new, ... Every
+ * process runs `bench` over all cases. Both processes of a pair see the machine in the same state,
+ * so the ratio of their times compares the builds. Every process runs a newly linked program of its
+ * build, with the functions at other addresses. So the spread over the pairs includes the effect of
+ * the layout of the code. docs/method.md (Regressions) has the rules.
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
@@ -19,20 +19,22 @@
 #define GCB_AB_PAIRS 20    /* fewest pairs for a verdict */
 #define GCB_AB_MOST 200    /* default for the most pairs */
 #define GCB_AB_ALPHA 0.05  /* accepted probability that any SLOW or FAST of a run is wrong */
-#define GCB_AB_SEED 1
+#define GCB_AB_SEED 1      /* of the bootstrap */
 
+#define GCB_AB_WORD 512 /* bytes of a word that is written into the command line */
 /* The command line of both builds, and the meaning of their exit statuses. */
-#define GCB_AB_WORD 512
 struct gcb_ab_command {
-    char **argv; /* ends with NULL; argv[0] is set to the path of the build */
-    /* a word of argv with room for GCB_AB_WORD bytes, into which gcb_ab_run writes the number of
-     * calls of each case, and gcb_counts_run the method; NULL: argv is complete */
+    char **argv; /* ends with NULL; gcb_ab_run sets argv[0] to the program */
+    /* The word of argv that changes from process to process; it has room for GCB_AB_WORD bytes.
+     * gcb_ab_run writes the number of calls of each case there, and gcb_counts_run the method.
+     * NULL: no word changes. */
     char *word;
     /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called
      * wrongly, GCB_E_BACKEND if it lacks a device, otherwise GCB_E_IO. */
     int (*failure)(int exit_status);
 };
 
+/* Borrows everything that it points to. */
 struct gcb_ab_config {
     const char *exe[2];            /* paths of the base and of the new build */
     struct gcb_layout *layouts[2]; /* for base and new; NULL: the program is not linked again */
@@ -40,11 +42,13 @@ struct gcb_ab_config {
     double budget;                 /* seconds for all processes together */
     unsigned pairs;                /* most pairs; 0: GCB_AB_MOST */
     double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
-    double delta;   /* 0: GCB_AB_DELTA */
+    double delta;   /* smallest change that counts; 0: GCB_AB_DELTA */
     double floor;   /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR */
-    struct gcb_ab_result *calibration; /* an A/A run that may raise the deltas; may be NULL */
-    bool (*stop)(void *ctx);           /* may be NULL */
-    void (*progress)(void *ctx, double share); /* may be NULL */
+    /* Result of an A/A run, base against base. It raises the delta of a case whose times differed
+     * there. NULL: no delta is raised. */
+    struct gcb_ab_result *calibration;
+    bool (*stop)(void *ctx);                   /* returns true to end the run; may be NULL */
+    void (*progress)(void *ctx, double share); /* share of the run that is done; may be NULL */
     void *ctx;
 };
 
@@ -52,51 +56,53 @@ struct gcb_ab_config {
 struct gcb_ab_times {
     double *seconds[2]; /* base, new */
     double *logs;       /* log(new / base) */
-    size_t count;
-    double delta;
+    size_t count;       /* pairs in which both builds measured the time */
+    double delta;       /* smallest change that counts */
     /* what a test of the times so far found; only if `tested` */
     bool tested;
-    double medians[2];        /* of base and new */
+    double medians[2];        /* seconds of base and new */
     double median, low, high; /* of log(new / base): median and 95 % interval */
     double farthest;          /* distance from 0 to the farther end of the 99 % interval */
-    double p;
+    double p;                 /* of the sign test, adjusted for the number of comparisons */
 };
 
 struct gcb_ab_case {
-    struct gcb_case_pair pair;
-    bool timed;
-    bool lost;          /* the case failed or was missing in a process */
-    unsigned failed[2]; /* processes of base and new in which the case failed, without the first */
-    char *why;          /* reason of the first failure in the new build; may be NULL; owned */
-    bool unsteady;      /* sizes or errors changed from process to process */
-    struct gcb_ab_times time[2];
+    struct gcb_case_pair pair; /* the case in the first process of each build */
+    bool timed;                /* the case ran in the first process of both builds */
+    bool lost;                 /* the case failed or was missing in a later process */
+    unsigned failed[2];        /* later processes of base and new in which the case failed */
+    char *why;     /* reason of the first failure in the new build; may be NULL; owned */
+    bool unsteady; /* sizes or errors changed from process to process */
+    struct gcb_ab_times time[2]; /* of the operations; encode and decode for a method */
 };
 
 struct gcb_ab_result {
     struct gcb_runs runs; /* the first process of each build: cases, sizes, errors, environment */
     struct gcb_ab_case *cases;
-    size_t count;
-    double *times; /* the arrays of all cases' times */
-    unsigned pairs, most;
-    unsigned repeat; /* last chosen calls of a case in a process; 0: the command line sets them */
-    double seconds;  /* duration of the run */
-    bool interrupted, short_of_time;
+    size_t count;     /* number of cases */
+    double *times;    /* memory of the arrays in all struct gcb_ab_times */
+    unsigned pairs;   /* pairs that were run */
+    unsigned most;    /* most pairs that the plan allows */
+    unsigned repeat;  /* last chosen calls of a case in a process; 0: the command line sets them */
+    double seconds;   /* duration of the run */
+    bool interrupted; /* `stop` ended the run */
+    bool short_of_time; /* the budget ended the run before GCB_AB_PAIRS pairs */
 };
 
 /*
  * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number
- * of pairs is used up. If `stop` ends it, the pairs measured so far stay and the result is marked
- * interrupted; without any pair the run fails. GCB_E_IO, GCB_E_CORRUPT: a build cannot be run,
- * fails, hangs, or prints no results. GCB_E_INVALID, GCB_E_BACKEND: the build's exit status says
- * so; GCB_E_INVALID also if the budget is too small. Release with gcb_ab_result_fini on success and
- * failure.
+ * of pairs is used up. If `stop` ends the run after a pair, the result keeps the pairs measured so
+ * far and is marked interrupted; before the first pair the run fails. Returns GCB_E_IO or
+ * GCB_E_CORRUPT if a build cannot be run, fails, hangs, or prints no results; GCB_E_INVALID if the
+ * budget is too small; and what `failure` of the command makes of a build's exit status. Release
+ * *out with gcb_ab_result_fini, also after a failure.
  */
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
-void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
+void gcb_ab_result_fini(struct gcb_ab_result *r); /* a zeroed struct is allowed */
 
 /* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run.
- * GCB_E_NOMEM. */
+ * Returns 0 or GCB_E_NOMEM. */
 int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
                  const struct gcb_ab_config *config, struct gcb_diag *diag);
 

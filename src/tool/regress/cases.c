@@ -12,9 +12,10 @@
 #include "src/tool/rows/results.h"
 
 /*
- * gcbench writes texts into rows escaped, but a result file may come from anywhere and must not
- * steer a terminal. So everything unsafe is escaped again, except backslashes, which the first
- * escaping wrote.
+ * Returns an escaped copy of the text of a row, or NULL if memory runs out; release it with
+ * gcb_free. gcbench escapes texts before it writes them into rows. But a result file may come from
+ * anywhere and must not steer a terminal. So all unsafe characters are escaped here again, except
+ * backslashes, because the first escaping wrote them.
  */
 static char *escape_again(const char *text)
 {
@@ -33,7 +34,7 @@ static char *escape_again(const char *text)
     return out;
 }
 
-/* True for a text that gcbench wrote, without characters beyond ASCII. Most are. */
+/* True if no character of the text must be escaped. That is true for nearly all texts. */
 static bool is_plain(const char *text)
 {
     while (*text >= 0x20 && *text <= 0x7e)
@@ -72,6 +73,7 @@ void gcb_case_remove_folders(char *files)
     *to = '\0';
 }
 
+/* Appends a text that is not "" to a line, after a space. */
 static void append_word(char *out, size_t size, const char *text)
 {
     if (text[0])
@@ -138,7 +140,7 @@ static enum gcb_case_status parse_status(const char *text)
     return strcmp(text, "interrupted") == 0 ? GCB_CASE_INTERRUPTED : GCB_CASE_FAILED;
 }
 
-/* A time above zero, or NAN. */
+/* Returns a field of a row if it is a number above zero, else NAN. */
 static double positive(const struct gcb_results_row *row, enum gcb_field field)
 {
     const double value = gcb_results_real(row->json, field);
@@ -164,7 +166,7 @@ static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
     const char *family = gcb_results_text(row->json, GCB_FIELD_FAMILY),
                *kernel = gcb_results_text(row->json, GCB_FIELD_KERNEL),
                *algorithm = gcb_results_text(row->json, GCB_FIELD_ALGORITHM);
-    char spec[1024];
+    char spec[1024], size[100] = "";
 
     for (size_t i = 0; i < GCB_CASE_SIZE; i++)
         gcb_case_set(cases, &c->text[i], gcb_results_text(row->json, gcb_case_fields[i]));
@@ -173,13 +175,12 @@ static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_set(cases, &c->text[GCB_CASE_SPEC],
                  c->kernel ? spec
                            : gcb_method_complete(spec, sizeof(spec), c->text[GCB_CASE_SPEC]));
-    spec[0] = '\0';
     if (c->kernel || c->exchange)
-        snprintf(spec, sizeof(spec), "n=%" PRIu64, c->elements);
+        snprintf(size, sizeof(size), "n=%" PRIu64, c->elements);
     if (c->exchange)
-        gcb_append(spec, sizeof(spec), " workers=%" PRIu64 " %.20s",
+        gcb_append(size, sizeof(size), " workers=%" PRIu64 " %.20s",
                    gcb_results_u64(row->json, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
-    gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
+    gcb_case_set(cases, &c->text[GCB_CASE_SIZE], size);
     gcb_case_set(cases, &c->method, gcb_results_text(row->json, GCB_FIELD_METHOD));
     if (gcb_results_text(row->json, GCB_FIELD_REASON))
         gcb_case_set(cases, &c->reason, gcb_results_text(row->json, GCB_FIELD_REASON));
@@ -208,7 +209,7 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     for (size_t i = 0; i < count && i < GCB_CASE_ERRORS; i++)
         c->errors[i] = gcb_results_real(row->json, errors[i]);
     c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
-    /* a kernel's time and that of a whole exchange have the same fields */
+    /* the time of a kernel and the time of a whole exchange are in the same fields */
     c->operations = kernel || exchange ? 1 : 2;
     c->time[0] = read_time(row, c->operations == 1 ? &gcb_kernel_fields : &gcb_encode_fields);
     if (c->operations == 2)
@@ -217,6 +218,7 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
+/* Takes a row of the file: adds a case, keeps the environment, or ignores the row. */
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
@@ -244,8 +246,8 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
 #define SEVERAL (-1) /* more than one case has this key */
 
-/* Adds case number i to a map of keys: its value is the number of its only case, or SEVERAL.
- * GCB_E_NOMEM. */
+/* Adds case i to a map from keys to the numbers of cases. The value of a key that several cases
+ * have is SEVERAL. Returns 0 or GCB_E_NOMEM. */
 static int add_key(json_t *map, const char *key, size_t i)
 {
     const json_int_t number = json_object_get(map, key) ? SEVERAL : (json_int_t)i;
@@ -303,7 +305,8 @@ void gcb_cases_fini(struct gcb_cases *cases)
     memset(cases, 0, sizeof(*cases));
 }
 
-/* `differs`: which texts differ between cases, and so belong into their labels. */
+/* Sets the label of a case. differs[t] is true if text t differs between cases, and so belongs into
+ * their labels. */
 static void make_label(struct gcb_cases *cases, struct gcb_case *c,
                        const bool differs[GCB_CASE_TEXTS])
 {
@@ -322,7 +325,7 @@ static void make_label(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_set(cases, &c->label, out);
 }
 
-/* Cases of one run with equal labels get their full names as labels. GCB_E_NOMEM. */
+/* Makes the full names the labels of cases that have equal labels. Returns 0 or GCB_E_NOMEM. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
     json_t *map = json_object();
@@ -360,8 +363,9 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 #define UNPAIRED SIZE_MAX
 
-/* Pairs two cases with the same name, if each is the only unpaired case of its file with that
- * name. partner[f][i]: the other file's case for case i of file f. GCB_E_NOMEM. */
+/* Pairs two cases with the same name, if each is the only unpaired case of its file with that name.
+ * partner[f][i] is the number of the other file's case for case i of file f, or UNPAIRED. Returns 0
+ * or GCB_E_NOMEM. */
 static int pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
                    enum gcb_case_name name)
 {

@@ -28,7 +28,8 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The field of a row from which each text comes. The last three texts have none. */
+/* The field of a row from which each text before GCB_CASE_SIZE comes. The other texts are made from
+ * several fields. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -44,19 +45,20 @@ struct gcb_case_time {
     double low, high; /* 95 % interval of the median; NAN if there is none */
 };
 
-#define GCB_CASE_ERRORS 4
+#define GCB_CASE_ERRORS 4 /* most fields with GCB_GATE_ERROR */
 
-/* A case's texts in one line. Cases with the same name are paired, first by the full name. */
+/* A name of a case is its texts in one line. Cases with the same name are paired, first by the full
+ * name, then by the next name, and so on. */
 enum gcb_case_name {
     GCB_CASE_NAME_FULL,        /* begins with the paths of the files */
-    GCB_CASE_NAME,             /* without their folders; `--accept` matches it */
+    GCB_CASE_NAME,             /* without the folders of the files; `--accept` matches this name */
     GCB_CASE_NAME_WITHOUT_ISA, /* without the instruction set, which changes no size and no error */
     GCB_CASE_NAMES
 };
 
 struct gcb_case {
-    bool kernel, exchange; /* of the row's kind; neither: a method */
-    /* Strings belong to the list of cases; equal ones have equal pointers. */
+    bool kernel, exchange; /* the kind of the row; if both are false, a method */
+    /* Strings belong to the list of cases. Equal strings have equal pointers. */
     const char *text[GCB_CASE_TEXTS];
     const char *name[GCB_CASE_NAMES]; /* set by gcb_case_finish */
     const char *label;                /* short, set by gcb_cases_label; NULL before */
@@ -68,42 +70,43 @@ struct gcb_case {
     uint64_t wire_bytes, header_bytes;
     /* values of the fields with GCB_GATE_ERROR, first rel_l2; NAN for a field that the row lacks */
     double errors[GCB_CASE_ERRORS];
-    struct gcb_case_time time[2]; /* encode, decode */
-    int operations;               /* times that it has: 2; 1 for a kernel and an exchange */
+    struct gcb_case_time time[2]; /* encode, decode; of a kernel or exchange only the first */
+    int operations;               /* number of times: 1 for a kernel or exchange, else 2 */
     uint64_t line;                /* line number of the row */
 };
 
 struct gcb_cases {
-    const char *path;       /* of the file, as given */
+    const char *path;       /* of the file, as given; borrowed */
     struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
     struct gcb_strings strings;
-    bool no_memory;      /* for a string of a case */
+    bool no_memory;      /* memory ran out for a string of a case */
     json_t *environment; /* the environment row; NULL if the file has none */
 };
 
 /*
- * Reads a result file ("-": standard input), or the stream `file` under the name `path` if `file`
- * is not NULL. GCB_E_CORRUPT, with file and line in words: not a result file, no cases, a case that
- * appears twice, or two runs in one file. Release with gcb_cases_fini on success and failure.
+ * Reads a result file ("-": standard input). If `file` is not NULL, reads that stream instead and
+ * names it `path`. Returns GCB_E_CORRUPT, with file and line in the message, if this is not a
+ * result file, has no cases, has a case twice, or has the results of two runs. Release *out with
+ * gcb_cases_fini, also after a failure.
  */
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag);
-void gcb_cases_fini(struct gcb_cases *cases); /* zeroed is fine */
+void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */
 
 /*
- * Gives every case of both runs its label: the method with the parameters that differ from the
- * defaults, followed by those of file, scope, device, instruction set, cache and threads that
- * differ between cases. If labels would be equal, the label is the file and the full name. Call
- * this after both files have been read. GCB_E_NOMEM.
+ * Sets the label of every case of both runs: the method with the parameters that differ from the
+ * defaults, and those of file, scope, device, instruction set, cache and threads that differ
+ * between cases. Cases of one run whose labels would be equal get their full names instead. Call
+ * this after both files have been read. Returns 0 or GCB_E_NOMEM.
  */
 int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag);
 
-/* Appends a case whose texts are all ""; NULL: no memory. */
+/* Appends a case whose texts are all "". Returns NULL if memory runs out. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Sets a string of a case to an escaped copy of the text; NULL is "". Without memory, sets
- * `no_memory`. */
+/* Sets a string of a case, such as &c->text[0], to an escaped copy of `text`. NULL counts as "". If
+ * memory runs out, sets the string to "", and cases->no_memory. */
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
-/* Sets the texts for threads and files, and the names, of a case whose other texts are set. */
+/* Sets the texts for threads and files and the names of a case, after its other texts were set. */
 void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
@@ -115,13 +118,12 @@ struct gcb_case_pair {
 };
 
 /*
- * Pairs the cases of two files, first by everything that identifies a case: file, scope, method,
- * device, instruction set, cache and threads. The remaining cases are paired without the folders of
- * their files, and then also without the instruction set, which changes neither sizes nor errors. A
- * step leaves out cases that have the same key as another case of their file.
+ * Pairs the cases of two files by their names, in the order of enum gcb_case_name: first by the
+ * full names, then the remaining cases by the next names, and so on. Cases of one file that have
+ * the same name are not paired by it.
  *
- * *out holds *count pairs: those with a base in the order of `base`, then the cases that only
- * `next` has. Release it with gcb_free. The pairs borrow the cases.
+ * *out gets *count pairs: all cases of `base` in their order, then the cases that only `next` has.
+ * The pairs borrow the cases. Release *out with gcb_free. Returns 0, or GCB_E_NOMEM with *out NULL.
  */
 int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
                    const struct gcb_cases *next, struct gcb_diag *diag);

@@ -26,6 +26,7 @@ double gcb_compare_tolerance(const struct gcb_case *c)
                : 0.0;
 }
 
+/* Adds the verdict on the sizes. A tolerance above 0 allows it if the headers have equal sizes. */
 static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          double tolerance)
 {
@@ -85,10 +86,14 @@ static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pai
 {
     static const char *const states[] = {"ran", "is not supported", "failed", "was interrupted"};
     const struct gcb_case *a = pair->base, *b = pair->next;
-    const char *why = b && b->status && b->reason ? b->reason : a && a->reason ? a->reason : "";
-    const char *colon = why[0] ? ": " : "";
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, GCB_NOT_COMPARED);
+    const char *why = "", *colon;
 
+    if (b && b->status && b->reason)
+        why = b->reason;
+    else if (a && a->reason)
+        why = a->reason;
+    colon = why[0] ? ": " : "";
     if (!b) {
         v->kind = GCB_GONE;
         gcb_verdict_explain(out, v, "the new run has no such case");
@@ -107,7 +112,8 @@ static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pai
     }
 }
 
-/* True if the two environment rows have different hashes of one of these files ("b.h5, c.h5"). */
+/* True if the two environment rows have different hashes for a file of the list `names`, such as
+ * "b.h5, c.h5". */
 static bool contents_differ(const json_t *base, const json_t *next, const char *names)
 {
     const json_t *was, *is;
@@ -132,9 +138,9 @@ static bool contents_differ(const json_t *base, const json_t *next, const char *
     return differ;
 }
 
-/* Adds a verdict if the two sides ran on different inputs. */
-static bool check_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                         const struct gcb_case_pair *pair)
+/* True if both cases ran on the same input. Otherwise adds a verdict that says what differs. */
+static bool same_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                        const struct gcb_case_pair *pair)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
     const bool same_size = a->elements == b->elements && a->messages == b->messages &&
@@ -164,7 +170,7 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
     if (!a || !b || a->status || b->status)
         compare_presence(out, pair);
     else
-        same = a->kernel || check_inputs(out, runs, pair);
+        same = a->kernel || same_inputs(out, runs, pair);
     if (same && !a->kernel) {
         const double tolerance = gcb_compare_tolerance(a);
 
@@ -176,6 +182,7 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 
 /* ---- environments ---- */
 
+/* Writes the value of a field, or "not known" for NULL. */
 static void value_text(char *out, size_t size, const json_t *value)
 {
     char number[32];
@@ -188,10 +195,11 @@ static void value_text(char *out, size_t size, const json_t *value)
         snprintf(out, size, "%s", json_is_true(value) ? "known" : "not known");
 }
 
+/* Adds a difference if the values are not equal. Differences beyond the room are dropped. */
 static void compare_field(struct gcb_environment_differences *out, const char *field,
                           const json_t *base, const json_t *next)
 {
-    struct gcb_environment_difference *d = &out->items[out->count];
+    struct gcb_environment_difference *d = &out->items[out->count]; /* there is always one free */
 
     value_text(d->base, sizeof(d->base), base);
     value_text(d->next, sizeof(d->next), next);
@@ -200,7 +208,7 @@ static void compare_field(struct gcb_environment_differences *out, const char *f
         out->count++;
 }
 
-/* Compares the values of two objects, of which either may be NULL. */
+/* Compares the versions in two objects {library: version}. Either object may be NULL. */
 static void compare_libraries(struct gcb_environment_differences *out, const json_t *base,
                               const json_t *next)
 {
@@ -240,7 +248,7 @@ void gcb_environment_compare(struct gcb_environment_differences *out, const stru
 
 /* ---- times of two runs ---- */
 
-/* `obstacle`: why times cannot be compared, or "". */
+/* Fills the verdict on one time. `obstacle` says why the times cannot be compared, or is "". */
 static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
                          const struct gcb_case_time *a, const struct gcb_case_time *b,
                          const char *obstacle)
@@ -272,6 +280,7 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
                             100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
 }
 
+/* Adds a verdict for each operation of a pair. `environments` says how they differ, or is "". */
 static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *pair, double delta,
                           const char *environments)
 {
@@ -297,7 +306,7 @@ static void describe_environments(char *out, size_t size, const struct gcb_runs 
         gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", differ.items[i].field);
 }
 
-/* Fails because the files have no case in common. */
+/* Fails because the files have no case in common. Both files have cases. */
 static int fail_apart(const struct gcb_runs *runs, struct gcb_diag *diag)
 {
     const struct gcb_cases *const sides[] = {&runs->base, &runs->next};

@@ -21,11 +21,12 @@ struct count {
     char out_option[PATH_MAX + 32];
     const char *out_path;     /* in `out_option` */
     uint64_t instructions[2]; /* encode, decode */
-    struct gcb_diag why;      /* status 0: it worked */
+    struct gcb_diag why;      /* why nothing was counted; status 0: the process succeeded */
 };
 
-/* Reads the inclusive costs of encoding and decoding from a callgrind file whose strings and
- * positions are not compressed. 0: it was never called. GCB_E_CORRUPT. */
+/* Adds the instructions of encoding and decoding, with those of the functions that they call, to
+ * `out`. The callgrind file at `path` does not compress strings and positions. Returns 0 or
+ * GCB_E_CORRUPT. */
 static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
 {
     static const char *const functions[] = {"fn=gcb_coder_encode", "fn=gcb_coder_decode"};
@@ -54,6 +55,7 @@ static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
                               gcb_escape(shown, sizeof(shown), path));
 }
 
+/* Starts a process of a build under valgrind. Sets c->why if that fails. */
 static void start_count(struct count *c, const struct gcb_counts_config *config, int build)
 {
     const char *valgrind[] = {"valgrind",
@@ -93,6 +95,7 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     gcb_free(argv);
 }
 
+/* Waits for the process, and reads what it counted. Sets c->why if that fails. */
 static void finish_count(struct count *c)
 {
     if (!c->why.status && !gcb_child_finish(&c->child, NULL, &c->why) &&
@@ -104,21 +107,30 @@ static void finish_count(struct count *c)
     gcb_tidy_leave(c->tidy_place);
 }
 
+/* Adds the verdict on a method that could not be counted in at least one build. */
+static void judge_uncounted(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
+                            const struct count *base, const struct count *next)
+{
+    const char *where = "both builds";
+    enum gcb_verdict_kind kind = GCB_NOT_COMPARED;
+
+    if (!next->why.status) {
+        kind = GCB_NEW;
+        where = "the base";
+    } else if (!base->why.status) {
+        kind = GCB_GONE;
+        where = "the new build";
+    }
+    gcb_verdict_explain(out, gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, kind),
+                        "it could not be counted in %s: %.300s", where,
+                        next->why.status ? next->why.text : base->why.text);
+}
+
 static void judge_method(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          const struct count *base, const struct count *next, double delta)
 {
     if (base->why.status || next->why.status) {
-        const bool both = base->why.status && next->why.status;
-        const enum gcb_verdict_kind kind = both               ? GCB_NOT_COMPARED
-                                           : base->why.status ? GCB_NEW
-                                                              : GCB_GONE;
-
-        gcb_verdict_explain(out, gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, kind),
-                            "it could not be counted in %s: %.300s",
-                            both              ? "both builds"
-                            : kind == GCB_NEW ? "the base"
-                                              : "the new build",
-                            next->why.status ? next->why.text : base->why.text);
+        judge_uncounted(out, pair, base, next);
         return;
     }
     for (int op = 0; op < 2; op++) {
@@ -135,7 +147,8 @@ static void judge_method(struct gcb_verdicts *out, const struct gcb_case_pair *p
     }
 }
 
-/* Makes all cases before anything is counted, because verdicts borrow them. GCB_E_NOMEM. */
+/* Makes the cases of all methods, before the first verdict borrows one. Returns 0 or GCB_E_NOMEM.
+ */
 static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *config)
 {
     char spec[GCB_AB_WORD];
@@ -159,15 +172,17 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
     return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
-/* Runs both builds at the same time, which does not change the counts. If both fail, *failure
- * says why. */
-static void count_method(struct gcb_verdicts *out, const struct gcb_case *of_case,
+/* Counts method i in both builds, and adds the verdicts. Both processes run at the same time, which
+ * does not change the counts. If both fail, sets *failure to the cause. `the_case` is the case of
+ * the method. */
+static void count_method(struct gcb_verdicts *out, const struct gcb_case *the_case,
                          const struct gcb_counts_config *config, size_t i, struct gcb_diag *failure)
 {
-    const struct gcb_case_pair pair = {.base = of_case, .next = of_case};
+    const struct gcb_case_pair pair = {.base = the_case, .next = the_case};
     struct count counts[2];
 
-    /* only parameters that the user gave: a build may not know this program's other parameters */
+    /* The command line has only the parameters that the user gave, because a build may not know all
+     * parameters of this program. */
     gcb_method_spec(config->builds->command.word, GCB_AB_WORD, &config->methods[i], GCB_SPEC_GIVEN);
     for (int build = 0; build < 2; build++)
         start_count(&counts[build], config, build);
@@ -214,7 +229,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     int err;
 
     memset(counts, 0, sizeof(*counts));
-    /* otherwise the first call of a function would count the search for its symbol */
+    /* Otherwise the first call of each function would also count the dynamic linker. */
     setenv("LD_BIND_NOW", "1", 1);
     err = make_cases(&counts->cases, config) ? gcb_diag_nomem(diag, 0, "cases") : 0;
     if (!err)
@@ -239,8 +254,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                             "apt-get install valgrind)");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
-    /* if nothing could be counted in either build, the arguments are wrong, and verdicts would
-     * mislead */
+    /* If nothing could be counted in either build, the arguments are wrong. */
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 

@@ -5,45 +5,45 @@
 #include "src/tool/regress/ab_run.h"
 
 /*
- * Counts the instructions of encoding and decoding with valgrind's callgrind, in one process for
- * each method and build: only gcb_coder_encode, gcb_coder_decode and what they call. The same
+ * Counts the instructions of gcb_coder_encode and gcb_coder_decode, with the functions that they
+ * call. Valgrind's tool callgrind counts them, in one process for each method and build. The same
  * program on the same input has the same counts, whatever else the machine does.
  */
-#define GCB_COUNTS_DELTA 0.01
+#define GCB_COUNTS_DELTA 0.01    /* the smallest change that counts */
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
 
 struct gcb_counts_config {
-    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; the command
-     * line, without a program, encodes and decodes each message once, with one thread. Zero:
-     * defaults. */
+    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; 0 means the
+     * defaults above. The command line begins after the name of the program. It encodes and decodes
+     * each message once, with one thread. */
     const struct gcb_ab_config *builds;
-    /* the first input file; its name is part of each case's name, like isa and scope */
-    const char *file;
-    const char *isa, *scope;
+    const char *file, *isa, *scope; /* parts of each case's name; `file` is the first input file */
     const struct gcb_method *methods;
     size_t method_count;
-    /* counts only methods with a verdict here that gcb_counts_settle can change; NULL: all */
+    /* Counts only methods that have a verdict here which gcb_counts_settle can change. NULL: counts
+     * all methods. */
     const struct gcb_verdicts *times;
-    const char *folder; /* for temporary files; it exists */
+    const char *folder; /* an existing folder for temporary files */
 };
 
 struct gcb_counts {
-    struct gcb_cases cases;
-    bool interrupted;
-    double seconds;
+    struct gcb_cases cases; /* one for each method */
+    bool interrupted;       /* `stop` ended the counting */
+    double seconds;         /* duration of the counting */
 };
 
 /*
- * Adds the verdicts on every method. A method that cannot be counted in one build is NEW or GONE;
- * in both builds, NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller
- * releases on success and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
+ * Adds the verdicts on every method to `out`. A method that can be counted in only one build is NEW
+ * or GONE. A method that can be counted in neither is NOT-COMPARED. The verdicts borrow
+ * counts->cases, which the caller releases with gcb_cases_fini, also after a failure. Returns
+ * GCB_E_BACKEND if valgrind cannot be run, and GCB_E_IO if nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
 /*
- * For comparisons in which the layout of the code did not vary: changes SLOW and FAST to AMBIGUOUS
- * if `counts` says SAME for the method and operation. `isa` is the instruction set of the counts;
- * times of other instruction sets do not change.
+ * Changes SLOW and FAST in `times` to AMBIGUOUS if `counts` says SAME for the method and operation.
+ * Call this only if all processes had the same layout of the code. `isa` is the instruction set of
+ * the counts. Verdicts on other instruction sets stay.
  */
 void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
                        const char *isa);

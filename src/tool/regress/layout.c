@@ -16,7 +16,7 @@
 
 #define STREAM UINT64_C(0x6c61796f) /* Philox stream of the random layouts */
 #define PADS 128                    /* times that the padding of 16 bytes is linked */
-#define LINK_SECONDS 120.0
+#define LINK_SECONDS 120.0          /* most seconds of a process, such as the linker */
 
 struct words {
     const char **items;
@@ -24,18 +24,19 @@ struct words {
 };
 
 struct gcb_layout {
-    char build[PATH_MAX];       /* folder of build.ninja; the link command runs there */
-    char target[PATH_MAX];      /* the program, relative to `build` */
-    const char *line;           /* the link command */
-    struct words command;       /* the compiler and the other words of the link command */
-    struct words objects;       /* the object files of the link command */
-    struct gcb_strings texts;   /* of the words */
-    char program[PATH_MAX];     /* what gcb_layout_link writes */
+    char build[PATH_MAX];     /* folder of build.ninja; the link command runs there */
+    char target[PATH_MAX];    /* the program, relative to `build` */
+    const char *line;         /* the link command */
+    struct words command;     /* the link command without objects and output; first the compiler */
+    struct words objects;     /* the object files of the link command */
+    struct gcb_strings texts; /* memory of `line` and the words */
+    char program[PATH_MAX];   /* what gcb_layout_link writes */
     char padding[PATH_MAX + 8]; /* an object file that holds only padding */
     int tidy[2];                /* from gcb_tidy_enter, for `program` and `padding` */
     bool (*stop)(void *ctx);
 };
 
+/* Appends a copy of a word. Returns 0 or GCB_E_NOMEM. */
 static int add_word(struct gcb_layout *l, struct words *w, const char *text)
 {
     if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
@@ -46,8 +47,8 @@ static int add_word(struct gcb_layout *l, struct words *w, const char *text)
 
 /* ---- processes ---- */
 
-/* Runs a program and hands each line of its output to `take`, which may be NULL.
- * GCB_E_UNSUPPORTED: it failed. GCB_E_IO: it was stopped. */
+/* Runs a program and hands each line of its output to `take`, which may be NULL. Returns 0, an
+ * error of `take`, GCB_E_UNSUPPORTED if the program failed, or GCB_E_IO if l->stop ended it. */
 static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, const char *line),
                      struct gcb_layout *l, struct gcb_diag *diag)
 {
@@ -99,8 +100,8 @@ static bool has_ending(const char *word, const char *ending)
     return n > e && strcmp(word + n - e, ending) == 0;
 }
 
-/* Adds a member of an archive to the object files, if it is a file that exists (a thin archive
- * refers to files). */
+/* Adds a member of an archive to the object files, if there is a file of this name. The members of
+ * a thin archive are files. */
 static int take_member(struct gcb_layout *l, const char *line)
 {
     char path[2 * PATH_MAX];
@@ -109,8 +110,8 @@ static int take_member(struct gcb_layout *l, const char *line)
     return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
 }
 
-/* Adds a word to the link command. The new program lies elsewhere, so each $ORIGIN becomes the
- * old program's folder. */
+/* Adds a word to l->command. In a word, $ORIGIN means the folder of the program, so it is replaced
+ * by the old program's folder. */
 static int add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
@@ -122,7 +123,8 @@ static int add_to_command(struct gcb_layout *l, const char *word)
     return add_word(l, &l->command, gcb_append(text, sizeof(text), "%s", word));
 }
 
-/* Sorts the words of one link command into `command` and `objects`. */
+/* Sorts the words of the link command into l->command and l->objects. The members of a thin archive
+ * become objects too, so that their order can change. */
 static int take_words(struct gcb_layout *l, char *const *words, size_t count, struct gcb_diag *diag)
 {
     bool output = false;
@@ -149,13 +151,14 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command names no object files");
 }
 
-/* Keeps the last line that ninja prints, which is the link command. */
+/* Keeps a line that ninja prints. The last line is the link command. */
 static int take_command(struct gcb_layout *l, const char *line)
 {
     l->line = gcb_strings_add(&l->texts, line, strlen(line));
     return l->line ? 0 : GCB_E_NOMEM;
 }
 
+/* Asks ninja for the link command, and fills l->command and l->objects. */
 static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 {
     const char *const argv[] = {"ninja", "-C", l->build, "-t", "commands", "-s", l->target, NULL};
@@ -189,9 +192,9 @@ static int make_padding(struct gcb_layout *l, struct gcb_diag *diag)
 int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
 {
     static const char *const shell[] = {"sh", "-c", "cd -- \"$0\" && exec \"$@\""};
-    const size_t files = l->objects.count + PADS, head = 4;
-    const char **argv = gcb_alloc_array(head + 3 + files + l->command.count + 1, sizeof(*argv));
-    size_t n = head + 3;
+    const size_t files = l->objects.count + PADS;
+    size_t n = 7; /* words before the files */
+    const char **argv = gcb_alloc_array(n + files + l->command.count, sizeof(*argv));
     int err;
 
     if (!argv)

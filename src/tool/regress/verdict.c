@@ -47,12 +47,14 @@ struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_
 struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
                                           const struct gcb_case_pair *pair, int op, double delta)
 {
-    const enum gcb_quantity first = pair->base->kernel     ? GCB_QUANTITY_KERNEL
-                                    : pair->base->exchange ? GCB_QUANTITY_EXCHANGE
-                                                           : GCB_QUANTITY_ENCODE;
-    struct gcb_verdict *v =
-        gcb_verdicts_add(all, pair, first + (enum gcb_quantity)op, GCB_NOT_COMPARED);
+    enum gcb_quantity first = GCB_QUANTITY_ENCODE;
+    struct gcb_verdict *v;
 
+    if (pair->base->kernel)
+        first = GCB_QUANTITY_KERNEL;
+    else if (pair->base->exchange)
+        first = GCB_QUANTITY_EXCHANGE;
+    v = gcb_verdicts_add(all, pair, first + (enum gcb_quantity)op, GCB_NOT_COMPARED);
     v->delta = delta;
     return v;
 }
@@ -125,8 +127,7 @@ const char *gcb_verdict_advice(const struct gcb_verdict *v)
 
     if (v->kind == GCB_SLOW && counted)
         return "callgrind_annotate names the functions that grew; if the change is wanted, "
-               "--accept "
-               "it";
+               "--accept it";
     if ((v->kind == GCB_SLOW || v->kind == GCB_AMBIGUOUS) && v->quantity == GCB_QUANTITY_EXCHANGE)
         return "measure both again on the same network, with more repeats: `gcbench-mpi --repeat`";
     if ((v->kind == GCB_SLOW || v->kind == GCB_AMBIGUOUS) && !counted && v->pairs == 0)
@@ -135,7 +136,7 @@ const char *gcb_verdict_advice(const struct gcb_verdict *v)
     return advice[v->kind];
 }
 
-/* True if it would fail, were it neither accepted nor advisory. */
+/* True if the verdict fails unless it is accepted or advisory. */
 static bool is_regression(const struct gcb_verdict *v)
 {
     return v->kind == GCB_SLOW || v->kind == GCB_LARGER || v->kind == GCB_WORSE ||
@@ -156,8 +157,8 @@ static bool matches_case(const char *pattern, const struct gcb_verdict *v)
                                  c->label ? c->label : ""};
     bool found = false;
 
-    for (size_t i = 0; !found && i < 3; i++) {
-        const size_t size = strlen(names[i]) + 32;
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
+        const size_t size = strlen(names[i]) + 32; /* room for a space and the quantity */
         char *both = gcb_alloc(size);
 
         if (both)

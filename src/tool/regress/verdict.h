@@ -7,19 +7,21 @@
 
 /* What was compared, and the outcome. docs/method.md (Regressions) has the rules. */
 enum gcb_quantity {
-    GCB_QUANTITY_CASE,   /* is the case there, and does it run? */
-    GCB_QUANTITY_SIZE,   /* bytes of the messages */
-    GCB_QUANTITY_ERROR,  /* relative L2 error */
-    GCB_QUANTITY_ENCODE, /* seconds */
+    GCB_QUANTITY_CASE,  /* whether the case is there and runs */
+    GCB_QUANTITY_SIZE,  /* bytes of the messages */
+    GCB_QUANTITY_ERROR, /* relative L2 error */
+    /* seconds: */
+    GCB_QUANTITY_ENCODE,
     GCB_QUANTITY_DECODE,
     GCB_QUANTITY_KERNEL,
     GCB_QUANTITY_EXCHANGE,
-    GCB_QUANTITY_ENCODE_COUNT, /* instructions */
+    /* instructions: */
+    GCB_QUANTITY_ENCODE_COUNT,
     GCB_QUANTITY_DECODE_COUNT,
     GCB_QUANTITIES
 };
 struct gcb_quantity_info {
-    const char *name, *unit; /* "encode", "seconds"; no unit: NULL */
+    const char *name, *unit; /* such as "encode" and "seconds"; `unit` is NULL if there is none */
     bool is_time;
 };
 extern const struct gcb_quantity_info gcb_quantities[GCB_QUANTITIES];
@@ -44,13 +46,14 @@ struct gcb_verdict {
     struct gcb_case_pair pair; /* borrows the cases */
     enum gcb_quantity quantity;
     enum gcb_verdict_kind kind;
-    double base, next, ratio; /* ratio: next / base */
+    /* figures; NAN if the verdict has none */
+    double base, next, ratio; /* in the quantity's unit; ratio: next / base */
     double low, high;         /* 95 % interval of the ratio */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
-    double p;                 /* adjusted for the number of comparisons */
-    uint64_t pairs;           /* pairs of processes */
-    bool accepted;            /* the change is wanted */
-    bool advisory;            /* shown, but never fails */
+    double p;                 /* p-value, adjusted for the number of comparisons */
+    uint64_t pairs;           /* pairs of processes of an A/B run; 0: not an A/B run */
+    bool accepted;            /* --accept says that the change is wanted */
+    bool advisory;            /* the verdict is shown, but never fails the command */
     const char *reason;       /* one line; NULL if there is nothing to say */
 };
 
@@ -65,20 +68,23 @@ struct gcb_verdicts {
 };
 
 /*
- * Judges a quantity by an interval of the ratio new / base.
+ * Judges a quantity by the interval from `low` to `high` of the ratio new / base:
  *
- * GCB_SLOW:      the whole interval is above 1 + delta. GCB_FAST:      the whole interval is below
- * 1 / (1 + delta): swapping the builds mirrors the verdict. GCB_SAME:      the interval lies
- * between these two limits. GCB_AMBIGUOUS: anything else, including NAN.
+ *   GCB_SLOW       if the whole interval is above 1 + delta
+ *   GCB_FAST       if the whole interval is below 1 / (1 + delta)
+ *   GCB_SAME       if the whole interval lies between these two limits
+ *   GCB_AMBIGUOUS  otherwise, or if an end is NAN
+ *
+ * If the builds are swapped, SLOW and FAST are swapped.
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
-/* Adds a verdict whose figures are NAN. The pointer is valid until the next verdict is added; it
- * is never NULL. */
+/* Adds a verdict whose figures are NAN. The pointer is never NULL, and valid until the next verdict
+ * is added. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
-/* Adds a verdict, NOT_COMPARED so far, on the time of an operation of a pair of which both cases
- * ran. */
+/* Adds a verdict NOT_COMPARED on the time of operation `op` (0 or 1) of a pair. Both cases of the
+ * pair ran. */
 struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
                                           const struct gcb_case_pair *pair, int op, double delta);
 /* Sets base, next and their ratio. */
@@ -86,15 +92,15 @@ void gcb_verdict_set_values(struct gcb_verdict *v, double base, double next);
 /* Sets the reason (printf style) of a verdict in `all`. */
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* GCB_E_NOMEM if there was no memory for a verdict or a reason. */
+/* Returns GCB_E_NOMEM if memory ran out for a verdict or a reason, else 0. */
 int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag);
-void gcb_verdicts_fini(struct gcb_verdicts *all); /* zeroed is fine */
+void gcb_verdicts_fini(struct gcb_verdicts *all); /* a zeroed struct is allowed */
 
 /* Returns the case of the base, or the case of the new run if the base has none. */
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v);
 const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
 
-/* True if it is SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory. */
+/* True if the verdict is SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory. */
 bool gcb_verdict_fails(const struct gcb_verdict *v);
 
 /*
@@ -107,20 +113,22 @@ size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern);
 struct gcb_verdict_counts {
     size_t kinds[GCB_VERDICT_KINDS];
     size_t accepted; /* verdicts that would fail without --accept */
-    size_t fails;
-    size_t unsure; /* AMBIGUOUS or NOT-COMPARED, which fail under --strict */
+    size_t fails;    /* verdicts that fail (gcb_verdict_fails) */
+    size_t unsure;   /* AMBIGUOUS or NOT-COMPARED, which fail under --strict */
 };
 void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *all);
 
-/* The `verdict` row (docs/rows.md). */
+/* Makes the `verdict` row (docs/rows.md). The caller releases it with gcb_row_fini. */
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 
 /* Adds the counts of all verdicts to the `regress` row. */
 void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all);
 
 /*
- * What can be judged from rows only: whether a case is there, its sizes and errors, and, between
- * two runs on one machine, its times. docs/method.md (Regressions) has the rules.
+ * ---- comparing rows (compare.c) ----
+ *
+ * Rows alone tell whether a case is there, its sizes and errors, and, between two runs on one
+ * machine, its times. docs/method.md (Regressions) has the rules.
  */
 
 /* Times of two runs count as the same if they differ by less than this share. */
@@ -129,7 +137,8 @@ void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all);
  * sizes, absolute for rel_l2. */
 #define GCB_TOLERANCE 1e-4
 
-/* How far sizes (relative) and errors of this case may differ: GCB_TOLERANCE or 0. */
+/* Returns how far sizes (relative) and rel_l2 (absolute) of this case may differ: GCB_TOLERANCE or
+ * 0. */
 double gcb_compare_tolerance(const struct gcb_case *c);
 
 /* The results of two runs. */
@@ -138,18 +147,19 @@ struct gcb_runs {
 };
 
 /*
- * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared:
- * both sides ran, on the same input. If not, a verdict says why. Call gcb_verdicts_check at the
- * end.
+ * Adds the verdicts of one pair on the case itself, on its size and on its error. Returns true if
+ * the times may be compared, because both cases ran, on the same input. Otherwise a verdict says
+ * why not. Call gcb_verdicts_check at the end.
  */
 bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
                       const struct gcb_case_pair *pair);
 
 /*
- * Compares all cases of two result files. Times are compared if the environments are the same and
- * the rows have intervals: SLOW or FAST if the whole interval of the ratio is beyond `delta` and
- * the ratio of the best samples is too. GCB_E_INVALID if the files have no case in common: they
- * hold different measurements, so no case is GONE or NEW. GCB_E_NOMEM.
+ * Compares all cases of two result files, and adds the verdicts to `out`. Times are compared if the
+ * environments are the same and the rows have intervals. A time is SLOW or FAST if the whole
+ * interval of the ratio is beyond `delta`, and the ratio of the fastest samples is too. Returns
+ * GCB_E_INVALID if the files have no case in common, because then GONE and NEW would mislead, or
+ * GCB_E_NOMEM.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
@@ -160,7 +170,7 @@ struct gcb_environment_differences {
     size_t count;
     struct gcb_environment_difference {
         char field[40];          /* "libraries.fftw" */
-        char base[96], next[96]; /* the values as text, escaped; "not known" */
+        char base[96], next[96]; /* the values as text, escaped, or "not known" */
     } items[GCB_ENVIRONMENT_DIFFERENCES];
 };
 
