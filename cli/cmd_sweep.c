@@ -279,8 +279,7 @@ static int measure_mean(void *ctx, double *out, const struct gcb_method *method,
     const int err = gcb_mean_measure(&mean, g, &m->config, method, diag);
 
     if (!err)
-        *out = gcb_mean_among(method, mean.error, mean.second_error, mean.shared, g->signal,
-                              g->noise, g->workers, n, 1);
+        *out = gcb_mean_among(method, &mean, g->signal, g->noise, g->workers, n, 1);
     return err;
 }
 

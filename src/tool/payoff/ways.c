@@ -362,9 +362,8 @@ double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double
     /* an all-reduce sends every worker's own values, other ways those of a node's sum */
     const bool values = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES;
     const double p = values ? 1.0 : per_node;
-    const double error =
-        gcb_mean_among(&way->method, way->mean.error, way->mean.second_error, way->mean.shared,
-                       w->dump.signal, w->dump.noise, way->workers, n / p, p);
+    const double error = gcb_mean_among(&way->method, &way->mean, w->dump.signal, w->dump.noise,
+                                        way->workers, n / p, p);
 
     if (!half || !(way->mean.second_error > 0.0))
         return error;

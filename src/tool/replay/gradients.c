@@ -11,8 +11,10 @@
 #define LARGE 16 /* a tensor of more than 1 / LARGE of the limit is cut */
 
 /*
- * Draws tensors: the one at each of `draws` evenly spaced places among those that are not `cut`. So
- * a tensor is the more likely drawn the larger it is. Returns the elements of all that are drawn.
+ * Draws tensors of at most `cut` elements, which together have `all` elements. `draws` elements are
+ * chosen, evenly spaced among all, and each tensor with a chosen element is drawn. So a larger
+ * tensor is drawn with a higher probability. Sets drawn[j] for each tensor, and returns the number
+ * of elements of the tensors that are drawn.
  */
 static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
                      uint64_t all, size_t draws)
@@ -35,7 +37,7 @@ static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count
     return sum;
 }
 
-/* Draws as many of the tensors that are not cut as fit into `most`. `all`: their elements. */
+/* Draws as many tensors as fit into `most` elements. Other parameters are those of `draw`. */
 static void choose(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
                    uint64_t all, uint64_t most)
 {
@@ -52,6 +54,19 @@ uint64_t gcb_gradients_row(const struct gcb_tensor *tensor)
     return tensor->rank > 1 && tensor->dims[0] > 0 ? tensor->count / tensor->dims[0] : 1;
 }
 
+/* Returns how many elements the first rows of a tensor have that are about `share` of it. At least
+ * one element, and whole rows if that is more than one row. */
+static uint64_t count_first_rows(const struct gcb_tensor *tensor, double share)
+{
+    const uint64_t part = (uint64_t)(share * (double)tensor->count);
+    const uint64_t row = gcb_gradients_row(tensor);
+    const uint64_t whole = part > row ? part - part % row : part;
+
+    return whole ? whole : 1;
+}
+
+/* Chooses the tensors, and sets their elements and offsets. `m` are the `count` messages of one
+ * worker in one step. */
 static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
                         const struct gcb_message_plan *m, size_t count, uint64_t most,
                         struct gcb_diag *diag)
@@ -77,10 +92,7 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
     choose(drawn, m, count, cut, g->all - large, most - (uint64_t)(share * (double)large));
     for (size_t j = 0; j < count; j++) {
         const struct gcb_tensor *tensor = gcb_source_tensor(source, m[j].pieces[0].tensor);
-        const uint64_t part = (uint64_t)(share * (double)m[j].count),
-                       row = gcb_gradients_row(tensor);
-        const uint64_t whole = part > row ? part - part % row : part; /* rows */
-        const uint64_t n = m[j].count > cut ? (whole ? whole : 1) : m[j].count;
+        const uint64_t n = m[j].count > cut ? count_first_rows(tensor, share) : m[j].count;
 
         if ((m[j].count <= cut && !drawn[j]) || n == 0 || (g->count && g->count + n > most))
             continue;
@@ -93,6 +105,7 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
 
 /* ---- reading ---- */
 
+/* Reads the tensors of a worker in a step into `out`. `room` is scratch of find_room elements. */
 static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
                        const struct gcb_replay_plan *plan, size_t step, unsigned worker, float *out,
                        float *room, struct gcb_diag *diag)
@@ -122,7 +135,8 @@ static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
     return err;
 }
 
-/* Returns the elements to reserve for a tensor that must be read whole to keep a part of it. */
+/* Returns the elements of the largest tensor of which only a part is kept. It may have to be read
+ * whole. */
 static uint64_t find_room(const struct gcb_gradients *g)
 {
     uint64_t most = 1;
@@ -133,8 +147,8 @@ static uint64_t find_room(const struct gcb_gradients *g)
     return most;
 }
 
-/* The mean of a step's workers, and the squared norms of the mean and of the workers. `x`: of
- * all workers. */
+/* Computes the mean of a step's workers, whose gradients are `x`. Adds the squared norm of the mean
+ * to *mean_sq, and the mean of the workers' squared norms to *worker_sq. */
 static void average(const struct gcb_gradients *g, const float *x, float *mean,
                     const struct gcb_kernels *kernels, double *mean_sq, double *worker_sq)
 {
@@ -149,20 +163,21 @@ static void average(const struct gcb_gradients *g, const float *x, float *mean,
     *mean_sq += gcb_reduce_blocks(kernels->reduce.sum_sq, mean, g->count);
 }
 
-#define LOOKS 32 /* the most steps over which noise and signal are measured */
+#define LOOKS 32 /* fewest steps over which noise and signal are measured, if there are so many */
 
+/* Reads the steps that are kept, and measures signal and noise on them and on other steps. */
 static int read_all(struct gcb_gradients *g, struct gcb_source *source,
                     const struct gcb_replay_plan *plan, const struct gcb_kernels *kernels,
                     struct gcb_diag *diag)
 {
     const double n = g->workers;
     const size_t few = plan->step_count < LOOKS ? plan->step_count : LOOKS;
-    const size_t looks = g->steps > few ? g->steps : few;
+    const size_t looks = g->steps > few ? g->steps : few; /* steps that are read */
     float *room = gcb_alloc_array(find_room(g), sizeof(*room));
     double mean_sq = 0.0, worker_sq = 0.0;
     int err = 0;
 
-    /* room for one step more, of which only the norms are wanted */
+    /* the last slot is for the steps of which only the norms are wanted */
     g->data = gcb_alloc_array((g->steps + 1) * g->workers * g->count, sizeof(*g->data));
     g->means = gcb_alloc_array((g->steps + 1) * g->count, sizeof(*g->means));
     if (!room || !g->data || !g->means)
@@ -170,7 +185,8 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
                              "gradients; give fewer --step or --worker");
     for (size_t i = 0, kept = 0; !err && i < looks; i++) {
         const size_t step = i * plan->step_count / looks;
-        const size_t slot = kept * looks <= i * g->steps && kept < g->steps ? kept++ : g->steps;
+        const bool keep = kept < g->steps && kept * looks <= i * g->steps; /* evenly spread */
+        const size_t slot = keep ? kept++ : g->steps;
         float *x = g->data + slot * g->workers * g->count;
 
         for (unsigned w = 0; !err && w < g->workers; w++)

@@ -8,32 +8,34 @@
 #include "src/tool/measure/fidelity.h"
 
 #define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
-#define ROUNDS 64                   /* that are timed */
+#define ROUNDS 64                   /* most rounds that are timed */
 
-/* What was sent, in bytes over all messages and workers, and what encoding sums again lost, in
- * squared norms. */
+/* What was sent, over all messages and workers. */
 struct traffic {
-    double gathered, scattered, reduced, linked;
-    unsigned reductions;
-    double again_lost, again_sum;
+    double gathered, scattered, reduced; /* bytes in rounds of each kind */
+    double linked;                       /* bytes on links in all rounds */
+    unsigned reductions;                 /* as in struct gcb_mean */
+    double again_sum, again_lost; /* squared norms of sums encoded again, and of what that lost */
 };
 
 /* The exchanges of one method between the workers, for all messages. */
 struct team {
     const struct gcb_gradients *g;
     const struct gcb_mean_config *config;
-    unsigned workers; /* that take part here */
-    unsigned stated;  /* that the exchanges are made for */
+    unsigned workers; /* workers that take part */
+    unsigned stated;  /* number of workers that the exchanges are told */
+    struct traffic *sent;
+
+    /* set by open_team: */
     enum gcb_sends sends;
     size_t messages;
     struct message {
-        uint64_t offset, count;
-        uint64_t dims[2];                /* of a tensor, or of its first rows */
+        uint64_t offset, count;          /* in elements */
+        uint64_t dims[2];                /* shape, if it has only the first rows of a tensor */
         struct gcb_exchange **exchanges; /* of each worker */
     } * items;
     struct gcb_local local;
     float *update; /* of all messages */
-    struct traffic *sent;
 };
 
 static double thread_seconds(void)
@@ -47,13 +49,14 @@ static double thread_seconds(void)
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     struct team *t = ctx;
-    double bytes = 0.0;
+    double *bytes = &t->sent->reduced;
 
+    if (sent->kind == GCB_ROUND_GATHER)
+        bytes = &t->sent->gathered;
+    else if (sent->kind == GCB_ROUND_SCATTER)
+        bytes = &t->sent->scattered;
     for (unsigned w = 0; w < t->workers; w++)
-        bytes += (double)sent[w].bytes;
-    *(sent->kind == GCB_ROUND_GATHER    ? &t->sent->gathered
-      : sent->kind == GCB_ROUND_SCATTER ? &t->sent->scattered
-                                        : &t->sent->reduced) += bytes;
+        *bytes += (double)sent[w].bytes;
     if (sent->kind == GCB_ROUND_REDUCE && round >= t->sent->reductions)
         t->sent->reductions = round + 1;
     t->sent->linked += (double)link_bytes;
@@ -61,8 +64,9 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
 /* ---- opening ---- */
 
-/* Cuts the gradient into messages: one for each tensor, or buckets of whole tensors. */
-static void cut(struct team *t, bool apart)
+/* Divides the gradient into messages: one for each tensor if `apart`, else buckets of whole
+ * tensors. */
+static void divide(struct team *t, bool apart)
 {
     for (size_t k = 0; k < t->g->tensor_count; k++) {
         const struct gcb_gradients_tensor *tensor = &t->g->tensors[k];
@@ -76,6 +80,23 @@ static void cut(struct team *t, bool apart)
     }
 }
 
+/* Sets the shape of message j, which has the first elements of tensor j. A part of a tensor has two
+ * dimensions if it has whole rows, else one. */
+static void set_shape(struct gcb_codec_env *env, struct message *m, const struct gcb_tensor *tensor)
+{
+    const uint64_t row = gcb_gradients_row(tensor);
+
+    env->shape = tensor->dims;
+    env->rank = tensor->rank;
+    if (m->count == tensor->count)
+        return;
+    env->shape = m->dims;
+    env->rank = row > 1 && m->count % row == 0 ? 2 : 1;
+    m->dims[0] = env->rank == 2 ? m->count / row : m->count;
+    m->dims[1] = row;
+}
+
+/* Opens the exchanges of message j for all workers. */
 static int open_message(struct team *t, const struct gcb_method *method, size_t j, bool apart,
                         struct gcb_diag *diag)
 {
@@ -95,17 +116,8 @@ static int open_message(struct team *t, const struct gcb_method *method, size_t 
     };
     int err = 0;
 
-    if (apart) {
-        const uint64_t row = gcb_gradients_row(tensor);
-        const bool cut = m->count < tensor->count;
-
-        m->dims[0] = m->count / row;
-        m->dims[1] = row;
-        config.coder.env.shape = cut ? m->dims : tensor->dims;
-        config.coder.env.rank = !cut ? tensor->rank : row > 1 && m->count % row == 0 ? 2 : 1;
-        if (config.coder.env.rank == 1 && cut)
-            m->dims[0] = m->count;
-    }
+    if (apart)
+        set_shape(&config.coder.env, m, tensor);
     m->exchanges = gcb_alloc_zero(t->workers, sizeof(*m->exchanges));
     if (!m->exchanges)
         return gcb_diag_nomem(diag, 0, "exchanges");
@@ -129,28 +141,22 @@ static void close_team(struct team *t)
     gcb_local_fini(&t->local);
 }
 
-/* Opens the exchanges. On failure nothing stays open. */
-static int open_team(struct team *t, const struct gcb_gradients *g,
-                     const struct gcb_mean_config *config, const struct gcb_method *method,
-                     unsigned workers, unsigned stated, struct traffic *sent, struct gcb_diag *diag)
+/* Opens the exchanges of a team whose other members are zeroed. On failure nothing stays open. */
+static int open_team(struct team *t, const struct gcb_method *method, struct gcb_diag *diag)
 {
-    /* a method that looks at the shape of a tensor; others get many tensors in one message */
+    const struct gcb_gradients *g = t->g;
+    /* a method with a rank needs the shape of a tensor; others get many tensors in a message */
     const bool apart = gcb_method_find(method, "rank");
     int err = 0;
 
-    *t = (struct team){.g = g,
-                       .config = config,
-                       .workers = workers,
-                       .stated = stated,
-                       .sends = gcb_collectives[gcb_method_collective(method)].sends,
-                       .sent = sent};
-    t->local = (struct gcb_local){.workers = workers, .observe = on_round, .ctx = t};
+    t->sends = gcb_collectives[gcb_method_collective(method)].sends;
+    t->local = (struct gcb_local){.workers = t->workers, .observe = on_round, .ctx = t};
     t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
     t->update = gcb_alloc_array(g->count, sizeof(*t->update));
     if (!t->items || !t->update)
         err = gcb_diag_nomem(diag, g->count * sizeof(float), "an update");
     else
-        cut(t, apart);
+        divide(t, apart);
     for (size_t j = 0; !err && j < t->messages; j++)
         err = open_message(t, method, j, apart, diag);
     if (err)
@@ -160,8 +166,7 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
 
 /* ---- one draw ---- */
 
-/* Adds worker 0's seconds. The last part of an exchange is decoding if values or sums arrive,
- * and adding otherwise. */
+/* Adds worker 0's seconds: `begin` before the rounds, `times` in the rounds, `end` after them. */
 static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
                      const struct gcb_local_times times[ROUNDS], double end)
 {
@@ -170,18 +175,21 @@ static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
     const bool shares = t->sends == GCB_SENDS_SHARES;
 
     cost->code += begin;
-    *(values || shares ? &cost->decode : &cost->add) += end;
+    if (values || shares) /* the sum arrives, so that it is only decoded */
+        cost->decode += end;
+    else
+        cost->add += end;
     for (unsigned k = 0; k < ROUNDS; k++) {
-        const bool decodes = values || (shares && k > 0);
-
-        if (shares && k == 1)
-            cost->code_share += times[k].send * workers; /* its share of the sum */
+        if (shares && k == 1) /* a two-shot's second round sends the worker's share of the sum */
+            cost->code_share += times[k].send * workers;
         else
             cost->code += times[k].send;
         if (t->sends == GCB_SENDS_MESSAGES)
             cost->add_each += times[k].receive / workers;
+        else if (values || (shares && k > 0))
+            cost->decode += times[k].receive;
         else
-            *(decodes ? &cost->decode : &cost->add) += times[k].receive;
+            cost->add += times[k].receive;
         cost->combine += times[k].combine;
     }
 }
@@ -234,13 +242,17 @@ static int exchange_all(struct team *t, size_t step, uint64_t draw, struct gcb_c
 
 /* ---- errors ---- */
 
-/* Squared errors of draws, and of what lasts, summed over the steps whose mean is not 0. */
+/* Sums over the steps whose mean is not 0. */
 struct errors {
-    double one, lasting;
+    double one;     /* squared error of a draw */
+    double lasting; /* squared lasting error */
     size_t steps;
 };
 
-/* Draws a step again and again. */
+#define DRAWS_OF_STEP 1000 /* numbers of draws that a step has for itself */
+
+/* Exchanges a step in each draw, and adds its errors. `drift` is scratch of g->count elements.
+ * Returns 0, 1 after a stop, or an error. */
 static int draw_step(struct team *t, size_t step, float *drift, struct errors *errors,
                      struct gcb_diag *diag)
 {
@@ -255,7 +267,7 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
     for (unsigned r = 0; !err && r < t->config->draws; r++) {
         if (t->config->stop && t->config->stop(t->config->ctx))
             return 1;
-        err = exchange_all(t, step, step * 1000 + r, NULL, diag);
+        err = exchange_all(t, step, step * DRAWS_OF_STEP + r, NULL, diag);
         for (uint64_t i = 0; !err && i < g->count; i++) {
             t->update[i] -= mean[i];
             drift[i] += t->update[i];
@@ -263,7 +275,7 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
         one += gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, t->update, g->count) / draws;
     }
     all = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, drift, g->count) / (draws * draws);
-    if (!(norm > 0.0)) /* nothing to be relative to */
+    if (!(norm > 0.0)) /* the error is relative to this norm */
         return err;
     errors->one += one / norm;
     errors->lasting += fmax(0.0, (draws * all - one) / (draws - 1.0)) / norm;
@@ -271,6 +283,7 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
     return err;
 }
 
+/* Returns `bytes` of struct gcb_mean. `elements` are those of all workers, steps and draws. */
 static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
                        double elements)
 {
@@ -286,8 +299,8 @@ static double bytes_of(const struct traffic *sent, const struct gcb_method *meth
     }
 }
 
-/* Compares the error of an all-reduce with that of an all-gather, in which each worker has a
- * scale of its own. */
+/* Sets out->shared of an all-reduce. In the all-gather to which it is compared, each worker has its
+ * own scale. */
 static int compare_scales(struct gcb_mean *out, const struct gcb_gradients *g,
                           const struct gcb_mean_config *config, const struct gcb_method *method,
                           struct gcb_diag *diag)
@@ -317,9 +330,10 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
 
     for (size_t s = 0; !err && s < g->steps; s++) {
         const struct gcb_coder *encoder;
-        struct team t;
+        struct team t = {
+            .g = g, .config = config, .workers = g->workers, .stated = g->workers, .sent = &sent};
 
-        err = open_team(&t, g, config, method, g->workers, g->workers, &sent, diag);
+        err = open_team(&t, method, diag);
         if (err)
             break;
         err = draw_step(&t, s, drift, &errors, diag);
@@ -351,15 +365,20 @@ bool gcb_mean_averages(const struct gcb_method *method)
     return method->codec->error_rule || method->codec->error_rule_of;
 }
 
-double gcb_mean_among(const struct gcb_method *method, double error, double second, double shared,
-                      double signal, double noise, double measured, double n, double each)
+double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
+                      double noise, double measured, double n, double each)
 {
-    const double again = second > 0.0 ? second * second : 0.0;
-    double first = fmax(error * error - again, 0.0);
+    const double second = mean->second_error > 0.0 ? mean->second_error : 0.0;
+    const double again = second * second; /* squared errors */
+    double first = fmax(mean->error * mean->error - again, 0.0);
 
+    /* The mean of k workers has the squared norm signal + noise / k. Rounding a message adds a
+     * squared error in proportion to the message's squared norm. The mean of n messages has 1 / n
+     * of that error. */
     if (gcb_mean_averages(method) && measured > 1.0 && signal + noise > 0.0)
         first *= (measured * signal + noise) / (signal + noise) * (signal + noise / each) /
-                 (n * signal + noise / each) * pow(shared, 2.0 * (log2(n) / log2(measured) - 1.0));
+                 (n * signal + noise / each) *
+                 pow(mean->shared, 2.0 * (log2(n) / log2(measured) - 1.0));
     return sqrt(first + again);
 }
 
@@ -377,8 +396,9 @@ int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
 {
     const unsigned workers = g->workers > 1 ? g->workers : 2;
     struct traffic sent = {.linked = 0.0};
-    struct team t;
-    int err = open_team(&t, g, config, method, workers, workers, &sent, diag);
+    struct team t = {
+        .g = g, .config = config, .workers = workers, .stated = workers, .sent = &sent};
+    int err = open_team(&t, method, diag);
 
     if (err)
         return err;
@@ -398,12 +418,13 @@ int gcb_mean_reduced(double *out, const struct gcb_gradients *g,
                      unsigned workers, struct gcb_diag *diag)
 {
     struct traffic sent = {.linked = 0.0};
-    struct team t;
-    int err = open_team(&t, g, config, method, 1, workers, &sent, diag);
+    /* the values of one worker are as long as the sums of all */
+    struct team t = {.g = g, .config = config, .workers = 1, .stated = workers, .sent = &sent};
+    int err = open_team(&t, method, diag);
 
     if (err)
         return err;
-    err = exchange_all(&t, 0, 0, NULL, diag); /* its own values stand for the sums */
+    err = exchange_all(&t, 0, 0, NULL, diag);
     *out = sent.reduced / (double)g->count;
     close_team(&t);
     return err;

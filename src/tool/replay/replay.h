@@ -12,11 +12,11 @@
  * memory to its gradient, and all workers exchange the results (src/lib/exchange/exchange.h).
  * docs/replay.md says what each figure means.
  *
- * Methods are replayed one after the other. For each worker and message a method keeps its part of
- * the exchange, with its memory (4 bytes an element, 8 with momentum), and a counter of 2 bytes an
- * element. For each message it also keeps sums of 16 bytes an element, 20 if messages cover several
- * steps. All workers' gradients of the largest message are in memory at once. The space does not
- * grow with the number of steps. Each tensor is read once a step.
+ * Methods are replayed one after the other. A replay needs, for each element,
+ *   - of each worker: 4 bytes for the memory (8 with momentum), and 2 bytes for a counter;
+ *   - of each message: 16 bytes for sums (20 if messages cover several steps);
+ *   - of the largest message and each worker: 4 bytes for the gradient.
+ * The space does not grow with the number of steps. Each tensor is read once a step.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
@@ -26,47 +26,50 @@ struct gcb_replay_config {
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     uint64_t seed;
     enum gcb_fft_engine fft_engine;
-    enum gcb_nonfinite_policy nonfinite; /* not RAW: a residual would keep the NaN */
+    enum gcb_nonfinite_policy nonfinite; /* not RAW, because a residual would keep the NaN */
     struct gcb_output_layers output_layers;
     const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */
     uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
     struct gcb_replay_order order;
     struct gcb_schedule schedule;
-    /* range floats: `max` becomes the largest value of the first tune_steps steps; 0: `max`
-     * stays as set */
+    /* After this many steps, the `max` of range floats becomes the largest value so far. 0: `max`
+     * stays as set. */
     uint64_t tune_steps;
 };
 
 #define GCB_REPLAY_ROUNDS 64 /* most rounds of an exchange */
 
-/* What was sent in a step, or in all steps. */
+/* What was sent in a step, or in all steps. What is owed for a step is what the workers together
+ * should receive for it, such as the sum of their gradients (docs/replay.md). */
 struct gcb_replay_traffic {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
     struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
-    uint64_t tuned_values, tuned_clamped;
+    uint64_t tuned_values;       /* values coded with a tuned `max` */
+    uint64_t tuned_clamped;      /* of these, values that were clamped */
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
     unsigned rounds;      /* the most rounds of a message */
-    /* bytes that all workers together put on their links in each round, and in all rounds */
-    uint64_t round_bytes[GCB_REPLAY_ROUNDS], link_bytes;
-    bool again; /* sums were encoded again: squared norms of the sums, and of what this lost */
-    double again_sum, again_lost;
-    bool sparse;                  /* there was a sparse all-reduce: */
+    uint64_t round_bytes[GCB_REPLAY_ROUNDS]; /* bytes on the links of all workers in each round */
+    uint64_t link_bytes;                     /* the same in all rounds together */
+    bool again;                   /* sums were encoded again, and the next two members are set: */
+    double again_sum, again_lost; /* squared norms of the sums, and of what encoding them lost */
+    bool sparse;                  /* a sparse all-reduce ran, and the next member is set: */
     struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
 };
 
-/* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures
- * of a step without a message. In the figures of all steps, members marked "last" are those of
- * the last step. */
+/* Figures of a step, or of all steps together. A figure without a meaning is NAN, as most figures
+ * of a step without a message. Figures marked "last" are those of the last step, even among the
+ * figures of all steps. */
 struct gcb_replay_figures {
     struct gcb_replay_traffic sent;
-    double ratio;                  /* input bytes over bytes of the messages */
-    double density, union_density; /* union_density of all steps: mean over steps with messages */
-    double alpha, cosine; /* averaged update against what was owed since the update before */
-    double second_error;  /* of sums that were encoded again; NAN: none were */
-    double dropped;       /* share of energy that a sparse all-reduce drops; NAN: there is none */
+    double ratio;            /* input bytes over bytes of the messages */
+    double density;          /* share of the positions that were sent */
+    double union_density;    /* share of elements that any worker sent; of all steps: the mean */
+    double alpha, cosine;    /* error and cosine of the update against what was owed for it */
+    double second_error;     /* of sums that were encoded again; NAN: none were */
+    double dropped;          /* share of energy that a sparse all-reduce drops; NAN: none ran */
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */
-    uint64_t staleness_median, staleness_p99, staleness_max; /* last */
+    uint64_t staleness_median, staleness_p99, staleness_max; /* last; in steps */
     double clamped_share; /* share of values that were clamped to a tuned `max` */
 };
 
@@ -76,25 +79,28 @@ struct gcb_replay_step {
     uint64_t step;    /* step number in the dump */
     double theta, lr; /* used in this step; NAN: none */
     struct gcb_replay_figures figures;
-    double contraction; /* least of the workers: 1 - ||p - s||^2 / ||p||^2, p encoded, s decoded */
+    /* 1 - ||p - s||^2 / ||p||^2 for encoded values p and decoded values s; the least of all
+     * workers */
+    double contraction;
 };
 
 struct gcb_replay_total {
     uint64_t steps;        /* steps replayed */
     uint64_t silent_steps; /* steps without a message */
-    uint64_t unsent_steps; /* silent steps after the last message: the ratio leaves them out */
+    uint64_t unsent_steps; /* silent steps after the last message, which the ratio leaves out */
     struct gcb_replay_figures figures;
     double alpha_max, residual_max;           /* largest value of any step */
-    double contraction_min, contraction_mean; /* over the contraction of steps with messages */
-    bool feedback;      /* the memory is plain feedback, which bounds the residual */
+    double contraction_min, contraction_mean; /* over the steps with messages */
+    bool feedback;      /* the memory is plain error feedback, which bounds the residual */
     double bound_ratio; /* largest squared residual / its bound (docs/replay.md); NAN: no bound */
-    bool interrupted;
+    bool interrupted;   /* the observer ended the replay */
 };
 
 struct gcb_replay_observer {
+    /* Called after each step. A result other than 0 ends the replay with that result. */
     int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of gcb_replay_run done; may be NULL */
-    bool (*stop)(void *ctx);                  /* called often; true ends the replay; may be NULL */
+    bool (*stop)(void *ctx);                  /* returns true to end the replay; may be NULL */
     void *ctx;
 };
 
@@ -105,20 +111,21 @@ struct gcb_replay {
 };
 
 /*
- * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied,
- * what it points to is borrowed. If the watch ends the scan, the replay knows only what was
- * scanned, and must not be run. Errors are those of gcb_replay_plan_init. Release with
- * gcb_replay_close, also on failure.
+ * Checks that the dump can be replayed, and scans it for infinities and NaNs. `config` is copied,
+ * and the data that it points to is borrowed. If the watch ends the scan, the replay must not be
+ * run. Errors are those of gcb_replay_plan_init, of reading, and GCB_E_INVALID for
+ * GCB_POLICY_RAW. Release *out with gcb_replay_close, also after a failure.
  */
 int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
-void gcb_replay_close(struct gcb_replay *r); /* zeroed is fine */
+void gcb_replay_close(struct gcb_replay *r); /* a zeroed struct is allowed */
 
-/* True if the schedule, or tuning, changes parameters of this method. */
+/* True if the schedule changes the theta of this method. */
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
+/* True if tuning changes the `max` of this method. */
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 
-/* Replays all steps with one method. */
+/* Replays all steps with one method, and fills *out. */
 int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);

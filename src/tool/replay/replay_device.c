@@ -12,14 +12,16 @@ struct gcb_replay_device {
     struct gcb_room room;
     struct gcb_wbuf wire; /* the message, in `room` */
     float *copy;          /* copy of a device array, or scratch */
-    bool reduces;         /* with these arrays for all-reduces: */
-    uint8_t *combined;    /* values of all workers, on the host */
-    /* the same on the device, the update, and what arrived; in the place's tensor */
-    void *combined_dev;
-    float *update_dev, *own_dev;
+    bool reduces;         /* for all-reduces, and the arrays below are set */
+    uint8_t *combined;    /* combined values of the workers, on the host */
+    /* arrays in the place's tensor: */
+    void *combined_dev; /* combined values */
+    float *update_dev;  /* the update */
+    float *own_dev;     /* what arrived of a worker's tensor */
 };
 
-/* Takes what an all-reduce of n elements needs. A round has at most n values of at most 4 bytes. */
+/* Allocates the arrays for an all-reduce of n elements. A round has at most n values of at most 4
+ * bytes. */
 static int prepare_reduce(struct gcb_replay_device *d, uint64_t n, struct gcb_diag *diag)
 {
     const uint64_t bytes = gcb_cuda_align256(n * sizeof(float));
@@ -115,8 +117,8 @@ static bool same_floats(const float *a, const float *b, uint64_t n)
     return i == n;
 }
 
-/* Compares the device's array `dev` with the CPU's. Either both are NULL or they are equal;
- * otherwise this fails. */
+/* Fails unless the device's array `dev` equals the CPU's, or both are NULL. `what` is a part of the
+ * message, such as "memory gives". */
 static int compare(struct gcb_replay_device *d, const float *dev, const float *expected, uint64_t n,
                    const char *what, struct gcb_diag *diag)
 {
@@ -132,8 +134,9 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
                         what);
 }
 
-/* Makes the worker's encoder, or its part in the all-reduce, and takes the memory that it needs. */
-static int ready(const struct gcb_replay_sending *a, struct gcb_diag *diag)
+/* Makes the worker's encoder, or its part in the all-reduce, unless it exists. Takes the memory
+ * that the encoder needs. */
+static int prepare_worker(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_device *d = a->s->device;
     struct gcb_replay_device_worker *w = &a->worker->on_device;
@@ -159,7 +162,7 @@ int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_
     struct gcb_replay_device *d = a->s->device;
     struct gcb_replay_device_worker *w = &a->worker->on_device;
     float *gradient_dev;
-    int err = ready(a, diag);
+    int err = prepare_worker(a, diag);
 
     if (!err && isfinite(a->norm))
         err = gcb_device_memory_set_norm(w->memory, a->norm, diag);
@@ -221,8 +224,8 @@ int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally 
 
 /* ---- all-reduce ---- */
 
-/* Adds a worker's values of the next round to those of the workers before it. Returns 1, 0 if no
- * round is left, or an error. */
+/* Combines a worker's values of the next round with those of the workers before it. Returns 1, 0 if
+ * no round is left, or an error. */
 static int contribute(struct gcb_replay_device *d, const struct gcb_replay_device_worker *w,
                       bool first, struct gcb_round *round, struct gcb_diag *diag)
 {

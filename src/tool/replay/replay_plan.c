@@ -6,7 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* The first message of the next step; `from` is the first message of a step. */
+/* Returns the index after the last message of the step whose first message is `from`. */
 static size_t step_end(const struct gcb_layout *layout, size_t from)
 {
     size_t to = from;
@@ -25,7 +25,8 @@ static bool same_message(const struct gcb_source *source, const struct gcb_messa
            strcmp(gcb_plan_name(name[0], a, source), gcb_plan_name(name[1], b, source)) == 0;
 }
 
-/* Every worker of every step must have the messages of the first worker of the first step. */
+/* Checks that every worker of a step has the messages of the first worker of the first step. The
+ * step's messages are those from `first` to before `end`. */
 static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t end,
                       struct gcb_diag *diag)
 {
@@ -50,6 +51,7 @@ static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t e
                         here->step, here->worker, shown);
 }
 
+/* Refuses a step whose number does not follow that of the step before. */
 static int check_gap(const struct gcb_message_plan *m, size_t first, struct gcb_diag *diag)
 {
     const uint64_t before = first ? m[first - 1].step : 0, here = m[first].step;
@@ -96,7 +98,9 @@ const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_pla
 
 const char *gcb_replay_origin(const struct gcb_replay_plan *plan)
 {
-    return plan->merged > 1 ? "steps" : plan->workers > plan->sources ? "repeated" : "recorded";
+    if (plan->merged > 1)
+        return "steps";
+    return plan->workers > plan->sources ? "repeated" : "recorded";
 }
 
 int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_source *source,

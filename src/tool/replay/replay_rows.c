@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Writes how messages travelled. */
+/* Writes the rounds of the exchanges and their bytes. */
 static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
 {
     json_t *bytes = json_array();
@@ -15,6 +15,7 @@ static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, f->link_bytes);
 }
 
+/* Writes the method and its workers. */
 static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                         const struct gcb_method *method, const struct gcb_replay_plan *plan)
 {

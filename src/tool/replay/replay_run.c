@@ -14,22 +14,23 @@ struct run {
     struct gcb_replay_total *total;
     struct gcb_replay_state state;
     struct gcb_replay_step_sums step;
-    double theta; /* theta of the current step */
-    bool scheduled, tunes;
+    double theta;   /* theta of the current step */
+    bool scheduled; /* gcb_replay_schedules */
+    bool tunes;     /* gcb_replay_tunes */
 
     struct gcb_replay_traffic traffic;
-    double union_sum, contraction_sum;
-    uint64_t sent_steps;
-    double gradient_sq; /* largest square of the `window` of a worker's norms */
+    uint64_t sent_steps;               /* steps with a message */
+    double union_sum, contraction_sum; /* over these steps: union density, contraction */
+    double gradient_sq;                /* largest square of the `window` of a worker's norms */
     double residual_sq; /* largest squared norm of a worker's residual after a message */
     double lost;        /* largest ||p - s||^2 / ||p||^2 of a worker, p encoded, s decoded */
-    /* how many staleness counters have each value; counted anew in each step, so that percentiles
-     * are exact */
-    uint64_t *ages;
+    uint64_t *ages;     /* ages[a]: number of elements of the step with staleness a */
 };
 
 /* ---- opening ---- */
 
+/* Looks for infinities and NaNs. Refuses them unless the policy skips their steps or sets them to
+ * 0. */
 static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
 {
     const uint64_t largest = r->config.layout->largest ? r->config.layout->largest : 1;
@@ -85,9 +86,12 @@ bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_m
 
 /* ---- figures ---- */
 
+/* Returns a / b, which is 0 for 0 / 0. Returns NAN if only b is 0, or if b is NAN. */
 static double ratio(double a, double b)
 {
-    return b > 0.0 ? a / b : a == 0.0 ? 0.0 : NAN;
+    if (b > 0.0)
+        return a / b;
+    return a == 0.0 ? 0.0 : NAN;
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -96,10 +100,10 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * True if the memory bounds the residual e. With plain error feedback ||e||^2 <= 4 (1 - d) / d^2
- * max ||g||^2 for gradients g and contraction d, whatever share of e is carried on. If a message
- * covers several steps, g is the sum of their gradients, whose norm is at most the sum of their
- * norms. Momentum adds more than the gradients, so there is no bound with momentum.
+ * True if the memory is plain error feedback, which bounds the residual e: ||e||^2 <= 4 (1 - d) /
+ * d^2 max ||g||^2 for gradients g and contraction d. The bound holds for any share of e that the
+ * memory carries on. If a message covers several steps, g is the sum of their gradients, whose norm
+ * is at most the sum of their norms. Momentum adds more than the gradients, so it has no bound.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {
@@ -117,8 +121,8 @@ static bool is_feedback(const struct gcb_memory_params *p)
     return false;
 }
 
-/* The smallest age for which at least `share` (above 0) of all staleness counters are at most that
- * age; 0 without counters. */
+/* Returns the smallest age such that at least `share` (above 0) of all counters are at most that
+ * age, or 0 without counters. */
 static uint64_t age_at(const uint64_t *ages, uint64_t counters, double share)
 {
     const double wanted = ceil(share * (double)counters);
@@ -132,6 +136,7 @@ static uint64_t age_at(const uint64_t *ages, uint64_t counters, double share)
     return 0;
 }
 
+/* Counts the staleness of all elements anew, so that the percentiles are exact. */
 static void measure_staleness(struct gcb_replay_figures *out, struct run *run)
 {
     const struct gcb_replay_state *s = &run->state;
@@ -166,7 +171,8 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
 }
 
-/* Adds the norms of this step, and the sums for the bound of the residual. */
+/* Fills the norms and the contraction of a step, and updates the sums for the bound of the
+ * residual. `sent`: the step has a message. */
 static void add_workers(struct run *run, struct gcb_replay_step *step, bool sent)
 {
     const uint32_t workers = run->state.workers;
@@ -264,6 +270,7 @@ static void finish(const struct run *run)
 
 /* ---- what changes between steps ---- */
 
+/* Gives all messages this theta, if it differs from the theta of the step before. */
 static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
 {
     int err = 0;
@@ -277,8 +284,8 @@ static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
     return err;
 }
 
-/* Sets `max` of each message to the largest value coded so far. A message with only zeros so far
- * keeps its `max`. */
+/* Sets the `max` of each message's range floats to the largest value coded so far. A message with
+ * only zeros so far keeps its `max`. */
 static int fix_ranges(struct run *run, struct gcb_diag *diag)
 {
     int err = 0;
@@ -294,6 +301,7 @@ static int fix_ranges(struct run *run, struct gcb_diag *diag)
     return err;
 }
 
+/* Sets theta and `max` for a step. */
 static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gcb_diag *diag)
 {
     const struct gcb_replay_config *c = &run->r->config;
@@ -316,6 +324,7 @@ static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gc
 
 /* ---- steps ---- */
 
+/* Zeroes the sums of the step, except the windows, which last until the next message. */
 static void clear_step(struct run *run, const struct gcb_replay_step *step)
 {
     struct gcb_replay_norms *workers = run->step.workers;
@@ -328,6 +337,7 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
     };
 }
 
+/* Runs a step, which is step `at` of the plan, and reports it to the observer. */
 static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, struct gcb_diag *diag)
 {
     const struct gcb_replay *r = run->r;
@@ -361,8 +371,7 @@ static int run_steps(struct run *run, struct gcb_diag *diag)
 
     for (step.loop = 0; !err && step.loop < loops; step.loop++)
         for (size_t s = 0; !err && s < plan->step_count; s++, step.index++) {
-            step.step =
-                plan->recorded[s * plan->merged].number; /* the first of those that are merged */
+            step.step = plan->recorded[s * plan->merged].number; /* the first of the merged steps */
             err = run_step(run, &step, s, diag);
             if (run->total->interrupted)
                 return err;

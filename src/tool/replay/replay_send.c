@@ -4,17 +4,19 @@
 #include "src/lib/codec/packed.h"
 #include "src/tool/replay/replay_state.h"
 
-/* The worker that has the gradients of worker w. */
+/* Returns the first worker that has the same gradients as worker w. */
 static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
 {
     return w % s->plan->sources;
 }
 
+/* True if the memory clips gradients by their norm. */
 static bool clips(const struct gcb_replay_state *s)
 {
     return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
 }
 
+/* Makes w the current worker. */
 static void set_worker(struct gcb_replay_sending *a, uint32_t w)
 {
     a->w = w;
@@ -25,7 +27,7 @@ static void set_worker(struct gcb_replay_sending *a, uint32_t w)
     a->norm = clips(a->s) ? sqrt(a->step->workers[w].clipped) : NAN;
 }
 
-/* Puts the names of method and message before the text of an error. */
+/* Puts the names of method and message before the text of an error. Returns `err`. */
 static int explain(const struct gcb_replay_sending *a, int err, struct gcb_diag *diag)
 {
     return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);
@@ -38,6 +40,7 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
 
 /* ---- the beginning ---- */
 
+/* Reads the gradient of a message into `x`. */
 static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_plan *plan, float *x,
                          struct gcb_diag *diag)
 {
@@ -51,7 +54,8 @@ static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_pl
     return 0;
 }
 
-/* Clipping needs the norm of all gradients of a worker before its first message. */
+/* Measures the squared norm of all gradients of each worker. Clipping needs it before the first
+ * message. */
 static int measure_gradients(struct gcb_replay_state *s, size_t at,
                              struct gcb_replay_step_sums *step, struct gcb_diag *diag)
 {
@@ -70,6 +74,7 @@ static int measure_gradients(struct gcb_replay_state *s, size_t at,
     return err;
 }
 
+/* Begins the current worker's exchange: reads the gradient and adds it to the memory. */
 static int begin_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -95,8 +100,8 @@ static int begin_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 
 /* ---- the rounds ---- */
 
-/* Counts the bytes of a round, and remembers the workers' messages, with which the device's are
- * compared: they stay in s->local until its next run. */
+/* Counts the bytes of a round, and remembers where the workers' messages are, because the device's
+ * messages are compared with them. They stay in s->local until its next run. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     const struct gcb_replay_sending *a = ctx;
@@ -141,7 +146,7 @@ static void count_tuned(const struct gcb_replay_sending *a, const struct gcb_tal
     a->step->traffic.tuned_clamped += t->clamped;
 }
 
-/* Adds what the encoder knows about its message. */
+/* Adds to the tally what the encoder knows about its message. */
 static void ask_encoder(const struct gcb_replay_sending *a, struct gcb_tally *t)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(a->exchange);
@@ -160,6 +165,7 @@ static void ask_encoder(const struct gcb_replay_sending *a, struct gcb_tally *t)
     }
 }
 
+/* Adds the parts of the worker's message and its error to the tally. */
 static int describe(const struct gcb_replay_sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_message_parts parts;
@@ -170,7 +176,7 @@ static int describe(const struct gcb_replay_sending *a, struct gcb_tally *t, str
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* The all-reduce of all workers on the device, except its end. */
+/* Runs the all-reduce of all workers on the device, except its end. */
 static int reduce_on_device(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -186,7 +192,8 @@ static int reduce_on_device(struct gcb_replay_sending *a, struct gcb_diag *diag)
     return explain(a, err, diag);
 }
 
-/* The worker's part of the step on the device. */
+/* Runs the rest of the worker's step on the device, compares it with the CPU's, and adds its
+ * message to the tally. */
 static int compare_device(const struct gcb_replay_sending *a, struct gcb_tally *t,
                           struct gcb_diag *diag)
 {
@@ -201,7 +208,7 @@ static int compare_device(const struct gcb_replay_sending *a, struct gcb_tally *
     return err || !a->encoded ? err : describe(a, t, diag);
 }
 
-/* Tallies what the worker sent and what arrived of it. */
+/* Adds what the worker sent, and what arrived of it, to the step. */
 static int tally_message(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_norms *norms = &a->step->workers[a->w];
@@ -250,6 +257,7 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
+/* Ends the current worker's exchange: measures what arrived, and updates the memory. */
 static int end_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -259,7 +267,7 @@ static int end_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
     int err;
 
     a->encoded = gcb_exchange_input(a->exchange);
-    memset(s->decoded, 0xff, n * sizeof(float));
+    memset(s->decoded, 0xff, n * sizeof(float)); /* NaNs show missing elements */
     err = gcb_exchange_conclude(a->exchange, a->w ? NULL : s->update, s->decoded, diag);
     if (a->w)
         gcb_exchange_learn_update(a->exchange, s->update);
@@ -279,6 +287,7 @@ static int end_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
     return err;
 }
 
+/* Adds what was owed and what arrived to the sums of a span of elements. */
 static void settle_span(void *ctx, uint64_t i)
 {
     const struct gcb_replay_sending *a = ctx;
@@ -299,8 +308,8 @@ static void settle_span(void *ctx, uint64_t i)
     a->s->spans[i] = sum;
 }
 
-/* Adds up a message after its last worker. Spans are added in order, so the sums do not depend
- * on the number of threads. */
+/* Adds a message to the step's sums, after its last worker. Spans are added in order, so the sums
+ * do not depend on the number of threads. */
 static void settle(struct gcb_replay_sending *a)
 {
     struct gcb_replay_state *s = a->s;

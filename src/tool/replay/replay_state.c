@@ -89,6 +89,7 @@ static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *m
     return err;
 }
 
+/* Allocates the buffers of messages. Returns 0 or GCB_E_NOMEM. */
 static int take_buffers(struct gcb_replay_state *s)
 {
     const uint64_t n = s->largest;
@@ -149,7 +150,7 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     if (config->device)
         err = open_device(s, method, diag);
     while (!err && s->count < plan->messages) {
-        const size_t i = s->count++; /* counts a failed message too: fini releases it */
+        const size_t i = s->count++; /* counts a failed message too, so that fini releases it */
 
         err = init_message(s, &s->messages[i], &layout->messages[i], method, diag);
     }

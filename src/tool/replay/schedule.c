@@ -6,7 +6,7 @@
 
 #include "src/lib/base/text.h"
 
-#define LARGEST_THETA 0.999999
+#define LARGEST_THETA 0.999999 /* the largest theta that methods accept */
 
 static int bad_point(const char *point, const char *option, struct gcb_diag *diag)
 {
@@ -73,6 +73,7 @@ static bool value_at(const struct gcb_points *c, uint64_t index, double *value)
     return n > 0;
 }
 
+/* Parses the points of a theta schedule. */
 static int parse_points(struct gcb_schedule *out, const char *text, struct gcb_diag *diag)
 {
     const int err = gcb_points_parse(&out->theta, text, "--theta-schedule", diag);
@@ -105,6 +106,7 @@ int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_di
                         "--theta-schedule: write dgc-warmup or dgc-warmup:STEPS_PER_EPOCH");
 }
 
+/* Sets *theta and *lr for GCB_SCHEDULE_SQRT_LR. */
 static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double *theta,
                    double *lr, struct gcb_diag *diag)
 {
@@ -122,6 +124,7 @@ static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step 
     return 0;
 }
 
+/* Sets *theta for GCB_SCHEDULE_WARMUP. */
 static int warmup(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double *theta,
                   struct gcb_diag *diag)
 {
