@@ -12,17 +12,9 @@
 #include "src/tool/base/host.h"
 #include "src/tool/read/reader.h"
 
-/* Sizes of the parts of a message, in bytes. A cause may end with what to do, so long names are cut
- * to leave room for the cause. */
-enum {
-    NAMES = 56,                    /* what the names of file and dataset get at least */
-    DATASET = 40,                  /* what the name of the dataset gets at least */
-    CAUSE = GCB_DIAG_TEXT - NAMES, /* longest cause, with its terminator */
-    FILE_SHOWN = 112,              /* longest name of a file, with its terminator */
-    DATASET_SHOWN = 200,           /* longest name of a dataset, with its terminator */
-};
-
-enum { DEFAULT_SECONDS = 20 }; /* default of limits.seconds */
+/* Bytes of a message that the names of file and dataset get at least, and the dataset's part of
+ * them. A cause may end with what to do, so long names are cut to leave room for the cause. */
+enum { NAMES = 56, DATASET = 40 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -33,7 +25,8 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
                     struct gcb_diag *diag, const char *format, ...)
 {
     const char *path = file->path ? file->path : "";
-    char cause[CAUSE], name[FILE_SHOWN], set[DATASET_SHOWN] = "";
+    char cause[GCB_DIAG_TEXT - NAMES];
+    char name[112], set[200] = ""; /* the longest names of file and dataset that are shown */
     size_t room, used = strlen(gcb_escape(name, sizeof(name), path));
     va_list args;
 
@@ -120,7 +113,7 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
     if (out->limits.max_bytes == 0) /* the memory size is unknown: allow 4 GiB */
         out->limits.max_bytes = UINT64_C(4) << 30;
     if (out->limits.seconds == 0)
-        out->limits.seconds = DEFAULT_SECONDS;
+        out->limits.seconds = 20; /* the default */
     err = check_regular(out, diag);
     if (err)
         return err;

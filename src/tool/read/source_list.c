@@ -11,13 +11,14 @@ const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, NULL};
 
 enum { MAX_NOTES = 256 }; /* most root attributes that are kept from all files together */
 
-/* The kinds of records. */
-enum {
-    R_TENSOR = 1, /* texts: dataset; tensor */
-    R_NUMBER,     /* an attribute. texts: path of its group, name; value */
-    R_TEXT,       /* an attribute. texts: path of its group, name, text */
-    R_REMARK,     /* texts: path of the object; numbers: kind, count */
-};
+/*
+ * The kinds of records, and the members of a record that they use:
+ *   R_TENSOR  a tensor: `tensor`
+ *   R_NUMBER  a numeric attribute: texts are the path of its group and its name; `value`
+ *   R_TEXT    a text attribute: texts are the path of its group, its name and the text
+ *   R_REMARK  a remark: texts[0] is the path of the object; numbers are the kind and the count
+ */
+enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK };
 
 /* ---- selection ---- */
 

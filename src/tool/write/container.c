@@ -158,18 +158,21 @@ static int put_message(struct gcb_h5out *w, const char *path, uint8_t *message, 
 }
 
 /* Writes a message of one tensor. */
-static int put_single(struct gcb_h5out *w, const struct entry *e, uint8_t *message, size_t length,
-                      struct gcb_diag *diag)
+static int put_single(struct gcb_h5out *w, const struct gcb_message_plan *plan, uint8_t *message,
+                      size_t length, struct gcb_diag *diag)
 {
-    int err = put_message(w, e->path, message, length, add_entry(0, e), diag);
+    struct entry e;
+    int err = fill_entry(w, &e, &plan->pieces[0], diag);
 
     if (!err)
-        err = gcb_h5out_note(w, e->path, "shape", e->shape, diag);
+        err = put_message(w, e.path, message, length, add_entry(0, &e), diag);
     if (!err)
-        err = gcb_h5out_note(w, e->path, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
-    if (!err && e->tensor->index >= 0)
-        err = gcb_h5out_value(w, e->path, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
-                              &e->tensor->index, diag);
+        err = gcb_h5out_note(w, e.path, "shape", e.shape, diag);
+    if (!err)
+        err = gcb_h5out_note(w, e.path, "dtype", gcb_dtype_name(e.tensor->dtype), diag);
+    if (!err && e.tensor->index >= 0)
+        err = gcb_h5out_value(w, e.path, "index", H5T_STD_I64LE, H5T_NATIVE_INT64, &e.tensor->index,
+                              diag);
     return err;
 }
 
@@ -198,18 +201,18 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Fills the table of a message. `e` is room for one entry. The caller frees t->rows, even after a
- * failure. */
+/* Fills the table of a message. The caller frees t->rows, even after a failure. */
 static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_message_plan *plan,
-                      struct entry *e, struct gcb_diag *diag)
+                      struct gcb_diag *diag)
 {
+    struct entry e;
     int err = 0;
 
     *t = (struct table){.count = plan->piece_count};
     for (size_t i = 0; i < t->count && !err; i++) {
-        err = fill_entry(w, e, &plan->pieces[i], diag);
-        t->path_size = larger(t->path_size, strlen(e->path) + 1);
-        t->shape_size = larger(t->shape_size, strlen(e->shape) + 1);
+        err = fill_entry(w, &e, &plan->pieces[i], diag);
+        t->path_size = larger(t->path_size, strlen(e.path) + 1);
+        t->shape_size = larger(t->shape_size, strlen(e.shape) + 1);
     }
     if (err)
         return err;
@@ -218,9 +221,9 @@ static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_mes
     if (!t->rows)
         return gcb_diag_nomem(diag, t->count * t->row_size, "a layout");
     for (size_t i = 0; i < t->count && !err; i++) {
-        err = fill_entry(w, e, &plan->pieces[i], diag);
-        fill_row(t, i, e);
-        t->salt = add_entry(t->salt, e);
+        err = fill_entry(w, &e, &plan->pieces[i], diag);
+        fill_row(t, i, &e);
+        t->salt = add_entry(t->salt, &e);
     }
     return err;
 }
@@ -241,12 +244,12 @@ static int put_table(struct gcb_h5out *w, const struct table *t, const char *pat
 }
 
 /* Writes a message of several tensors, and its layout. */
-static int put_joint(struct gcb_h5out *w, const struct gcb_message_plan *plan, struct entry *e,
-                     uint8_t *message, size_t length, struct gcb_diag *diag)
+static int put_joint(struct gcb_h5out *w, const struct gcb_message_plan *plan, uint8_t *message,
+                     size_t length, struct gcb_diag *diag)
 {
     char path[128], layout[160], hex[HEX];
     struct table t;
-    int err = fill_table(w, &t, plan, e, diag);
+    int err = fill_table(w, &t, plan, diag);
 
     if (err)
         goto out;
@@ -283,27 +286,16 @@ int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
                       struct gcb_diag *diag)
 {
-    struct entry *e;
-    int err = check_message(plan, message, length, diag);
+    const int err = check_message(plan, message, length, diag);
 
     if (err)
         return err;
-    e = gcb_alloc(sizeof(*e));
-    if (!e)
-        return gcb_diag_nomem(diag, sizeof(*e), "a path");
     if (w->source != source) {
         w->source = source;
         w->several_files = from_several_files(source);
     }
-    if (plan->name[0]) {
-        err = put_joint(w, plan, e, message, length, diag);
-    } else {
-        err = fill_entry(w, e, &plan->pieces[0], diag);
-        if (!err)
-            err = put_single(w, e, message, length, diag);
-    }
-    gcb_free(e);
-    return err;
+    return plan->name[0] ? put_joint(w, plan, message, length, diag)
+                         : put_single(w, plan, message, length, diag);
 }
 
 int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)

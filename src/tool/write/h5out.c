@@ -67,36 +67,32 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
 }
 
 /*
- * Opens the file on disk and HDF5's file in memory, with these property lists. HDF5 can only make a
- * file by its name. So HDF5 opens the file on disk, where it writes nothing yet. Then dup2 makes
- * HDF5's descriptor refer to the file in memory. Returns 0 or errno.
+ * Opens the file on disk and HDF5's file in memory. HDF5 can only make a file by its name. So HDF5
+ * opens the file on disk, where it writes nothing yet. Then dup2 makes HDF5's descriptor refer to
+ * the file in memory. Returns 0 or errno.
  */
-static int start_with(struct gcb_h5out *f, hid_t fcpl, hid_t fapl)
+static int start(struct gcb_h5out *f)
 {
+    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
     void *handle;
+    int err = ENOMEM;
 
     /* In the format of HDF5 1.8, all metadata have checksums, so a reader notices damage before it
      * uses the data. */
     if (H5Pset_obj_track_times(fcpl, 0) < 0 ||
         H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
-        return ENOMEM;
+        goto out;
     errno = 0;
     f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
     f->memory = memfd_create("gcbench", MFD_CLOEXEC);
     if (f->disk >= 0 && f->memory >= 0)
         f->file = H5Fcreate(f->out.temp_path, H5F_ACC_TRUNC, fcpl, fapl);
-    if (f->file <= 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0 ||
-        dup2(f->memory, *(int *)handle) < 0)
-        return errno ? errno : EIO;
-    return 0;
-}
-
-/* Calls start_with with new property lists. */
-static int start(struct gcb_h5out *f)
-{
-    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
-    const int err = start_with(f, fcpl, fapl);
-
+    if (f->file > 0 && H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) >= 0 &&
+        dup2(f->memory, *(int *)handle) >= 0)
+        err = 0;
+    else
+        err = errno ? errno : EIO;
+out:
     H5Pclose(fcpl);
     H5Pclose(fapl);
     return err;
