@@ -41,7 +41,9 @@ static bool utf8_harmful(const unsigned char *s, size_t n)
     return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
 }
 
-size_t gcb_escape_one(char piece[8], const char **s)
+/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s
+ * after it. Returns the length of the piece. */
+static size_t escape_one(char piece[8], const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;
     const size_t n = utf8_length(p);
@@ -63,7 +65,7 @@ char *gcb_escape(char *out, size_t size, const char *s)
         return out;
     while (*s) {
         char piece[8];
-        const size_t n = gcb_escape_one(piece, &s);
+        const size_t n = escape_one(piece, &s);
 
         if (used + n >= size) {
             snprintf(out + keep, size - keep, "...");
@@ -73,6 +75,26 @@ char *gcb_escape(char *out, size_t size, const char *s)
         used += n;
         if (used + 3 < size)
             keep = used;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+char *gcb_escape_again(char *out, size_t size, const char *s)
+{
+    size_t used = 0;
+    char piece[8];
+
+    while (*s && used + sizeof(piece) < size) {
+        const char *at = s;
+        size_t n = escape_one(piece, &s);
+
+        if (*at == '\\') {
+            piece[0] = '\\';
+            n = 1;
+        }
+        memcpy(out + used, piece, n);
+        used += n;
     }
     out[used] = '\0';
     return out;

@@ -25,9 +25,9 @@ int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const c
 char *gcb_append(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s
- * after it. Returns the length of the piece. */
-size_t gcb_escape_one(char piece[8], const char **s);
+/* Works like gcb_escape, but keeps backslashes: for a text that should already be escaped but comes
+ * from an untrusted place. A text that is too long is cut without "...". */
+char *gcb_escape_again(char *out, size_t size, const char *s);
 
 /* Parse a text that consists only of a number, in any locale. Return false for any other text and
  * on overflow. */

@@ -530,27 +530,6 @@ static bool is_status(int status)
            status == GCB_E_UNSUPPORTED || status == GCB_E_INTERNAL;
 }
 
-/* Copies a message of the child and escapes control characters. Backslashes are kept, because the
- * child has already escaped the names. */
-static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
-{
-    size_t used = 0;
-    char piece[8];
-
-    while (*text && used + sizeof(piece) < GCB_DIAG_TEXT) {
-        const char *at = text;
-        size_t n = gcb_escape_one(piece, &text);
-
-        if (*at == '\\') {
-            piece[0] = '\\';
-            n = 1;
-        }
-        memcpy(out + used, piece, n);
-        used += n;
-    }
-    out[used] = '\0';
-}
-
 /* Takes the RECORD_DONE that ends the listing or an answer, and sets *needed to its numbers[1].
  * Returns the child's status, or GCB_E_CORRUPT if the record is not valid. */
 static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, uint64_t *needed,
@@ -562,7 +541,7 @@ static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, 
     if (r->kind != RECORD_DONE || !is_status(status) || (status && !*r->texts[0]))
         return fail_protocol(c, diag);
     *needed = r->numbers[1];
-    escape_text(text, r->texts[0]);
+    gcb_escape_again(text, sizeof(text), r->texts[0]);
     return status ? gcb_diag_set(diag, status, "%s", text) : 0;
 }
 
@@ -632,24 +611,20 @@ int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *fi
     err = open_file(c, &real, diag);
     if (!err && reader->prepare)
         err = reader->prepare(diag);
-    if (err)
-        goto out;
-    if (file->limits.in_process || under_valgrind()) {
+    if (!err && (file->limits.in_process || under_valgrind())) {
         err = reader->open(&c->state, &c->file, real, diag);
         if (!err && lister)
             err = list_file(&c->file, c->state, lister, -1, diag);
-    } else {
+    } else if (!err) {
         err = start_child(c, real, lister, diag);
         if (!err)
             err = await_list(c, lister, diag);
     }
-    if (err)
-        goto out;
-    *out = c;
-    c = NULL;
-out:
     free(real);
-    gcb_file_child_close(c);
+    if (err)
+        gcb_file_child_close(c);
+    else
+        *out = c;
     return err;
 }
 

@@ -151,7 +151,8 @@ static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
     return ok;
 }
 
-/* Finds the text in its collection, and sets *offset to its place in the file. */
+/* Finds the text in its collection, and sets *offset to its place in the file. Returns false if it
+ * is not there or the collection is damaged. */
 static bool find_object(const struct place *p, uint64_t *offset)
 {
     uint8_t header[HEADER];
@@ -209,7 +210,8 @@ static bool heap_text(hid_t attribute, char *out, size_t size)
 
 /* ---- texts ---- */
 
-/* Reads a text of fixed length, which is padded with zeros or blanks and need not be terminated. */
+/* Reads a text of fixed length, which is padded with zeros or blanks and need not be terminated.
+ * Returns false if it has `size` bytes or more, or is damaged. The copy is terminated. */
 static bool read_fixed(const struct attribute *a, char *out, size_t size)
 {
     const size_t n = H5Tget_size(a->type);

@@ -431,25 +431,21 @@ int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visito
                struct gcb_diag *diag)
 {
     struct walk *w = gcb_alloc_zero(1, sizeof(*w));
-    const hid_t root = H5Oopen(file->id, "/", file->access);
     H5O_info_t info;
+    hid_t root;
     int err;
 
-    if (!w) {
-        err = gcb_diag_nomem(diag, sizeof(*w), "a list of objects");
-        goto out;
-    }
+    if (!w)
+        return gcb_diag_nomem(diag, sizeof(*w), "a list of objects");
     w->file = file;
     w->visitor = visitor;
     w->diag = diag;
-    if (root < 0 || H5Oget_info2(root, &info, H5O_INFO_BASIC) < 0) {
+    root = H5Oopen(file->id, "/", file->access);
+    if (root < 0 || H5Oget_info2(root, &info, H5O_INFO_BASIC) < 0)
         err = fail(w, GCB_E_CORRUPT, NULL);
-        goto out;
-    }
-    err = visit_group(w, root, (struct key){info.fileno, info.addr});
-out:
-    if (w)
-        forget_groups(w);
+    else
+        err = visit_group(w, root, (struct key){info.fileno, info.addr});
+    forget_groups(w);
     H5Oclose(root);
     gcb_free(w);
     return err;

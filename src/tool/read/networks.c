@@ -1,6 +1,5 @@
 #include "src/tool/read/synthetic.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"

@@ -1,6 +1,7 @@
 #include "src/tool/read/source_private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -29,8 +30,8 @@ static const char *find_digits(const char *name, const char *const *words)
     return NULL;
 }
 
-/* Reads the number in a name that ends at `end`. For "step_000100" and "Step=100" the number is
- * 100. */
+/* Reads the number in a name that ends at `end`, such as 100 in "step_000100" or "Step=100". Returns
+ * false unless the name is one of the words and a number. */
 static bool parse_numbered(const char *name, const char *end, const char *const *words,
                            uint64_t *out)
 {
@@ -146,15 +147,12 @@ uint32_t gcb_place_rank(const char *file)
 
     name = name ? name + 1 : file;
     while ((name = strstr(name, "rank"))) {
-        uint64_t n = 0;
-        size_t digits;
+        unsigned long long n;
 
         name += strlen("rank");
         name += *name == '_' || *name == '-';
-        digits = strspn(name, "0123456789");
-        for (size_t i = 0; i < digits && n <= UINT32_MAX; i++)
-            n = n * 10 + (uint64_t)(name[i] - '0');
-        if (digits && n <= UINT32_MAX)
+        n = strspn(name, "0123456789") ? strtoull(name, NULL, 10) : ULLONG_MAX;
+        if (n <= UINT32_MAX)
             rank = (uint32_t)n;
     }
     return rank;

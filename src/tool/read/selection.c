@@ -22,7 +22,8 @@ static bool take_number(const char **text, uint64_t *out)
     return errno == 0;
 }
 
-/* Reads "N", "A-B" or "A-B/STRIDE". */
+/* Reads "N", "A-B" or "A-B/STRIDE" at *text and moves *text after it. Returns false for any other
+ * text. */
 static bool take_range(const char **text, struct gcb_number_range *r)
 {
     *r = (struct gcb_number_range){.stride = 1};

@@ -248,33 +248,26 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
     struct gcb_listing l = {.source = s, .config = config};
     int err;
 
-    if (!s) {
-        err = gcb_diag_nomem(diag, sizeof(*s), "a source");
-        goto out;
-    }
-    if (config->file_count == 0) {
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no file given");
-        goto out;
-    }
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "a source");
     s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
-    if (!s->met) {
+    if (config->file_count == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no file given");
+    else if (!s->met)
         err = gcb_diag_nomem(diag, 0, "a selection");
-        goto out;
-    }
-    err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
+    else
+        err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
     for (size_t i = 0; i < config->file_count && !err; i++)
         err = gcb_listing_add(&l, config->files[i], diag);
     if (!err)
         err = finish_list(&l, diag);
-    if (err)
-        goto out;
-    *out = s;
-    s = NULL;
-out:
     gcb_numbers_fini(&l.steps);
     gcb_numbers_fini(&l.workers);
-    gcb_source_close(s);
+    if (err)
+        gcb_source_close(s);
+    else
+        *out = s;
     return err;
 }

@@ -81,20 +81,16 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
     int err = 0;
 
-    if (!s) {
-        err = gcb_diag_nomem(diag, sizeof(*s), "a source");
-        goto out;
-    }
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "a source");
     s->seed = seed;
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);
     if (!err && s->count == 0)
         err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor given");
     if (err)
-        goto out;
-    *out = s;
-    s = NULL;
-out:
-    gcb_source_close(s);
+        gcb_source_close(s);
+    else
+        *out = s;
     return err;
 }

@@ -1,7 +1,6 @@
 #include "src/tool/read/synthetic.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -11,47 +10,16 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/rows/results.h"
 
-/*
- * Returns an escaped copy of the text of a row, or NULL if memory runs out; release it with
- * gcb_free. gcbench escapes texts before it writes them into rows. But a result file may come from
- * anywhere and must not steer a terminal. So all unsafe characters are escaped here again, except
- * backslashes, because the first escaping wrote them.
- */
-static char *escape_again(const char *text)
-{
-    const size_t size = 4 * strlen(text) + 1;
-    char *out = gcb_alloc(size), *to = out;
-
-    if (!out)
-        return NULL;
-    gcb_escape(out, size, text);
-    for (const char *from = out; *from; from++) {
-        *to++ = *from;
-        if (strncmp(from, "\\x5c", 4) == 0)
-            from += 3;
-    }
-    *to = '\0';
-    return out;
-}
-
-/* True if no character of the text must be escaped. That is true for nearly all texts. */
-static bool is_plain(const char *text)
-{
-    while (*text >= 0x20 && *text <= 0x7e)
-        text++;
-    return *text == '\0';
-}
-
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
 {
-    const bool plain = !text || is_plain(text);
-    char *escaped = plain ? NULL : escape_again(text);
+    const size_t size = 4 * strlen(text ? text : "") + 8; /* \xNN is 4 bytes; room for a piece */
+    char *escaped = gcb_alloc(size);
 
-    if (!plain)
-        text = escaped;
-    else if (!text)
-        text = "";
-    *field = text ? gcb_strings_keep(&cases->strings, text) : NULL;
+    /* gcbench escapes the texts that it writes into rows. But a result file may come from anywhere
+     * and must not steer a terminal. */
+    if (escaped)
+        gcb_escape_again(escaped, size, text ? text : "");
+    *field = escaped ? gcb_strings_keep(&cases->strings, escaped) : NULL;
     gcb_free(escaped);
     if (*field)
         return;

@@ -93,13 +93,6 @@ static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *di
                         gcb_escape(shown, sizeof(shown), exe));
 }
 
-static bool has_ending(const char *word, const char *ending)
-{
-    const size_t n = strlen(word), e = strlen(ending);
-
-    return n > e && strcmp(word + n - e, ending) == 0;
-}
-
 /* Adds a member of an archive to the object files, if there is a file of this name. The members of
  * a thin archive are files. */
 static int take_member(struct gcb_layout *l, const char *line)
@@ -107,7 +100,7 @@ static int take_member(struct gcb_layout *l, const char *line)
     char path[2 * PATH_MAX];
 
     snprintf(path, sizeof(path), "%s/%s", l->build, line);
-    return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
+    return gcb_glob("*.o", line) && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
 }
 
 /* Adds a word to l->command. In a word, $ORIGIN means the folder of the program, so it is replaced
@@ -135,14 +128,14 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
             output = strcmp(words[++i], l->target) == 0;
             continue;
         }
-        if (has_ending(words[i], ".a") && words[i][0] != '/' && words[i][0] != '-')
+        if (gcb_glob("*.a", words[i]) && words[i][0] != '/' && words[i][0] != '-')
             err = run_lines((const char *[]){"sh", "-c", "cd -- \"$0\" && exec ar t \"$1\"",
                                              l->build, words[i], NULL},
                             take_member, l, diag);
         if (err)
             return err;
-        err = has_ending(words[i], ".o") ? add_word(l, &l->objects, words[i])
-                                         : add_to_command(l, words[i]);
+        err = gcb_glob("*.o", words[i]) ? add_word(l, &l->objects, words[i])
+                                        : add_to_command(l, words[i]);
     }
     if (err)
         return gcb_diag_nomem(diag, 0, "a link command");

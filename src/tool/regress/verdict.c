@@ -24,11 +24,10 @@ struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_
 {
     struct gcb_verdict *v = &all->spare;
 
-    if (!gcb_grow(&all->items, &all->cap, all->count, sizeof(*all->items))) {
-        v = &all->items[all->count++];
-    } else {
+    if (gcb_grow(&all->items, &all->cap, all->count, sizeof(*all->items)))
         all->no_memory = true;
-    }
+    else
+        v = &all->items[all->count++];
     *v = (struct gcb_verdict){
         .pair = *pair,
         .quantity = quantity,

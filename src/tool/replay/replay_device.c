@@ -57,11 +57,6 @@ int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_de
     return reduces ? prepare_reduce(d, largest, diag) : gcb_place_reserve(&d->place, &size, diag);
 }
 
-bool gcb_replay_device_reduces(const struct gcb_replay_device *d)
-{
-    return d->reduces;
-}
-
 void gcb_replay_device_destroy(struct gcb_replay_device *d)
 {
     if (!d)
@@ -136,61 +131,61 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
 
 /* Makes the worker's encoder, or its part in the all-reduce, unless it exists. Takes the memory
  * that the encoder needs. */
-static int prepare_worker(const struct gcb_replay_sending *a, struct gcb_diag *diag)
+static int prepare_worker(const struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
-    struct gcb_replay_device *d = a->s->device;
-    struct gcb_replay_device_worker *w = &a->worker->on_device;
+    struct gcb_replay_device *d = job->s->device;
+    struct gcb_replay_device_worker *w = &job->worker->on_device;
     struct gcb_coder_config config;
     char name[40];
     int err = 0;
 
-    gcb_replay_coder_config(a->s, a->plan, name, &config);
-    config.env.workers = d->reduces ? a->s->workers : 0;
+    gcb_replay_coder_config(job->s, job->plan, name, &config);
+    config.env.workers = d->reduces ? job->s->workers : 0;
     if (d->reduces)
         return w->reduce
                    ? 0
-                   : gcb_device_reduce_create(&w->reduce, d->place.device, &a->message->method,
-                                              &config, a->s->weights[a->w], diag);
+                   : gcb_device_reduce_create(&w->reduce, d->place.device, &job->message->method,
+                                              &config, job->s->weights[job->w], diag);
     config.place = &d->place;
     if (!w->encoder)
-        err = gcb_coder_create(&w->encoder, &a->message->method, &config, diag);
+        err = gcb_coder_create(&w->encoder, &job->message->method, &config, diag);
     return err ? err : gcb_coder_reserve(w->encoder, diag);
 }
 
-int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_diag *diag)
+int gcb_replay_device_compensate(const struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
-    struct gcb_replay_device *d = a->s->device;
-    struct gcb_replay_device_worker *w = &a->worker->on_device;
+    struct gcb_replay_device *d = job->s->device;
+    struct gcb_replay_device_worker *w = &job->worker->on_device;
     float *gradient_dev;
-    int err = prepare_worker(a, diag);
+    int err = prepare_worker(job, diag);
 
-    if (!err && isfinite(a->norm))
-        err = gcb_device_memory_set_norm(w->memory, a->norm, diag);
+    if (!err && isfinite(job->norm))
+        err = gcb_device_memory_set_norm(w->memory, job->norm, diag);
     if (err)
         return err;
     gradient_dev = d->reduces ? w->gradient_dev : d->place.tensor.dev;
-    err = gcb_device_batch_upload(d->place.batch, gradient_dev, a->gradient,
-                                  a->plan->count * sizeof(float), diag);
+    err = gcb_device_batch_upload(d->place.batch, gradient_dev, job->gradient,
+                                  job->plan->count * sizeof(float), diag);
     if (err)
         return err;
     w->encoded_dev = gcb_device_memory_compensate(w->memory, gradient_dev);
-    return compare(d, w->encoded_dev, a->encoded, a->plan->count, "memory gives", diag);
+    return compare(d, w->encoded_dev, job->encoded, job->plan->count, "memory gives", diag);
 }
 
-int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally *t,
+int gcb_replay_device_code(const struct gcb_replay_sending *job, struct gcb_tally *t,
                            struct gcb_diag *diag)
 {
-    struct gcb_replay_state *s = a->s;
+    struct gcb_replay_state *s = job->s;
     struct gcb_replay_device *d = s->device;
-    struct gcb_coder *encoder = a->worker->on_device.encoder;
-    const struct gcb_step at = {.step = a->step->at, .worker = a->w};
-    const struct gcb_coder_config config = {.place = &d->place, .max_elements = a->plan->count};
-    const struct gcb_mview y = {.data = s->decoded, .count = a->plan->count};
+    struct gcb_coder *encoder = job->worker->on_device.encoder;
+    const struct gcb_step at = {.step = job->step->at, .worker = job->w};
+    const struct gcb_coder_config config = {.place = &d->place, .max_elements = job->plan->count};
+    const struct gcb_mview y = {.data = s->decoded, .count = job->plan->count};
     const struct gcb_device_check check = {
-        .method = &a->message->method,
-        .in = {.data = a->encoded, .count = a->plan->count},
+        .method = &job->message->method,
+        .in = {.data = job->encoded, .count = job->plan->count},
         .message = &d->wire,
-        .expected = &s->wires[a->w],
+        .expected = &s->wires[job->w],
         .decoded = s->decoded,
         .scratch = d->copy,
         .coders = d->coders,
@@ -201,8 +196,8 @@ int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally 
     int err = gcb_coders_room(&d->room, &d->wire, encoder, false, diag);
 
     if (!err)
-        err =
-            gcb_coder_encode_there(encoder, &at, a->worker->on_device.encoded_dev, &d->wire, diag);
+        err = gcb_coder_encode_there(encoder, &at, job->worker->on_device.encoded_dev, &d->wire,
+                                     diag);
     if (err)
         return err;
     gcb_message_seal(d->wire.data, d->wire.len, 0);
@@ -216,7 +211,7 @@ int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally 
     err = gcb_device_check_decoded(err, diag);
     if (err)
         return err;
-    gcb_fidelity_add(&t->fidelity, a->encoded, s->decoded, a->plan->count, s->config->kernels,
+    gcb_fidelity_add(&t->fidelity, job->encoded, s->decoded, job->plan->count, s->config->kernels,
                      s->config->queue);
     err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
     return err ? err : gcb_tally_parts(t, &parts, diag);
@@ -241,16 +236,16 @@ static int contribute(struct gcb_replay_device *d, const struct gcb_replay_devic
     return err ? err : 1;
 }
 
-int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag *diag)
+int gcb_replay_device_rounds(const struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
-    struct gcb_replay_device *d = a->s->device;
-    struct gcb_replay_worker *workers = a->message->workers;
-    const uint32_t count = a->s->workers;
+    struct gcb_replay_device *d = job->s->device;
+    struct gcb_replay_worker *workers = job->message->workers;
+    const uint32_t count = job->s->workers;
     int err = 0;
 
     for (uint32_t w = 0; w < count; w++)
         gcb_device_reduce_begin(workers[w].on_device.reduce,
-                                &(struct gcb_step){.step = a->step->at, .worker = w},
+                                &(struct gcb_step){.step = job->step->at, .worker = w},
                                 workers[w].on_device.encoded_dev);
     while (!err) {
         struct gcb_round round = {.size = sizeof(round)};
@@ -268,18 +263,18 @@ int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag
     return err;
 }
 
-int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clamped,
+int gcb_replay_device_conclude(const struct gcb_replay_sending *job, uint64_t clamped,
                                struct gcb_diag *diag)
 {
-    struct gcb_replay_device *d = a->s->device;
-    const struct gcb_replay_device_worker *w = &a->worker->on_device;
-    const uint64_t n = a->plan->count;
+    struct gcb_replay_device *d = job->s->device;
+    const struct gcb_replay_device_worker *w = &job->worker->on_device;
+    const uint64_t n = job->plan->count;
     int err = gcb_device_reduce_conclude(w->reduce, d->update_dev, d->own_dev, diag);
 
     if (!err)
-        err = compare(d, d->update_dev, a->s->update, n, "all-reduce gives", diag);
+        err = compare(d, d->update_dev, job->s->update, n, "all-reduce gives", diag);
     if (!err)
-        err = compare(d, d->own_dev, a->s->decoded, n, "all-reduce takes", diag);
+        err = compare(d, d->own_dev, job->s->decoded, n, "all-reduce takes", diag);
     if (!err && gcb_device_reduce_spoilt(w->reduce) && gcb_device_memory_residual(w->memory))
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "the workers' sum overflows, and a memory on a device cannot take such "
@@ -290,14 +285,14 @@ int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clam
     return err;
 }
 
-int gcb_replay_device_update(const struct gcb_replay_sending *a, const float *expected,
+int gcb_replay_device_update(const struct gcb_replay_sending *job, const float *expected,
                              struct gcb_diag *diag)
 {
-    struct gcb_replay_device *d = a->s->device;
-    struct gcb_replay_device_worker *w = &a->worker->on_device;
+    struct gcb_replay_device *d = job->s->device;
+    struct gcb_replay_device_worker *w = &job->worker->on_device;
 
     if (w->encoded_dev)
         gcb_device_memory_update(w->memory, d->reduces ? d->own_dev : d->place.tensor.dev);
-    return compare(d, gcb_device_memory_residual(w->memory), expected, a->plan->count,
+    return compare(d, gcb_device_memory_residual(w->memory), expected, job->plan->count,
                    "memory keeps", diag);
 }

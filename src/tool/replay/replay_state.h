@@ -140,8 +140,6 @@ struct gcb_replay_sending {
  * failure, after gcb_replay_device_end for all workers. */
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
                              uint64_t largest, bool reduces, struct gcb_diag *diag);
-/* True if the device runs all-reduces. */
-bool gcb_replay_device_reduces(const struct gcb_replay_device *d);
 void gcb_replay_device_destroy(struct gcb_replay_device *d); /* the argument may be NULL */
 
 /* Makes the memory of one of `workers` workers for a message of `count` elements. */
@@ -154,22 +152,22 @@ void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
 void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w);
 
 /* Begins the current worker's step: adds the gradient to the memory, and compares the memory's
- * output with a->encoded, which is the CPU's. */
-int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_diag *diag);
-/* In an all-gather: encodes the memory's output, and decodes that message into a->s->decoded. Both
+ * output with job->encoded, which is the CPU's. */
+int gcb_replay_device_compensate(const struct gcb_replay_sending *job, struct gcb_diag *diag);
+/* In an all-gather: encodes the memory's output, and decodes that message into job->s->decoded. Both
  * are compared with the CPU's. Adds the device's message to the tally. */
-int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally *t,
+int gcb_replay_device_code(const struct gcb_replay_sending *job, struct gcb_tally *t,
                            struct gcb_diag *diag);
 /* In an all-reduce: runs all rounds, after gcb_replay_device_compensate for all workers. The host
  * combines the values. */
-int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag *diag);
+int gcb_replay_device_rounds(const struct gcb_replay_sending *job, struct gcb_diag *diag);
 /* In an all-reduce, after the rounds: concludes for the current worker, and compares the update,
  * what arrived and the number of clamped elements with the CPU's. */
-int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clamped,
+int gcb_replay_device_conclude(const struct gcb_replay_sending *job, uint64_t clamped,
                                struct gcb_diag *diag);
 /* Ends the step: updates the memory if a message was sent, and compares the residual with
  * `expected`, which is the CPU's residual or NULL. */
-int gcb_replay_device_update(const struct gcb_replay_sending *a, const float *expected,
+int gcb_replay_device_update(const struct gcb_replay_sending *job, const float *expected,
                              struct gcb_diag *diag);
 
 /* Largest value of a staleness counter (`age` of struct gcb_replay_worker), which means at least

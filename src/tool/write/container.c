@@ -713,11 +713,9 @@ int gcb_container_open(struct gcb_container **out, const char *path, uint64_t ma
     if (!err)
         err = check_names(c, diag);
     if (err)
-        goto out;
-    *out = c;
-    c = NULL;
-out:
-    gcb_container_close(c);
+        gcb_container_close(c);
+    else
+        *out = c;
     return err;
 }
 

@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/base/text.h"
 
 #define COMMON UINT64_MAX /* worker number for the draws that all workers share */
 
