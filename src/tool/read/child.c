@@ -81,6 +81,7 @@ struct gcb_file_child {
 
 /* ---- records ---- */
 
+/* Appends a record to a packet. Returns false if there is no room. */
 static bool put_record(struct gcb_wbuf *w, const struct gcb_port_record *r)
 {
     const size_t begin = offsetof(struct gcb_port_record, kind);
@@ -426,8 +427,8 @@ static int end_child(struct gcb_file_child *c)
     return status;
 }
 
-/* Kills the child, and sets a message that names the file and the object that the child was reading
- * and then says `how` the child ended. Returns `status`. */
+/* Kills the child, and sets the message "FILE: OBJECT: HOW", where OBJECT is what the child was
+ * reading. Returns `status`. */
 __attribute__((format(printf, 4, 5))) static int
 fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {

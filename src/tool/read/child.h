@@ -109,8 +109,8 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  *   - can make only the system calls that reading needs, if gcb_sandbox_filters returns true: all
  *     others fail with EPERM. Files can be opened for reading until gcb_sandbox_close_files.
  *
- * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer keeps its standard error, and
- * has no limit on files and address space and no rule on system calls: the sanitizers map
+ * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer keeps its standard error. It
+ * has no limit on files and address space, and no rule on system calls. The sanitizers map
  * terabytes, and read /proc and write to report what they find.
  */
 int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space);

@@ -62,6 +62,7 @@ void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element)
     *(gcb_element_size(element) == 2 ? &reading->words : &reading->bytes) = element;
 }
 
+/* Returns the value of a byte in the format E4M3 or E5M2. */
 static float decode_fp8(unsigned byte, enum gcb_element format)
 {
     const int fraction = format == GCB_ELEMENT_E4M3 ? 3 : 2; /* bits of the fraction */

@@ -122,6 +122,7 @@ static enum gcb_remark remark_for(const struct gcb_h5dataset *d)
     return d->type_size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
 }
 
+/* Lists a dataset of the walk, or says why it is not a tensor. */
 static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
 {
     struct gcb_tensor *t = &d->tensor;
@@ -168,6 +169,7 @@ struct collector {
     int err;
 };
 
+/* Lists an attribute, if it is a number or a text that is kept. Returns 1 to end the iteration. */
 static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
 {
     struct collector *c = ctx;
@@ -243,6 +245,7 @@ static hid_t little_endian(const struct gcb_h5dataset *d)
     return type;
 }
 
+/* Reads elements of a tensor, as `read` of struct gcb_reader. */
 static int read_tensor(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
                        void *out, struct gcb_diag *diag)
 {

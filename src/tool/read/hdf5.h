@@ -62,8 +62,8 @@ char *gcb_h5file_cause(char *out, size_t size);
 /* ---- attributes (hdf5_attr.c) ---- */
 
 /*
- * True if HDF5 can decode all attributes of the object. Check this before HDF5 iterates over them:
- * for that, HDF5 1.10.8 makes a table, and if an attribute does not decode, it frees entries of the
+ * True if HDF5 can decode all attributes of the object. Check this before HDF5 iterates over them.
+ * To iterate, HDF5 1.10.8 makes a table. If an attribute does not decode, HDF5 frees entries of the
  * table that it has not filled yet. This function searches for a name instead, which decodes all
  * attributes without a table.
  */

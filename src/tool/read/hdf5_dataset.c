@@ -165,8 +165,8 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
     return r->count[i] * below;
 }
 
-/* Divides a region into boxes of shape `box`, and moves `at` from the start of a box to the start
- * of the next, the last dimension fastest. Returns false after the last box. */
+/* Moves `at` from the start of a box to the start of the next. The boxes of shape `box` divide the
+ * region, and the last dimension runs fastest. Returns false after the last box. */
 static bool next_box(const struct region *region, unsigned rank, const hsize_t *box, hsize_t *at)
 {
     for (unsigned i = rank; i-- > 0;) {

@@ -57,8 +57,8 @@ static bool set_barriers(hid_t list)
  * Makes the property list of struct gcb_h5file, or returns a negative id. It turns the chunk cache
  * off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as many
  * bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many bytes
- * as the file's index says, and then uses the whole chunk even if HDF5 read fewer bytes (1.10.8,
- * seen under AddressSanitizer).
+ * as the file's index says. Then it uses the whole chunk, even if it read fewer bytes (1.10.8, seen
+ * under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -102,8 +102,8 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
  * in the superblock, because HDF5's own messages do not tell it. Returns a negative status. */
 static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
-    /* offsets of two bytes in the superblock, the flags of a file that is open for writing (bit 0)
-     * or for writing with readers (bit 2), and a version far above any real one */
+    /* VERSION and FLAGS are offsets in the superblock. The flags say that the file is open for
+     * writing (bit 0), perhaps with readers (bit 2). A version of 16 or more is damage. */
     enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5, VERSION_DAMAGED = 16 };
     uint8_t first[2048] = {0};
     uint64_t begin = 0;

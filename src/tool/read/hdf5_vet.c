@@ -103,6 +103,7 @@ static struct finding vet_filters(struct gcb_h5dataset *d, hid_t dcpl)
     return found;
 }
 
+/* Checks chunks and filters, and sets d->chunk. */
 static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
 {
     hsize_t chunk[GCB_MAX_RANK];

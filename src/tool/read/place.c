@@ -30,8 +30,8 @@ static const char *find_digits(const char *name, const char *const *words)
     return NULL;
 }
 
-/* Reads the number in a name that ends at `end`, such as 100 in "step_000100" or "Step=100". Returns
- * false unless the name is one of the words and a number. */
+/* Reads the number in a name that ends at `end`, such as 100 in "step_000100" or "Step=100".
+ * Returns false unless the name is one of the words and a number. */
 static bool parse_numbered(const char *name, const char *end, const char *const *words,
                            uint64_t *out)
 {

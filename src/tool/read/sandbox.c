@@ -55,17 +55,20 @@ static void reset_signals(void)
 static void close_descriptors(int keep)
 {
     const int null = open("/dev/null", O_RDWR);
+    const int last = is_sanitized() ? STDOUT_FILENO : STDERR_FILENO;
+    bool closed;
 
-    for (int i = 0; i < (is_sanitized() ? STDERR_FILENO : STDERR_FILENO + 1); i++)
+    for (int i = STDIN_FILENO; i <= last; i++)
         if (null < 0)
             close(i);
         else
             dup2(null, i);
-    if ((keep > 3 && close_range(3, (unsigned)keep - 1, 0)) ||
-        close_range((unsigned)keep + 1, ~0u, 0)) /* fails before Linux 5.9, or if not permitted */
-        for (int i = 3; i < (int)sysconf(_SC_OPEN_MAX); i++)
-            if (i != keep)
-                close(i);
+    /* close_range fails before Linux 5.9, or if it is not permitted */
+    closed = (keep == 3 || close_range(3, (unsigned)keep - 1, 0) == 0) &&
+             close_range((unsigned)keep + 1, ~0u, 0) == 0;
+    for (int i = 3; !closed && i < (int)sysconf(_SC_OPEN_MAX); i++)
+        if (i != keep)
+            close(i);
 }
 
 /* Lowers the soft limit of a resource to `most`, if it is higher. */

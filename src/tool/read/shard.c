@@ -73,6 +73,7 @@ static int deal(bool *mine, const struct sized *order, size_t count, const struc
     return 0;
 }
 
+/* Returns `fingerprint` of struct gcb_layout. */
 static uint64_t fingerprint_of(const struct gcb_layout *layout, const struct gcb_source *source)
 {
     uint64_t hash = 0;

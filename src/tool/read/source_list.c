@@ -168,6 +168,7 @@ static void drop_pending(struct gcb_listing *l)
     l->pending = 0;
 }
 
+/* Takes a tensor, and adds it to the source if it is selected. */
 static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
 {
@@ -204,6 +205,7 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
     return err;
 }
 
+/* Takes a remark. Its pattern of --exclude counts as used, and its count is added. */
 static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
 {
@@ -267,6 +269,7 @@ static int add_note(struct gcb_source *s, const char *name, const char *text)
     return 0;
 }
 
+/* Takes an attribute of the root as a note, or a numeric attribute of a step's group. */
 static int take_attribute(struct gcb_listing *l, const struct gcb_port_record *r,
                           struct gcb_diag *diag)
 {

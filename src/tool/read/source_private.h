@@ -65,7 +65,7 @@ void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
-    bool epoch;            /* the step is the number of a group epoch_N */
+    bool epoch;            /* `step` is the number of a group epoch_N */
     const char *below;     /* the rest of the path, after the groups of step and worker */
     enum gcb_remark doubt; /* why step or worker may be wrong, or GCB_REMARKS */
 };
@@ -88,12 +88,14 @@ uint32_t gcb_place_rank(const char *file);
 
 /* ---- the source ---- */
 
+/* A numeric attribute of a step's group. */
 struct gcb_step_value {
     uint64_t step;
     const char *name;
     double value;
 };
 
+/* An attribute of the root, as text. */
 struct gcb_note {
     const char *name, *text;
 };
@@ -103,7 +105,7 @@ struct gcb_note {
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
-    struct gcb_strings strings;
+    struct gcb_strings strings; /* memory of all names and texts */
 
     struct gcb_tensor *tensors;
     size_t count, cap;
@@ -144,9 +146,9 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
 
 /*
  * The state of listing files. A child process (child.h) lists a file with a copy of this struct.
- * Its reader calls the functions gcb_listing_ of reader.h, which send a record for each tensor and
- * for each attribute of the root and of step groups. The parent takes the records, checks them and
- * fills the source.
+ * Its reader calls gcb_listing_tensor and the like (reader.h), which send a record for each tensor
+ * and for each attribute that is kept. The parent takes the records, checks them and fills the
+ * source.
  */
 struct gcb_listing {
     struct gcb_source *source;

@@ -31,6 +31,7 @@ static int check_path_is_new(const struct gcb_source *s, const char *path, struc
     return 0;
 }
 
+/* Appends a tensor of this shape and distribution. */
 static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *in,
                       const struct gcb_shape_row *shape, struct gcb_diag *diag)
 {
@@ -59,6 +60,7 @@ static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *i
     return 0;
 }
 
+/* Appends the tensors of an input: those of a network, or one tensor. */
 static int add_input(struct gcb_source *s, const struct gcb_source_synthetic *in,
                      struct gcb_diag *diag)
 {

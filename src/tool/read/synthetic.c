@@ -41,6 +41,7 @@ static const struct dist_row {
 };
 #define DIST_ROWS (sizeof(dist_rows) / sizeof(dist_rows[0]))
 
+/* Fails because there is no distribution of this name, which is the first n bytes of `text`. */
 static int fail_unknown(const char *text, size_t n, struct gcb_diag *diag)
 {
     const char *names[DIST_ROWS], *near;

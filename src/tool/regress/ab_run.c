@@ -137,6 +137,7 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
                             100.0 * (v->high - 1.0), t->count, 100.0 * v->delta, why);
 }
 
+/* Adds the verdicts on the times of a case. */
 static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                         const struct gcb_ab_config *config)
 {
@@ -236,10 +237,9 @@ const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 
 /* ---- one process ---- */
 
-/* Ends a process whose output was read with the status `err`, and returns the status of both. If
- * the output could not be read and the child failed by itself, the child's own error is reported.
- * `bench` may exit with an error after it has written rows that explain the failure. Then this
- * function returns 0, and the rows are judged. */
+/* Ends a process after its output was read with the status `err`. Returns the child's own error if
+ * the child failed by itself, else `err`. `bench` may exit with an error after it has written rows
+ * that explain the failure. Then this function returns 0, and the rows are judged. */
 static int finish_process(const struct runner *run, struct gcb_child *child,
                           const struct gcb_cases *cases, int err, struct gcb_diag *diag)
 {
@@ -520,8 +520,9 @@ static int check_settled(bool *out, struct gcb_ab_result *r, const struct gcb_ab
     return err;
 }
 
-/* Reduces the calls of a process if GCB_AB_PAIRS pairs would take longer than `left` seconds at
- * the present pace, because the machine became slower or the first pair was not typical. */
+/* Reduces the calls of a process if the rest of GCB_AB_PAIRS pairs would take longer than `left`
+ * seconds at the present pace. That happens if the machine becomes slower, or if the first pair was
+ * not typical. */
 static void adjust_repeat(struct gcb_ab_result *out, struct runner *run, double left)
 {
     const unsigned pairs = out->pairs - run->paced;

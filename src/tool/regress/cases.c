@@ -155,6 +155,7 @@ static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_finish(cases, c);
 }
 
+/* Adds the case of a row. Returns 0 or GCB_E_NOMEM. */
 static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
 {
     const bool kernel = row->kind == GCB_RECORD_KERNEL, exchange = row->kind == GCB_RECORD_EXCHANGE;

@@ -126,6 +126,7 @@ static void judge_uncounted(struct gcb_verdicts *out, const struct gcb_case_pair
                         next->why.status ? next->why.text : base->why.text);
 }
 
+/* Adds the verdicts on the counts of a method. */
 static void judge_method(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          const struct count *base, const struct count *next, double delta)
 {

@@ -28,16 +28,16 @@ extern const struct gcb_quantity_info gcb_quantities[GCB_QUANTITIES];
 
 enum gcb_verdict_kind {
     GCB_SAME,
-    GCB_FAST,
+    GCB_FAST, /* FAST and SLOW: on times and instructions */
     GCB_SLOW,
-    GCB_AMBIGUOUS,
+    GCB_AMBIGUOUS, /* the measurement does not decide */
     GCB_NOT_COMPARED,
-    GCB_LARGER,
+    GCB_LARGER, /* LARGER and SMALLER: on sizes */
     GCB_SMALLER,
-    GCB_WORSE,
+    GCB_WORSE, /* WORSE and BETTER: on errors */
     GCB_BETTER,
-    GCB_NEW,
-    GCB_GONE,
+    GCB_NEW,  /* only the new build runs the case */
+    GCB_GONE, /* only the base runs the case */
     GCB_VERDICT_KINDS
 };
 extern const char *const gcb_verdict_names[GCB_VERDICT_KINDS]; /* "NOT-COMPARED" */
@@ -62,9 +62,9 @@ struct gcb_verdict {
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
-    struct gcb_strings reasons;
-    bool no_memory;
-    struct gcb_verdict spare; /* gcb_verdicts_add returns its address if memory runs out */
+    struct gcb_strings reasons; /* memory of the verdicts' reasons */
+    bool no_memory;             /* memory ran out for a verdict or a reason */
+    struct gcb_verdict spare;   /* gcb_verdicts_add returns its address if memory runs out */
 };
 
 /*
@@ -124,11 +124,11 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 /* Adds the counts of all verdicts to the `regress` row. */
 void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all);
 
+/* ---- comparing rows (compare.c) ---- */
+
 /*
- * ---- comparing rows (compare.c) ----
- *
- * Rows alone tell whether a case is there, its sizes and errors, and, between two runs on one
- * machine, its times. docs/method.md (Regressions) has the rules.
+ * The functions below judge from rows only: whether a case is there, its sizes and errors, and its
+ * times if both runs were on one machine. docs/method.md (Regressions) has the rules.
  */
 
 /* Times of two runs count as the same if they differ by less than this share. */

@@ -37,7 +37,8 @@ static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count
     return sum;
 }
 
-/* Draws as many tensors as fit into `most` elements. Other parameters are those of `draw`. */
+/* Draws as many tensors as fit into `most` elements, by a search for the number of draws. The other
+ * parameters are those of `draw`. */
 static void choose(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
                    uint64_t all, uint64_t most)
 {
@@ -54,8 +55,8 @@ uint64_t gcb_gradients_row(const struct gcb_tensor *tensor)
     return tensor->rank > 1 && tensor->dims[0] > 0 ? tensor->count / tensor->dims[0] : 1;
 }
 
-/* Returns how many elements the first rows of a tensor have that are about `share` of it. At least
- * one element, and whole rows if that is more than one row. */
+/* Returns `share` of a tensor's elements, rounded down to whole rows. Less than a row is not
+ * rounded, and at least 1 is returned. */
 static uint64_t count_first_rows(const struct gcb_tensor *tensor, double share)
 {
     const uint64_t part = (uint64_t)(share * (double)tensor->count);

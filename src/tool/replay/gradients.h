@@ -25,8 +25,8 @@ struct gcb_gradients {
     uint64_t nonfinite;  /* infinities and NaNs that became 0 */
     /*
      * The squared norm of a mean of n workers is about signal + noise / n: `signal` is the squared
-     * norm of the true gradient, and `noise` that of the noise of one worker. Measured over up to
-     * 32 steps. With one worker, noise is 0.
+     * norm of the true gradient, and `noise` that of the noise of one worker. They are measured
+     * over at least 32 steps, or over all steps of the dump. With one worker, noise is 0.
      */
     double signal, noise;
 };

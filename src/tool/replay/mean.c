@@ -23,7 +23,7 @@ struct team {
     const struct gcb_gradients *g;
     const struct gcb_mean_config *config;
     unsigned workers; /* workers that take part */
-    unsigned stated;  /* number of workers that the exchanges are told */
+    unsigned stated;  /* number of workers for which the exchanges are made */
     struct traffic *sent;
 
     /* set by open_team: */
@@ -46,6 +46,7 @@ static double thread_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Counts the bytes of a round. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     struct team *t = ctx;
@@ -80,8 +81,8 @@ static void divide(struct team *t, bool apart)
     }
 }
 
-/* Sets the shape of message j, which has the first elements of tensor j. A part of a tensor has two
- * dimensions if it has whole rows, else one. */
+/* Sets the shape of a message that has all or the first elements of a tensor. A part of a tensor
+ * has two dimensions if it has whole rows, else one. */
 static void set_shape(struct gcb_codec_env *env, struct message *m, const struct gcb_tensor *tensor)
 {
     const uint64_t row = gcb_gradients_row(tensor);
@@ -249,7 +250,7 @@ struct errors {
     size_t steps;
 };
 
-#define DRAWS_OF_STEP 1000 /* numbers of draws that a step has for itself */
+#define DRAWS_OF_STEP 1000 /* steps have different draws, if each has at most this many */
 
 /* Exchanges a step in each draw, and adds its errors. `drift` is scratch of g->count elements.
  * Returns 0, 1 after a stop, or an error. */

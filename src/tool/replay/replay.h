@@ -130,7 +130,8 @@ int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);
 
-/* Rows of a replay (docs/rows.md). Release each with gcb_row_fini. */
+/* Make the row of a step and the row of all steps (docs/rows.md). The caller releases each row with
+ * gcb_row_fini. */
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const struct gcb_replay_plan *plan,
                           const struct gcb_replay_step *step);

@@ -42,7 +42,7 @@ struct gcb_replay_plan {
 /* Plans a replay of all steps, except the steps that `scan` lists; `scan` may be NULL. Release
  * out->recorded with gcb_free, also after a failure. Returns GCB_E_INVALID if steps have different
  * messages, if step numbers have gaps that are not allowed, or if the number of workers is
- * impossible, and GCB_E_NONFINITE if no step is left. */
+ * impossible. Returns GCB_E_NONFINITE if no step is left. */
 int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_source *source,
                          const struct gcb_layout *layout, const struct gcb_replay_order *order,
                          const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);

@@ -362,6 +362,7 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, st
     return run->observer->step(run->observer->ctx, step, diag);
 }
 
+/* Runs all steps of all repetitions. */
 static int run_steps(struct run *run, struct gcb_diag *diag)
 {
     const struct gcb_replay_plan *plan = &run->r->plan;

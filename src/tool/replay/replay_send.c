@@ -119,6 +119,7 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
 }
 
+/* Runs the rounds of the exchange. */
 static int run_rounds(struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
     struct gcb_local *local = &job->s->local;

@@ -25,6 +25,7 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
     gcb_plan_env(&out->env, name, c->source, plan, &c->output_layers);
 }
 
+/* Opens a worker's exchange of a message. `plan` describes the message in the first step. */
 static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *message,
                          const struct gcb_message_plan *plan, uint32_t worker,
                          struct gcb_diag *diag)
@@ -45,6 +46,7 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
 
 /* ---- messages ---- */
 
+/* Opens a worker's exchange of a message, and its part on the device. */
 static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *message,
                        const struct gcb_message_plan *plan, uint32_t w, struct gcb_diag *diag)
 {

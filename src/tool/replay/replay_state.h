@@ -154,8 +154,8 @@ void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device
 /* Begins the current worker's step: adds the gradient to the memory, and compares the memory's
  * output with job->encoded, which is the CPU's. */
 int gcb_replay_device_compensate(const struct gcb_replay_sending *job, struct gcb_diag *diag);
-/* In an all-gather: encodes the memory's output, and decodes that message into job->s->decoded. Both
- * are compared with the CPU's. Adds the device's message to the tally. */
+/* In an all-gather: encodes the memory's output, and decodes that message into job->s->decoded.
+ * Compares both with the CPU's. Adds the device's message to the tally. */
 int gcb_replay_device_code(const struct gcb_replay_sending *job, struct gcb_tally *t,
                            struct gcb_diag *diag);
 /* In an all-reduce: runs all rounds, after gcb_replay_device_compensate for all workers. The host

@@ -509,6 +509,7 @@ static int send_single(struct gcb_container *c, const char *path, const struct g
     return err ? err : send_row(c, path, dtype, shape, 0, index, diag);
 }
 
+/* Sends a dataset of the walk, if it is a message. */
 static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, struct gcb_diag *diag)
 {
     struct gcb_container *c = ctx;
@@ -528,6 +529,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     return send_single(c, path, set, diag);
 }
 
+/* Sends the attributes of the root. Fails if this is not a file of messages. */
 static int send_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
 {
     char version[32], hash[HEX + 1];

@@ -72,6 +72,7 @@ static void fill_tensor(struct job *j, uint64_t step, uint64_t worker, size_t te
         choose_common(j, n, draw_stream(step, worker, tensor, PURPOSE_CHOICE));
 }
 
+/* Writes all tensors of a worker in a step. */
 static int write_worker(struct job *j, uint64_t step, uint64_t worker)
 {
     char path[160];
@@ -92,6 +93,7 @@ static int write_worker(struct job *j, uint64_t step, uint64_t worker)
     return err;
 }
 
+/* Allocates values, common and choice. */
 static int allocate(struct job *j)
 {
     const bool correlated = j->config->correlation > 0.0;
