@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,11 +15,13 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-#define POLL_MS 50      /* milliseconds between two calls of `stop` */
+#define POLL_MS 50      /* milliseconds between two checks of the limits while reading */
+#define EXIT_POLL_MS 2  /* milliseconds between two checks whether the child has ended */
 #define GRACE_SECONDS 2 /* wait between SIGTERM and SIGKILL */
 
 extern char **environ;
 
+/* True if the child has reached a limit. Stores in `c` which limit it was. */
 static bool must_end(struct gcb_child *c)
 {
     if (!c->stopped && c->limits.stop && c->limits.stop(c->limits.ctx))
@@ -30,24 +31,23 @@ static bool must_end(struct gcb_child *c)
     return c->late || c->stopped;
 }
 
+/* Reads from the pipe, for fopencookie. Fails with ECANCELED once the child reaches a limit. */
 static ssize_t read_child(void *cookie, char *buffer, size_t size)
 {
     struct gcb_child *c = cookie;
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
-    ssize_t n = -1;
 
-    do {
-        if (must_end(c)) {
-            errno = ECANCELED;
-            return -1;
-        }
+    while (!must_end(c)) {
+        ssize_t n;
+
         if (poll(&p, 1, POLL_MS) <= 0)
             continue;
         n = read(c->fd, buffer, size);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return -1;
-    } while (n < 0);
-    return n;
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n;
+    }
+    errno = ECANCELED;
+    return -1;
 }
 
 static int close_child(void *cookie)
@@ -57,33 +57,38 @@ static int close_child(void *cookie)
     return close(c->fd);
 }
 
+/* Starts the process, whose standard output is the descriptor `out`, in a process group of its own.
+ * The process starts with no blocked signals, and SIGPIPE ends it. Returns 0 or a value of errno.
+ */
 static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t how;
-    sigset_t signals, before;
+    posix_spawnattr_t attributes;
+    sigset_t none, pipe_only, before;
     int err = 0;
 
-    sigemptyset(&signals);
+    sigemptyset(&none);
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_adddup2(&actions, fileno(c->errs), 2);
     if (c->limits.folder)
         err = posix_spawn_file_actions_addchdir_np(&actions, c->limits.folder);
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                       POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&how, 0);
-    posix_spawnattr_setsigmask(&how, &signals);
-    sigaddset(&signals, SIGPIPE);
-    posix_spawnattr_setsigdefault(&how, &signals);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                              POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &pipe_only);
     gcb_tidy_hold(&before);
-    if (!err)
-        err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how,
-                                                              argv, environ);
+    if (!err && c->limits.search)
+        err = posix_spawnp(&c->pid, argv[0], &actions, &attributes, argv, environ);
+    else if (!err)
+        err = posix_spawn(&c->pid, argv[0], &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&how);
+    posix_spawnattr_destroy(&attributes);
     if (err)
         c->pid = 0;
     else
@@ -96,22 +101,21 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
                     struct gcb_diag *diag)
 {
     static const cookie_io_functions_t functions = {.read = read_child, .close = close_child};
-    int ends[2] = {-1, -1}, err = 0, status;
+    int ends[2] = {-1, -1}, err, status;
 
     memset(c, 0, sizeof(*c));
     gcb_escape(c->name, sizeof(c->name), argv[0]);
     c->limits = *limits;
     c->deadline = limits->seconds > 0.0 ? gcb_clock() + limits->seconds : 0.0;
     c->errs = gcb_temp_file();
-    if (!c->errs || pipe2(ends, O_CLOEXEC))
+    if (!c->errs || pipe2(ends, O_CLOEXEC)) {
         err = errno;
+        goto out;
+    }
     c->fd = ends[0];
-    if (!err)
-        c->out = fopencookie(c, "r", functions);
-    if (!err && !c->out)
-        err = errno;
-    if (!err)
-        err = spawn(c, argv, ends[1]);
+    c->out = fopencookie(c, "r", functions);
+    err = c->out ? spawn(c, argv, ends[1]) : errno;
+out:
     if (ends[1] >= 0)
         close(ends[1]);
     if (!c->out && ends[0] >= 0)
@@ -128,37 +132,39 @@ static double to_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Waits at most `seconds`, with `limited` also at most until the child's limits. Returns false if
- * it still runs. */
-static bool wait_for_end(struct gcb_child *c, int *how, double seconds, bool limited)
+/* Reaps the child if it ends within EXIT_POLL_MS. Stores its wait status and its processor time.
+ * Returns false if the child still runs. */
+static bool reap(struct gcb_child *c, int *how)
 {
-    const double until = gcb_clock() + seconds;
     struct rusage used = {.ru_maxrss = 0};
 
-    while (wait4(c->pid, how, WNOHANG, &used) == 0) {
-        if (gcb_clock() > until || (limited && must_end(c)))
-            return false;
-        poll(NULL, 0, 2);
+    if (wait4(c->pid, how, WNOHANG, &used) == 0) {
+        poll(NULL, 0, EXIT_POLL_MS);
+        return false;
     }
     c->cpu = to_seconds(used.ru_utime) + to_seconds(used.ru_stime);
     return true;
 }
 
+/* Waits for the child, and ends it once it reaches a limit. Returns the wait status. */
 static int end_process(struct gcb_child *c)
 {
+    double until;
     int how = 0;
 
-    if (!must_end(c) && wait_for_end(c, &how, INFINITY, true))
-        return how;
+    while (!must_end(c))
+        if (reap(c, &how))
+            return how;
     kill(-c->pid, SIGTERM);
-    if (!wait_for_end(c, &how, GRACE_SECONDS, false)) {
-        kill(-c->pid, SIGKILL);
-        wait_for_end(c, &how, INFINITY, false);
-    }
+    until = gcb_clock() + GRACE_SECONDS;
+    while (!reap(c, &how))
+        if (gcb_clock() > until)
+            kill(-c->pid, SIGKILL);
     return how;
 }
 
-/* Copies the last line of the child's standard error, escaped. */
+/* Copies the last line of the child's standard error that is not empty, escaped. Writes "" if there
+ * is none. */
 static void read_last_line(char *out, size_t size, FILE *errs)
 {
     char line[256], last[256] = "";
@@ -172,6 +178,8 @@ static void read_last_line(char *out, size_t size, FILE *errs)
     gcb_escape(out, size, last);
 }
 
+/* Returns 0 if the child exited with 0. Otherwise sets a message that says how the child ended.
+ * `how` is the wait status. */
 static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
 {
     char words[300];
@@ -196,7 +204,7 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
     int err = 0, how = 0;
 
     if (c->pid > 0) {
-        /* Read the rest: a child that writes to a full pipe would never end. */
+        /* Read the rest, because a child that writes to a full pipe does not end. */
         if (c->out && !feof(c->out) && !ferror(c->out))
             while (fgetc(c->out) != EOF)
                 ;

@@ -4,7 +4,7 @@
 /* Returns the seconds since an arbitrary start, by a clock that never goes back. */
 double gcb_clock(void);
 
-/* Waits, at least for `seconds` unless a signal ends the wait. */
+/* Waits for at least `seconds`, unless a signal ends the wait earlier. */
 void gcb_clock_wait(double seconds);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Code points that take two columns: East Asian characters and emoji. */
 static const struct {
     uint32_t first, last;
 } wide[] = {
@@ -16,7 +17,8 @@ static const struct {
 static uint32_t next_point(const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;
-    const unsigned more = p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : p[0] >= 0xc0 ? 1 : 0;
+    /* number of bytes that follow the first */
+    const unsigned more = (p[0] >= 0xc0) + (p[0] >= 0xe0) + (p[0] >= 0xf0);
     uint32_t point = more ? p[0] & (0x3fu >> more) : p[0];
     unsigned i = 1;
 
@@ -26,9 +28,10 @@ static uint32_t next_point(const char **s)
     return point;
 }
 
+/* Returns the number of columns of a code point. */
 static size_t point_width(uint32_t point)
 {
-    if (point >= 0x300 && point <= 0x36f)
+    if (point >= 0x300 && point <= 0x36f) /* a combining accent */
         return 0;
     for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++)
         if (point >= wide[i].first && point <= wide[i].last)
@@ -47,39 +50,39 @@ size_t gcb_text_columns(const char *text)
 
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head, const char **tail)
 {
-    size_t at = 0, left = gcb_text_columns(text);
+    size_t before = 0, after = gcb_text_columns(text); /* columns before and after p */
     const char *p = text;
 
     while (*p) { /* find the end of the first part */
-        const char *q = p;
-        const size_t w = point_width(next_point(&q));
+        const char *next = p;
+        const size_t width = point_width(next_point(&next));
 
-        if (at + w > front)
+        if (before + width > front)
             break;
-        at += w;
-        left -= w;
-        p = q;
+        before += width;
+        after -= width;
+        p = next;
     }
     *head = p;
-    while (*p && left > keep - at)
-        left -= point_width(next_point(&p));
+    while (*p && after > keep - before)
+        after -= point_width(next_point(&p));
     *tail = p;
 }
 
 size_t gcb_text_break(const char *text, size_t bytes, size_t width)
 {
     const char *const end = text + bytes;
-    size_t at = 0, found = 0;
+    size_t columns = 0, found = 0; /* found: bytes up to the last comma, with the comma */
 
     for (const char *p = text; p < end;) {
         const bool comma = *p == ',';
 
-        at += point_width(next_point(&p));
-        if (at > width && found)
+        columns += point_width(next_point(&p));
+        if (columns > width && found)
             return found;
         if (comma)
             found = (size_t)(p - text);
-        if (comma && at > width)
+        if (comma && columns > width)
             return found;
     }
     return bytes;
@@ -95,9 +98,10 @@ char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width)
         return out;
     }
     do { /* if the text takes too many bytes for out, try again with fewer columns */
-        const size_t keep = width < 2 ? 0 : width - 2;
+        const size_t keep = width < 2 ? 0 : width - 2; /* without the two dots */
+        const size_t front = keep * 2 / 5;
 
-        gcb_text_cut(text, keep, keep * 2 / 5, &head, &tail);
+        gcb_text_cut(text, keep, front, &head, &tail);
         bytes = (size_t)(head - text) + 2 + strlen(tail);
     } while (bytes >= size && width-- > 2);
     snprintf(out, size, "%.*s..%s", (int)(head - text), text, tail);

@@ -8,16 +8,18 @@
 size_t gcb_text_columns(const char *text);
 
 /*
- * Finds which middle part of a text of more than `keep` columns to leave out. The first part has at
+ * Finds the middle part to leave out of a text of more than `keep` columns. The first part has at
  * most `front` columns and ends at *head. The last part begins at *tail. Both parts together take
  * at most `keep` columns. No character is split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
-/* Returns the number of bytes of the longest part of text[0] to text[bytes - 1] that has at most
- * `width` columns and ends after a comma; if no part does, of the shortest part that ends after a
- * comma, or of the whole text. */
+/*
+ * Breaks a text of `bytes` bytes after a comma, so that the first line has at most `width` columns.
+ * Returns the number of bytes of the longest such line. If the text before the first comma is too
+ * wide, the line ends after the first comma. Returns `bytes` if the text fits or has no comma.
+ */
 size_t gcb_text_break(const char *text, size_t bytes, size_t width);
 
 /*

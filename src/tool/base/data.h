@@ -4,16 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define GCB_DATA_PATH 4096
+#define GCB_DATA_PATH 4096 /* size of a path, with its terminator */
 
 /*
- * Finds a file or folder that comes with gcbench. `name` is its path in the source tree, such as
- * "datasets/sample.h5"; it is installed under the same path in share/gcbench. The installed tree
- * may be moved, because it is found from the executable's folder.
- */
-
-/* Writes the path in the first tree that has the file. Returns false if neither has it; out is then
- * the last path tried.
+ * Finds a file or folder that comes with gcbench: in the installed tree share/gcbench, or else in
+ * the source tree. The installed tree may be moved, because it is found from the executable's
+ * folder. `name` is the path in either tree, such as "datasets/sample.h5". Returns false if neither
+ * tree has the file; `out` is then the last path tried.
  */
 bool gcb_data_find(char out[GCB_DATA_PATH], const char *name);
 

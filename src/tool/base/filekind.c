@@ -4,23 +4,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A kind of file, recognised by n bytes at offset `at`. */
 struct row {
-    unsigned at; /* where the bytes are */
+    unsigned at;
     const char *bytes;
     size_t n;
     struct gcb_filekind kind;
 };
 
-enum { FIRST = 512 }; /* bytes of a file's start that are looked at */
+enum { FIRST = 512 }; /* number of bytes examined, from the start of a file */
 
 #define BYTES(text) text, sizeof(text) - 1
 #define CONVERT "convert it: " GCB_CONVERT
 #define NCCOPY "convert it: nccopy -k nc4 FILE NEW.h5 (Debian package netcdf-bin)"
-#define ICONV "unpack it: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"
+#define UNPACK(command) "unpack it: " command " FILE > NEW_FILE"
+#define ICONV UNPACK("iconv -f UTF-16 -t UTF-8")
 #define PICKLE \
     "it runs code when it is read; if you trust it: python3 datasets/convert.py --trust-pickle " \
     "FILE NEW.h5" GCB_CONVERT_IN
 
+/* The first row that fits a file names its kind. */
 static const struct row rows[] = {
     {0, BYTES("\x93NUMPY"), {"a NumPy file", CONVERT}},
     {0, BYTES("\x80\x02\x8a\x0a"), {"a PyTorch file", CONVERT}},
@@ -32,15 +35,13 @@ static const struct row rows[] = {
     {0, BYTES("PK\5\6"), {"an empty zip archive", ""}},
     {0, BYTES("PK\3\4"), {"a zip archive", "unpack it: unzip FILE"}},
     {257, BYTES("ustar"), {"a tar archive", "unpack it: tar -xf FILE"}},
-    {0, BYTES("\x1f\x8b"), {"a file that gzip compressed", "unpack it: gzip -dc FILE > NEW_FILE"}},
-    {0,
-     BYTES("\x28\xb5\x2f\xfd"),
-     {"a file that zstd compressed", "unpack it: zstd -dc FILE > NEW_FILE"}},
+    {0, BYTES("\x1f\x8b"), {"a file that gzip compressed", UNPACK("gzip -dc")}},
+    {0, BYTES("\x28\xb5\x2f\xfd"), {"a file that zstd compressed", UNPACK("zstd -dc")}},
     {0,
      BYTES("\xfd"
            "7zXZ"),
-     {"a file that xz compressed", "unpack it: xz -dc FILE > NEW_FILE"}},
-    {0, BYTES("BZh"), {"a file that bzip2 compressed", "unpack it: bzip2 -dc FILE > NEW_FILE"}},
+     {"a file that xz compressed", UNPACK("xz -dc")}},
+    {0, BYTES("BZh"), {"a file that bzip2 compressed", UNPACK("bzip2 -dc")}},
     {0, BYTES("\xff\xfe"), {"a text in UTF-16", ICONV}},
     {0, BYTES("\xfe\xff"), {"a text in UTF-16", ICONV}},
     {0,
@@ -58,21 +59,23 @@ static const struct row rows[] = {
 /* True if the file begins as a web page or XML. Blanks and a byte order mark may come first. */
 static bool is_page(const uint8_t first[FIRST])
 {
+    static const char skipped[] = " \t\r\n\xef\xbb\xbf";
     size_t i = 0;
 
-    while (i < FIRST && memchr(" \t\r\n\xef\xbb\xbf", first[i], 7))
+    while (i < FIRST && memchr(skipped, first[i], sizeof(skipped) - 1))
         i++;
-    return i + 1 < FIRST && first[i] == '<' &&
-           (strchr("!?", first[i + 1]) ? first[i + 1] != '\0' : isalpha(first[i + 1]) != 0);
+    if (i + 1 >= FIRST || first[i] != '<')
+        return false;
+    return first[i + 1] == '!' || first[i + 1] == '?' || isalpha(first[i + 1]);
 }
 
-/* NumPy and PyTorch write zip archives. The names of the files in an archive are beside their
- * contents. */
+/* Returns the kind of a zip archive that PyTorch or NumPy wrote, or NULL for another archive. An
+ * archive has the name of each of its files just before the file's contents. */
 static const char *archive_name(const uint8_t first[FIRST])
 {
-    if (memmem(first, FIRST, "/data.pkl", 9) || memmem(first, FIRST, "/byteorder", 10))
+    if (memmem(first, FIRST, BYTES("/data.pkl")) || memmem(first, FIRST, BYTES("/byteorder")))
         return "a PyTorch file";
-    return memmem(first, FIRST, ".npy", 4) ? "a NumPy file" : NULL;
+    return memmem(first, FIRST, BYTES(".npy")) ? "a NumPy file" : NULL;
 }
 
 struct gcb_filekind gcb_filekind_find(int descriptor)

@@ -11,18 +11,19 @@
  */
 struct gcb_filekind {
     const char *name;   /* "a NumPy file"; NULL: not recognised */
-    const char *advice; /* what to do, "convert it: python3 ..."; "" if there is nothing to say */
+    const char *advice; /* what to do, such as "convert it: python3 ..."; may be "" */
 };
 
 /* The command that turns a file into one that gcbench reads. */
 #define GCB_CONVERT_IN " (in share/gcbench)"
 #define GCB_CONVERT "python3 datasets/convert.py FILE NEW.h5" GCB_CONVERT_IN
 
+/* Reads the first bytes of an open file; its offset does not change. The strings are static. */
 struct gcb_filekind gcb_filekind_find(int descriptor);
 
 /*
- * Finds the offset of an HDF5 signature in an open file: at the start, or after a user block of
- * 512, 1024, 2048, ... bytes. Returns false if the file has none.
+ * Finds the HDF5 signature in an open file of `size` bytes: at the start, or after a user block of
+ * 512, 1024, 2048, ... bytes. Returns false if the file has no signature.
  */
 bool gcb_filekind_hdf5(int descriptor, uint64_t size, uint64_t *offset);
 

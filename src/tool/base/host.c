@@ -21,6 +21,9 @@ static void read_line(char *out, size_t size, const char *path)
     fclose(f);
 }
 
+#define MOST_CACHES 8 /* a CPU has fewer caches than this */
+
+/* Reads the model of the first CPU in /proc/cpuinfo. If there is none, `out` is "". */
 static void read_cpu_model(char *out, size_t size)
 {
     FILE *f = fopen("/proc/cpuinfo", "re");
@@ -44,12 +47,12 @@ uint64_t gcb_host_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
-/* Reads /sys, because sysconf may return the sum of all caches of a processor package. */
+/* Reads /sys, because sysconf may return the sum over all caches of a package of CPUs. */
 uint64_t gcb_host_cache(void)
 {
     uint64_t largest = 0;
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < MOST_CACHES; i++) {
         unsigned long long size;
         char path[80], unit = 0;
         FILE *f;
@@ -59,7 +62,8 @@ uint64_t gcb_host_cache(void)
         if (!f)
             break;
         if (fscanf(f, "%llu%c", &size, &unit) == 2 && size < UINT64_C(1) << 32) {
-            size <<= unit == 'M' ? 20 : unit == 'K' ? 10 : 0;
+            if (unit == 'K') /* Linux writes no other unit */
+                size <<= 10;
             largest = size > largest ? size : largest;
         }
         fclose(f);

@@ -9,8 +9,8 @@ struct gcb_host {
     char cpu_model[128];
     char kernel[160];
     char governor[32];
-    int cpus; /* number of CPUs that this process may use */
-    double load1;
+    int cpus;     /* number of CPUs that this process may use */
+    double load1; /* load average of the last minute */
     uint64_t memory_bytes;
 };
 void gcb_host_read(struct gcb_host *out);
@@ -18,7 +18,7 @@ void gcb_host_read(struct gcb_host *out);
 /* Returns the size of physical memory in bytes; 0 if unknown. */
 uint64_t gcb_host_memory(void);
 
-/* Returns the size in bytes of the largest cache that one processor uses; 0 if unknown. */
+/* Returns the size in bytes of the largest cache of the first CPU; 0 if unknown. */
 uint64_t gcb_host_cache(void);
 
 #endif

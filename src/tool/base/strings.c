@@ -5,7 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 
-enum { STRING_BLOCK = 64 << 10 };
+enum { STRING_BLOCK = 64 << 10 }; /* bytes of a block, unless one string is longer */
 
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
 {

@@ -4,21 +4,21 @@
 #include <stddef.h>
 
 /*
- * Many strings that are released together. They are packed into blocks: gcb_strdup takes at least
- * 80 bytes for each. A zeroed struct is empty.
+ * Many strings that are released together. They are packed into blocks, because each gcb_strdup
+ * takes at least 80 bytes. A zeroed struct is empty.
  */
 struct gcb_strings {
     char **blocks;
-    size_t count, cap;
-    size_t left; /* free bytes in the last block */
-    void *kept;  /* a tree (tsearch) of the strings of gcb_strings_keep */
+    size_t count, cap; /* number of blocks; length of the array `blocks` */
+    size_t left;       /* free bytes in the last block */
+    void *kept;        /* a tree (tsearch) of the strings of gcb_strings_keep */
 };
 
 /* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
-/* The copy that an earlier call made of an equal text, or a new one. So equal texts have equal
- * pointers. NULL: out of memory. */
+/* Returns the copy that an earlier call of this function made of an equal text, or else a new copy.
+ * So two texts are equal if their pointers are. NULL: out of memory. */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
 void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */

@@ -14,19 +14,19 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Writes ".gcbench-HOST-" (temp.h). Returns false if the boot id or the pid namespace cannot be
- * read. */
+/* Writes ".gcbench-HOST-", as temp.h describes it. Returns false if the boot id or the pid
+ * namespace cannot be read. */
 static bool name_host(char out[GCB_TEMP_PREFIX])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    char words[96] = "";
+    char boot[64] = "", words[96];
     struct stat space = {.st_ino = 0};
-    bool known = file && fgets(words, 64, file);
+    bool known = file && fgets(boot, sizeof(boot), file);
 
     if (file)
         fclose(file);
     known &= stat("/proc/self/ns/pid", &space) == 0;
-    snprintf(words + strlen(words), 24, "/%llu", (unsigned long long)space.st_ino);
+    snprintf(words, sizeof(words), "%s/%llu", boot, (unsigned long long)space.st_ino);
     snprintf(out, GCB_TEMP_PREFIX, ".gcbench-%08x-", (unsigned)XXH32(words, strlen(words), 0));
     return known;
 }
@@ -41,8 +41,8 @@ char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
     return out;
 }
 
-/* True if the name was made by a process of this host that has ended. `host` is the result of
- * name_host. */
+/* True if `name` is a temporary name that a process of this host made which has ended. `host` is
+ * from name_host. */
 static bool is_left_behind(const char *name, const char *host)
 {
     char *end;
@@ -54,7 +54,8 @@ static bool is_left_behind(const char *name, const char *host)
     return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Removes the files in the folder `name` inside the folder `at`, if this user owns `name`. */
+/* Removes the files in the folder `name` if this user owns it. `at` is a descriptor of the folder
+ * that contains `name`. */
 static void empty_folder(int at, const char *name)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -62,16 +63,15 @@ static void empty_folder(int at, const char *name)
     const struct dirent *entry;
     struct stat s;
 
-    if (fd >= 0 && !dir)
-        close(fd);
-    if (dir && (fstat(fd, &s) || s.st_uid != geteuid())) {
-        closedir(dir);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
         return;
     }
-    while (dir && (entry = readdir(dir)))
-        unlinkat(fd, entry->d_name, 0); /* "." and ".." are folders and stay */
-    if (dir)
-        closedir(dir);
+    if (fstat(fd, &s) == 0 && s.st_uid == geteuid())
+        while ((entry = readdir(dir)))
+            unlinkat(fd, entry->d_name, 0); /* "." and ".." are folders and stay */
+    closedir(dir);
 }
 
 void gcb_temp_sweep(const char *folder)

@@ -6,18 +6,18 @@
 
 /*
  * Temporary files and folders. Their names tell which process made them: ".gcbench-HOST-PID-...".
- * HOST is a hash of the machine's boot id and the pid namespace. So a later process can find and
- * remove the files of processes that have ended. It ignores files of other machines and containers.
+ * HOST is a hash of the machine's boot id and the pid namespace. So a later process can remove the
+ * files of processes that have ended, and leaves the files of other machines and containers alone.
  */
-#define GCB_TEMP_PREFIX 40
+#define GCB_TEMP_PREFIX 40 /* size of ".gcbench-HOST-PID-", with its terminator */
 
 /* Writes ".gcbench-HOST-PID-" for this process. Returns out. */
 char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX]);
 
 /*
- * Removes the temporary files and folders in `folder` ("" means ".") that this user's ended
- * processes left there. Follows no link. A temporary folder that itself contains a folder is only
- * emptied of its files. Failures are not reported.
+ * Removes the temporary files and folders of this user in `folder` ("" means ".") whose process has
+ * ended. Follows no link. A temporary folder that contains a folder loses only its files. Failures
+ * are not reported.
  */
 void gcb_temp_sweep(const char *folder);
 

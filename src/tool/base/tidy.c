@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#define PLACES 32
+#define PLACES 32 /* most paths, and most children, in the list */
 
 /* These arrays are atomic and static, because a signal handler uses them. */
 static _Atomic(const char *) paths[PLACES];
@@ -78,16 +78,19 @@ void gcb_tidy_signal(int number)
     errno = before;
 }
 
+static void remove_paths(int (*remove)(const char *path))
+{
+    for (int i = 0; i < PLACES; i++) {
+        const char *path = atomic_load(&paths[i]);
+
+        if (path)
+            remove(path);
+    }
+}
+
 void gcb_tidy_all(void)
 {
     gcb_tidy_signal(SIGKILL);
-    for (int folders = 0; folders < 2; folders++)
-        for (int i = 0; i < PLACES; i++) {
-            const char *path = atomic_load(&paths[i]);
-
-            if (path && folders)
-                rmdir(path);
-            else if (path)
-                unlink(path);
-        }
+    remove_paths(unlink);
+    remove_paths(rmdir);
 }

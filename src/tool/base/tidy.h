@@ -19,16 +19,16 @@ int gcb_tidy_enter(const char *path);
 void gcb_tidy_leave(int place);
 
 /*
- * If a signal ended this process after it started a child but before it entered the child, the
- * child would go on running. So call gcb_tidy_hold before starting a child: it blocks all signals
- * and stores the old mask in *before. Call gcb_tidy_let_go after entering the child: it restores
- * the mask. The child inherits the blocked signals, unless it gets another mask.
+ * gcb_tidy_hold blocks all signals and stores the old mask in *before; gcb_tidy_let_go restores the
+ * mask. Call gcb_tidy_hold before starting a child, and gcb_tidy_let_go after entering the child in
+ * the list. Otherwise a signal in between could end this process and leave the child running. The
+ * child inherits the blocked signals, unless it gets another mask.
  */
 void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
 
-/* Adds a process to the list, or a process group as -id. Take it off the list as soon as it has
- * been waited for. */
+/* Adds a process to the list, or a process group as -id. Returns its place, or -1 if the list is
+ * full. Take the child off the list (leave) as soon as it has been waited for. */
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 
@@ -36,8 +36,7 @@ void gcb_tidy_leave_child(int place);
  * Async-signal-safe. */
 void gcb_tidy_signal(int number);
 
-/* Kills the children, removes the files, then removes the folders that are empty by then.
- * Async-signal-safe. */
+/* Kills the children, removes the files, then removes the empty folders. Async-signal-safe. */
 void gcb_tidy_all(void);
 
 #endif

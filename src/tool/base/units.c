@@ -4,6 +4,7 @@
 
 #include "src/lib/base/text.h"
 
+/* A unit of bytes per second, or of seconds. */
 struct unit {
     const char *name;
     double value;
@@ -15,58 +16,65 @@ static const struct unit bandwidths[] = {
     {"kB", 1e3},      {"KB", 1e3},     {.name = NULL},
 };
 
-/* Only gcb_parse_seconds accepts the first three units. */
-static const struct unit times[] = {
-    {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {"ns", 1e-9},
-    {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0},    {.name = NULL},
+static const struct unit durations[] = {
+    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {.name = NULL},
 };
 
-/* True if this text may follow a unit of bandwidth. */
-static bool is_ending(const char *s, const char *unit)
+/* Time limits have these units besides the units of durations. */
+static const struct unit limits[] = {{"", 1.0}, {"m", 60.0}, {"h", 3600.0}, {.name = NULL}};
+
+/* True if `s` is this unit of bandwidth, with or without an ending. */
+static bool is_bandwidth(const char *s, const char *unit)
 {
     static const char *const endings[] = {"", "/s", "it", "it/s", "ps", "E"};
-    const size_t count = unit[1] == 'b' ? 6 : 2; /* of bits, or of bytes */
+    const size_t count = unit[1] == 'b' ? 6 : 2; /* a unit of bytes has only the first two */
+    const size_t length = strlen(unit);
 
     for (size_t i = 0; i < count; i++)
-        if (strcmp(s, endings[i]) == 0)
+        if (strncmp(s, unit, length) == 0 && strcmp(s + length, endings[i]) == 0)
             return true;
     return false;
 }
 
-/* Parses a number followed by a unit of the table. */
-static bool parse(const char *s, const struct unit *units, double *out)
+/* Parses the number at the start of `s`. Returns the text after it, or NULL if there is no
+ * number. */
+static const char *parse_number(const char *s, double *number)
 {
     const size_t n = strspn(s, "0123456789.");
     char digits[40];
-    double number;
 
     if (n == 0 || n >= sizeof(digits))
-        return false;
+        return NULL;
     memcpy(digits, s, n);
     digits[n] = '\0';
-    if (!gcb_parse_real(digits, &number))
-        return false;
-    for (const struct unit *u = units; u->name; u++) {
-        const size_t length = strlen(u->name);
+    return gcb_parse_real(digits, number) ? s + n : NULL;
+}
 
-        if (units == bandwidths
-                ? strncmp(s + n, u->name, length) == 0 && is_ending(s + n + length, u->name)
-                : strcmp(s + n, u->name) == 0) {
-            *out = number * u->value;
+/* Parses a number followed by a unit of the table. */
+static bool parse_time(const char *s, const struct unit *units, double *seconds)
+{
+    double number;
+    const char *unit = parse_number(s, &number);
+
+    for (const struct unit *u = units; unit && u->name; u++)
+        if (strcmp(unit, u->name) == 0) {
+            *seconds = number * u->value;
             return true;
         }
-    }
     return false;
 }
 
 bool gcb_parse_bandwidth(const char *s, double *bytes_per_second)
 {
-    double value;
+    double number;
+    const char *unit = parse_number(s, &number);
 
-    if (!parse(s, bandwidths, &value) || !(value > 0.0))
-        return false;
-    *bytes_per_second = value;
-    return true;
+    for (const struct unit *u = bandwidths; unit && u->name; u++)
+        if (number > 0.0 && is_bandwidth(unit, u->name)) {
+            *bytes_per_second = number * u->value;
+            return true;
+        }
+    return false;
 }
 
 bool gcb_parse_duration(const char *s, double *seconds)
@@ -75,10 +83,10 @@ bool gcb_parse_duration(const char *s, double *seconds)
         *seconds = 0.0;
         return true;
     }
-    return parse(s, times + 3, seconds);
+    return parse_time(s, durations, seconds);
 }
 
 bool gcb_parse_seconds(const char *s, double *seconds)
 {
-    return parse(s, times, seconds);
+    return parse_time(s, limits, seconds) || parse_time(s, durations, seconds);
 }

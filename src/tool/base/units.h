@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * Parse a number followed by a unit, in any locale. Return false if the text is anything else, such
- * as a number without a unit or a negative number.
+ * Each of these functions parses a number followed by a unit. The decimal point is "." in any
+ * locale. They return false for any other text, such as a negative number.
  */
 
 /*
