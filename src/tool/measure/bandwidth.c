@@ -9,18 +9,19 @@
 #include "src/tool/base/host.h"
 #include "src/tool/measure/stats.h"
 
-#define PIECE (UINT64_C(1) << 20) /* bytes of a task */
+#define PIECE (UINT64_C(1) << 20) /* bytes that one task reads, fills or copies */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
 #define MIN_PASSES 5
-#define CALM_PASSES 4 /* so many in a row without a gain of 1 % end the measurement */
+#define CALM_PASSES 4 /* this many passes in a row that gain less than 1 % end the measurement */
 #define MAX_PASSES 31
 #define BUDGET 0.1 /* seconds for each of reading, filling and copying */
 
+/* The buffer whose bandwidth is measured. */
 struct area {
     uint64_t *data;
     uint64_t *sums; /* one for each piece, so that the compiler cannot drop the reads */
-    uint64_t half;  /* bytes: copies go from the first half to the second */
-    int value;      /* byte to fill with; changes with each pass */
+    uint64_t half;  /* bytes of half the buffer: copies go from the first half to the second */
+    int value;      /* byte to fill with; another one in each pass */
 };
 
 static void read_piece(void *ctx, uint64_t piece)
@@ -78,17 +79,18 @@ static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pi
 
 uint64_t gcb_bandwidth_default_bytes(void)
 {
-    const uint64_t four = 4 * gcb_host_cache(), least = UINT64_C(256) << 20;
+    const uint64_t wanted = 4 * gcb_host_cache(), least = UINT64_C(256) << 20;
 
-    return four > least ? four : least;
+    return wanted > least ? wanted : least;
 }
 
 int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
                           struct gcb_diag *diag)
 {
     const uint64_t wanted = bytes ? bytes : gcb_bandwidth_default_bytes();
-    const uint64_t pieces = wanted < 2 * PIECE ? 2 : wanted / PIECE / 2 * 2;
-    struct area a = {.half = pieces / 2 * PIECE};
+    const uint64_t copied = wanted < 2 * PIECE ? 1 : wanted / PIECE / 2; /* pieces of a half */
+    const uint64_t pieces = 2 * copied;
+    struct area a = {.half = copied * PIECE};
     int err = 0;
 
     a.data = gcb_alloc_array(pieces, PIECE);
@@ -101,7 +103,7 @@ int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *que
     out->threads = queue->threads;
     out->fill_gbps = measure(&a, queue, pieces, fill_piece);
     out->read_gbps = measure(&a, queue, pieces, read_piece);
-    out->copy_gbps = measure(&a, queue, pieces / 2, copy_piece);
+    out->copy_gbps = measure(&a, queue, copied, copy_piece);
 out:
     gcb_free(a.data);
     gcb_free(a.sums);
@@ -111,12 +113,13 @@ out:
 #define COPIES 10
 #define LEAST (UINT64_C(16) << 20) /* bytes: smallest copy */
 
-static int time_one(double *seconds, const struct gcb_place *p, struct gcb_diag *diag)
+/* Copies the tensor to the payload, and stores the seconds by the device's events. */
+static int time_copy(double *seconds, const struct gcb_place *p, struct gcb_diag *diag)
 {
     struct gcb_device_work work;
     int err;
 
-    gcb_device_batch_begin(p->batch); /* the wait reports errors of all calls here */
+    gcb_device_batch_begin(p->batch); /* gcb_device_batch_wait reports the errors of both calls */
     p->device->module->stream.copy(gcb_device_batch_stream(p->batch), p->payload.dev, p->tensor.dev,
                                    p->tensor.bytes, GCB_COPY_DEVICE);
     err = gcb_device_batch_wait(p->batch, diag);
@@ -134,20 +137,24 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
     struct gcb_place p = {.device = device};
     double samples[COPIES], scratch[COPIES];
     struct gcb_stats stats;
-    int err =
-        gcb_place_reserve(&p, &(struct gcb_place_size){.tensor = bytes, .payload = bytes}, diag);
+    int err;
 
     memset(out, 0, sizeof(*out));
+    err = gcb_place_reserve(&p, &(struct gcb_place_size){.tensor = bytes, .payload = bytes}, diag);
+    if (err)
+        goto out;
+    err = device->module->stream.zero(gcb_device_batch_stream(p.batch), p.tensor.dev, bytes);
     if (!err)
-        err = device->module->stream.zero(gcb_device_batch_stream(p.batch), p.tensor.dev, bytes);
-    for (int i = -1; !err && i < COPIES; i++) /* -1: warm-up */
-        err = time_one(&samples[i < 0 ? 0 : i], &p, diag);
-    if (!err) {
-        out->clock_mhz = device->module->clock.mhz(clock);
-        gcb_stats_of(&stats, samples, COPIES, scratch);
-        out->gbps = 2.0 * (double)bytes / stats.median / 1e9;
-        out->bytes = bytes;
-    }
+        err = time_copy(&samples[0], &p, diag); /* warm-up */
+    for (size_t i = 0; !err && i < COPIES; i++)
+        err = time_copy(&samples[i], &p, diag);
+    if (err)
+        goto out;
+    out->clock_mhz = device->module->clock.mhz(clock);
+    gcb_stats_of(&stats, samples, COPIES, scratch);
+    out->gbps = 2.0 * (double)bytes / stats.median / 1e9; /* a copy reads and writes each byte */
+    out->bytes = bytes;
+out:
     gcb_place_fini(&p);
     device->module->clock.close(clock);
     return err;

@@ -8,10 +8,10 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 
-#define PIECE (UINT64_C(1) << 20)    /* bytes of a task */
+#define PIECE (UINT64_C(1) << 20)    /* bytes of the walk's buffer that one task reads and writes */
 #define LINE 64                      /* bytes: no longer than any cache line */
 #define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
-#define MOST_FLUSHED 4 /* walking is faster for more than this many times walk_bytes() */
+#define MOST_FLUSHED 4 /* a walk is faster if there is more memory than this times walk_bytes() */
 
 /* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of
  * memory. */
@@ -37,27 +37,28 @@ static void read_maps(struct gcb_evict *e)
         fclose(f);
 }
 
-/* Finds the next private, writable area, a line "from-to rw-p ..."; false after the last. */
+/* Finds the next private, writable area in the text of /proc/self/maps: a line "from-to rw-p ..."
+ * or "from-to rwxp ...". Moves *text past the line. Returns false if there is none. */
 static bool next_area(const char **text, uintptr_t *from, uintptr_t *to)
 {
     while (**text) {
         const char *line = *text;
-        char *at;
+        char *end;
 
         *text += strcspn(line, "\n");
         *text += **text == '\n';
-        *from = (uintptr_t)strtoull(line, &at, 16);
-        if (*at != '-')
+        *from = (uintptr_t)strtoull(line, &end, 16);
+        if (*end != '-')
             continue;
-        *to = (uintptr_t)strtoull(at + 1, &at, 16);
-        if (strncmp(at, " rw", 3) == 0 && at[4] == 'p' && *to > *from)
+        *to = (uintptr_t)strtoull(end + 1, &end, 16);
+        if (strncmp(end, " rw", 3) == 0 && end[4] == 'p' && *to > *from)
             return true;
     }
     return false;
 }
 
 /* Returns the total bytes of the private, writable areas. */
-static uint64_t measure(const struct gcb_evict *e)
+static uint64_t private_bytes(const struct gcb_evict *e)
 {
     const char *text = e->maps;
     uintptr_t from, to;
@@ -68,7 +69,8 @@ static uint64_t measure(const struct gcb_evict *e)
     return bytes;
 }
 
-/* Flushes the process's memory. Returns false if the caches must be emptied by a walk instead. */
+/* Flushes the process's memory from the caches. Returns false, and flushes nothing, if a walk must
+ * empty the caches instead. */
 static bool flush_own(struct gcb_evict *e)
 {
     const char *text = e->maps;
@@ -76,7 +78,7 @@ static bool flush_own(struct gcb_evict *e)
     uint64_t bytes;
 
     read_maps(e);
-    bytes = measure(e);
+    bytes = private_bytes(e);
     if (bytes == 0 || bytes / MOST_FLUSHED > walk_bytes())
         return false;
     while (next_area(&text, &from, &to))
@@ -87,6 +89,7 @@ static bool flush_own(struct gcb_evict *e)
 
 /* ---- the walk ---- */
 
+/* Allocates the walk's buffer. Later calls of gcb_evict_run walk too. */
 static int take_memory(struct gcb_evict *e, struct gcb_diag *diag)
 {
     const uint64_t pieces = walk_bytes() / PIECE;
@@ -100,6 +103,7 @@ static int take_memory(struct gcb_evict *e, struct gcb_diag *diag)
     return 0;
 }
 
+/* Reads and writes each cache line of a piece. */
 static void walk(void *ctx, uint64_t piece)
 {
     struct gcb_evict *e = ctx;

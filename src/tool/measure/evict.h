@@ -10,14 +10,14 @@
 /*
  * Empties the processor's caches, in one of two ways.
  *
- * If the processor can flush single cache lines (kernels/base/flush.h), flushes the private,
- * writable memory of this process, as /proc/self/maps lists it: all tensors, messages, scratch and
- * plans are in it. Code and constants stay in the caches. This works with any cache, and its time
- * depends on the size of that memory.
+ * A flush: if the processor can flush single cache lines (kernels/base/flush.h), the private,
+ * writable memory of this process is flushed, as /proc/self/maps lists it. This memory has all
+ * tensors, messages, scratch and plans. Code and constants stay in the caches. A flush works with
+ * any cache; its time depends on the size of the process's memory.
  *
- * Otherwise, or if that memory is more than four times as large as the walk's buffer, walks over a
- * buffer larger than the last-level cache, which replaces everything in the cache. The queue's
- * threads read and write each cache line of the buffer.
+ * A walk: the queue's threads read and write each cache line of a buffer that is larger than the
+ * last-level cache. This replaces everything in the cache. A walk is used if the processor cannot
+ * flush, or once the process's memory is more than four times as large as the buffer.
  */
 struct gcb_evict {
     struct gcb_flush_fns flush;    /* flush.lines is NULL: walk */
@@ -27,12 +27,11 @@ struct gcb_evict {
     char *maps;                    /* text of /proc/self/maps */
 };
 
-/* Prepares for flushing if cpu_flags has GCB_CPU_FLUSH, otherwise allocates the buffer of the walk.
- * GCB_E_NOMEM. */
+/* Prepares for flushing if cpu_flags has GCB_CPU_FLUSH; otherwise allocates the walk's buffer.
+ * GCB_E_NOMEM. Call gcb_evict_fini afterwards, even after a failure. */
 int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag);
-/* Empties the caches. GCB_E_NOMEM: the process has grown so large that a walk is needed, and there
- * is no memory for its buffer. */
+/* Empties the caches. GCB_E_NOMEM: the first walk after flushes finds no memory for its buffer. */
 int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag);
 void gcb_evict_fini(struct gcb_evict *e); /* zeroed is fine */
 

@@ -5,11 +5,11 @@
 
 #include "kernels/base/hd.h"
 
-/* A task is large enough to be worth a thread. The results of a round fit on the stack. */
-#define TASK_BLOCKS 16
+#define TASK_BLOCKS 16 /* blocks of a task: enough work to be worth a thread */
 #define ROUND_TASKS 16
-#define ROUND_BLOCKS (TASK_BLOCKS * ROUND_TASKS)
+#define ROUND_BLOCKS (TASK_BLOCKS * ROUND_TASKS) /* few enough for the stack */
 
+/* Blocks that several threads compare. Afterwards one thread adds the results in index order. */
 struct round {
     const float *x, *y;
     uint64_t n;
@@ -17,8 +17,9 @@ struct round {
     struct gcb_cuda_comparison block[ROUND_BLOCKS];
 };
 
-/* Compares a block with infinities or NaNs in x. Replaces each of these elements by 0 in x and y,
- * which does not change the sums. Afterwards subtracts these zeros from the counts. */
+/* Compares a block with infinities or NaNs in x. Works on copies of x and y that have 0 in place of
+ * each of these elements, because zeros do not change the sums. Subtracts these zeros from the
+ * counts. */
 static void compare_masked(struct gcb_cuda_comparison *out, const float *x, const float *y,
                            size_t n, const struct gcb_kernels *kernels)
 {
@@ -98,7 +99,7 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
     f->elements += n;
 }
 
-/* Bytes of scratch for the result, which come before the kernels' scratch. */
+/* Bytes of scratch for the result. The kernels' scratch follows, aligned like any device memory. */
 #define FRONT 256
 
 uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n)
@@ -167,6 +168,7 @@ static double share(double part, uint64_t whole)
     return whole ? part / (double)whole : NAN;
 }
 
+/* Returns the cosine of the angle between x and y. */
 static double cosine_of(const struct gcb_fidelity *f)
 {
     double c;
@@ -176,7 +178,7 @@ static double cosine_of(const struct gcb_fidelity *f)
     if (f->dd == 0.0) /* x equals y, so avoid the rounding errors of the division */
         return 1.0;
     c = f->xy / (sqrt(f->xx) * sqrt(f->yy));
-    return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding can give a result outside [-1, 1] */
+    return fabs(c) > 1.0 ? copysign(1.0, c) : c; /* rounding can give a result outside [-1, 1] */
 }
 
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,
@@ -185,11 +187,12 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     const uint64_t compared = f->elements - f->nonfinite;
     const double error = sqrt(f->dd), norm = sqrt(f->xx);
     const double gain = f->xx > 0.0 ? norm / error : NAN;
+    const double of_zeros = f->dd == 0.0 ? 0.0 : NAN; /* rel_l2 if x is zero */
 
-    out->rel_l2 = f->xx > 0.0 ? error / norm : f->dd == 0.0 ? 0.0 : NAN;
+    out->rel_l2 = f->xx > 0.0 ? error / norm : of_zeros;
     out->cosine = cosine_of(f);
     out->max_abs_error = f->max_abs;
-    out->mean_error = share(0.0 - f->d, compared);
+    out->mean_error = share(0.0 - f->d, compared); /* -d would be -0 if d is 0 */
     out->sign_agreement = share((double)f->same_sign, compared);
     out->zeros_preserved = share((double)f->zeros_kept, f->zeros);
     out->snr_db = 20.0 * log10(gain);

@@ -24,7 +24,7 @@ void gcb_fit_add(struct gcb_fit_sums *s, double x, double y)
     s->wyy += w * y * y;
 }
 
-/* The sum of squared relative errors of the line a + b x. */
+/* Returns the sum of squared relative errors of the line a + b x, with x in units of s->unit. */
 static double squares(const struct gcb_fit_sums *s, double a, double b)
 {
     const double sum =
@@ -33,12 +33,13 @@ static double squares(const struct gcb_fit_sums *s, double a, double b)
     return fmax(sum, 0.0);
 }
 
-/* Minimises the sum with a >= 0 and b >= 0. If the unconstrained minimum violates these limits, the
- * minimum is on the edge a = 0 or b = 0, because the sum is convex. */
+/* Finds the a >= 0 and b >= 0 for which squares() is smallest. If the unconstrained minimum has a <
+ * 0 or b < 0, the minimum has a = 0 or b = 0, because squares() is convex. */
 static void solve(const struct gcb_fit_sums *s, double *a, double *b)
 {
     const double det = s->w * s->wxx - s->wx * s->wx;
-    const double level = s->wy / s->w, slope = s->wxy / s->wxx;
+    const double level = s->wy / s->w;    /* the best a if b = 0 */
+    const double slope = s->wxy / s->wxx; /* the best b if a = 0 */
 
     *a = (s->wxx * s->wy - s->wx * s->wxy) / det;
     *b = (s->w * s->wxy - s->wx * s->wy) / det;

@@ -17,7 +17,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void gcb_sort_reals(double *values, size_t count)
+/* Sorts ascending, in place. `values` must not contain NaNs. */
+static void sort_reals(double *values, size_t count)
 {
     if (count)
         qsort(values, count, sizeof(*values), ascending);
@@ -26,22 +27,27 @@ void gcb_sort_reals(double *values, size_t count)
 /* Sorts in place. Returns the median: for an even count, the mean of the middle two values. */
 static double median_of(double *values, size_t count)
 {
-    gcb_sort_reals(values, count);
+    sort_reals(values, count);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2.0;
+}
+
+/* Returns P(Bin(n, 1/2) = k): a binomial coefficient divided by 2^n. */
+static double binomial(double n, double k)
+{
+    return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * M_LN2);
 }
 
 size_t gcb_stats_rank(size_t count)
 {
-    const double n = (double)count, spread = sqrt(n) / 2.0;
-    /* the sum begins ten deviations below the middle: terms before that are negligible */
-    const double first = floor(n / 2.0 - 10.0 * spread - 1.0);
+    const double n = (double)count, deviation = sqrt(n) / 2.0;
+    /* the sum begins ten deviations below the middle, because earlier terms are negligible */
+    const double first = floor(n / 2.0 - 10.0 * deviation - 1.0);
     size_t k = first > 0.0 ? (size_t)first : 0;
     double term, below = 0.0;
 
     if (count < GCB_STATS_LEAST)
         return 0;
-    term = exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
-               n * log(2.0)); /* P(Bin(n, 1/2) = k) */
+    term = binomial(n, (double)k);
     for (; below + term <= TAIL; k++) {
         below += term; /* P(Bin < k + 1) <= TAIL, so rank k + 1 is possible */
         term *= (n - (double)k) / ((double)k + 1.0);
@@ -55,29 +61,32 @@ static int side(double value, double median)
     return (value > median) - (value < median);
 }
 
-double gcb_stats_likeness(const double *samples, size_t count, double median)
+double gcb_stats_inefficiency(const double *samples, size_t count, double median)
 {
-    double own = 0.0, both = 0.0, rho, factor = 1.0;
+    double variance = 0.0, covariance = 0.0; /* sums over the sides: -1, 0 and 1 */
+    double rho, factor = 1.0;
 
     for (size_t i = 0; i < count; i++)
-        own += side(samples[i], median) != 0;
+        variance += side(samples[i], median) != 0;
     for (size_t i = 1; i < count; i++)
-        both += side(samples[i], median) * side(samples[i - 1], median);
-    if (!(both > 0.0))
+        covariance += side(samples[i], median) * side(samples[i - 1], median);
+    if (!(covariance > 0.0))
         return 1.0;
-    rho = fmin(sin(M_PI_2 * both / own), MOST_ALIKE);
+    rho = fmin(sin(M_PI_2 * covariance / variance), MOST_ALIKE);
+    /* correlations below 1e-3 are neglected */
     for (double power = rho; power > 1e-3; power *= rho)
         factor += 2.0 * M_2_PI * asin(power);
     return factor;
 }
 
-/* Returns the rank of the interval's ends: the rank for independent samples, moved outwards if
- * samples are correlated. */
+/* Returns the rank of the interval's ends: gcb_stats_rank, moved outwards if the samples are
+ * correlated. */
 static size_t rank_of(const double *samples, size_t count, double median)
 {
     const size_t rank = gcb_stats_rank(count);
     const double middle = (double)count / 2.0;
-    const double reach = (middle - (double)rank) * sqrt(gcb_stats_likeness(samples, count, median));
+    const double wider = sqrt(gcb_stats_inefficiency(samples, count, median));
+    const double reach = (middle - (double)rank) * wider;
 
     if (rank == 0)
         return 0;
@@ -133,7 +142,8 @@ double gcb_quantile(const double *sorted, size_t count, double q)
     return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
 
-/* Draws a sample: times[i] is how often the i-th sorted value is drawn. */
+/* Draws `count` of `count` sorted values, with the random words from number `first` on. Stores in
+ * times[i] how often value i is drawn. */
 static void draw(uint32_t *times, size_t count, uint64_t first, uint64_t seed)
 {
     struct gcb_philox_block block = {{0}};
@@ -148,7 +158,7 @@ static void draw(uint32_t *times, size_t count, uint64_t first, uint64_t seed)
     }
 }
 
-/* Returns the value at place `rank` (from 0) of the sorted sample. */
+/* Returns the value at place `rank` (from 0) of the sample that draws value i times[i] times. */
 static double value_at(const double *sorted, const uint32_t *times, size_t rank)
 {
     size_t i = 0, seen = times[0];
@@ -172,14 +182,14 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
     if (err)
         goto out;
     memcpy(sorted, values, count * sizeof(*sorted));
-    gcb_sort_reals(sorted, count);
+    sort_reals(sorted, count);
     for (size_t r = 0; r < draws; r++) {
         draw(times, count, (uint64_t)r * count, seed);
         medians[r] = value_at(sorted, times, count / 2);
         if (count % 2 == 0)
             medians[r] = (value_at(sorted, times, count / 2 - 1) + medians[r]) / 2.0;
     }
-    gcb_sort_reals(medians, draws);
+    sort_reals(medians, draws);
 out:
     gcb_free(sorted);
     gcb_free(times);
@@ -193,13 +203,13 @@ double gcb_sign_test(size_t above, size_t count)
 
     if (above == 0)
         return 1.0;
-    /* adds the smallest terms first; each is a binomial coefficient / 2^n */
+    /* the smallest terms first, for the precision of the sum */
     for (size_t k = count; k >= above; k--)
-        sum += exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
-                   n * M_LN2);
+        sum += binomial(n, (double)k);
     return fmin(sum, 1.0);
 }
 
+/* A p-value and its index in the input. */
 struct ranked {
     double p;
     size_t place;

@@ -1,5 +1,6 @@
 #include "src/tool/measure/survey.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,8 @@ static size_t pack_finite(float *out, const float *x, size_t n)
     return kept;
 }
 
-/*
- * Sums the powers of the distance from the mean. Each sum has several accumulators, which are added
- * in a fixed order.
- */
+/* Adds the sums of (x - mean)^2, ^3 and ^4. Each sum has several accumulators, which are added in a
+ * fixed order. */
 static void central_sums(struct gcb_moments *m, const float *x, size_t n)
 {
     enum { LANES = 8 };
@@ -81,8 +80,9 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
     }
 }
 
-/* Adds the central sums of `o`, which has b elements, to those of `m`, which has a elements. The
- * result is about the common mean. */
+/* Joins the means and central sums of `m`, which has a elements, and `o`, which has b elements, in
+ * `m` (Pebay: "Formulas for robust, one-pass parallel computation of covariances and
+ * arbitrary-order statistical moments", 2008). */
 static void join_sums(struct gcb_moments *m, const struct gcb_moments *o, double a, double b)
 {
     const double n = a + b, d = o->mean - m->mean, f = d / n;
@@ -155,7 +155,8 @@ void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *oth
 
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
 {
-    const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT); /* bins for each exponent */
+    /* bins for each exponent, whose bits are above the 23 bits of the mantissa */
+    const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT);
     const size_t first = 1 + (size_t)(e + 127) * each;
     uint64_t count = 0;
 
@@ -164,7 +165,8 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
     return count;
 }
 
-/* Returns the end nearer to zero of bin number `i` of a sign; of the bin after the last, 2^128. */
+/* Returns the smallest magnitude of bin `i` of either sign. The bin after the last begins at 2^128.
+ */
 static double edge(size_t i)
 {
     return i == GCB_HISTOGRAM_BINS ? 0x1p128
@@ -196,7 +198,7 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 
 /* ---- spectra ---- */
 
-#define LEVEL_SHIFT 21 /* gives four levels for each power of two */
+#define LEVEL_SHIFT 21 /* leaves two bits of the mantissa: four levels for each power of two */
 
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count)
 {
@@ -239,7 +241,7 @@ static size_t bands(const struct gcb_spectrum *s)
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
 }
 
-/* Returns the first bin of band i. If i is the number of bands, returns the number of bins. */
+/* Returns the first bin of band i, or the number of bins if i is the number of bands. */
 static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
 {
     const uint64_t n = bands(s), each = s->bins / n, rest = s->bins % n;
@@ -247,14 +249,15 @@ static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
     return i * each + (i < rest ? i : rest);
 }
 
+/* Adds the energy of one bin of the transform `work` to its band and its level. */
 static void add_bin(struct gcb_spectrum *s, size_t band, uint64_t bin, const float *work)
 {
     const double re = (double)work[2 * bin], im = (double)work[2 * bin + 1];
     const double square = (re * re + im * im) / (double)s->count, magnitude = sqrt(square);
-    /* The first bin has no mirror image, nor has the last bin if the tensor's length is even. */
+    /* a bin without a mirror image: the first, and for an even length the last */
     const bool single = bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1);
     const double energy = single ? square : 2.0 * square;
-    const size_t level = gcb_bits_of((float)fmin(magnitude, 0x1.fffffep127)) >> LEVEL_SHIFT;
+    const size_t level = gcb_bits_of((float)fmin(magnitude, (double)FLT_MAX)) >> LEVEL_SHIFT;
 
     s->energy[band] += energy;
     s->total += energy;
@@ -336,10 +339,11 @@ struct entry {
     size_t tensor; /* the dataset's index in the source */
 };
 
-/* A tensor: its entries, which have the same path and follow each other. */
+/* The entries with the same path, which follow each other. */
 struct run {
-    size_t tensor;       /* index of the first dataset in the source */
-    size_t first, count; /* index of the first entry, and how many entries */
+    size_t tensor; /* index of the path's first dataset in the source */
+    size_t first;  /* index of the first entry */
+    size_t count;  /* number of entries */
 };
 
 struct gcb_survey {
@@ -351,7 +355,7 @@ struct gcb_survey {
     float *values; /* has room for the largest dataset */
     struct gcb_histogram histogram;
     struct gcb_spectrum spectrum;
-    struct gcb_spectrum_plan plan; /* plan for the last transformed size */
+    struct gcb_spectrum_plan plan; /* for the size of the last transform */
 };
 
 static int by_path(const void *a, const void *b)
@@ -384,7 +388,7 @@ static void make_runs(struct gcb_survey *s, size_t n)
 }
 
 /* Lists the datasets by path, and allocates memory for the largest. */
-static int plan(struct gcb_survey *s)
+static int list_datasets(struct gcb_survey *s)
 {
     const size_t n = gcb_source_count(s->source);
     uint64_t most = 0;
@@ -414,7 +418,7 @@ int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
         return gcb_diag_nomem(diag, sizeof(*s), "a survey");
     s->source = source;
     s->config = *config;
-    if (plan(s)) {
+    if (list_datasets(s)) {
         gcb_survey_destroy(s);
         return gcb_diag_nomem(diag, 0, "the largest tensor");
     }
@@ -438,8 +442,7 @@ size_t gcb_survey_count(const struct gcb_survey *s)
     return s->run_count;
 }
 
-/* True if all datasets of the run have the same size, above 0. Otherwise they have no common
- * spectrum. */
+/* True if the datasets of the run have a common spectrum: all have the same size, above 0. */
 static bool one_size(const struct gcb_survey *s, const struct run *run)
 {
     const struct entry *e = s->entries + run->first;
@@ -498,8 +501,8 @@ int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
 
 /* ---- rows ---- */
 
-/* Returns the shape as text, such as "64x3x3x3" or "scalar"; NULL if the item's datasets have
- * different shapes or types. */
+/* Returns the item's shape as text, such as "64x3x3x3" or "scalar". Returns NULL if the datasets
+ * have different shapes or types. */
 static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_item *item)
 {
     if (!item->uniform)
@@ -533,6 +536,7 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
     gcb_row_u64(row, GCB_FIELD_NONFINITE, m->nonfinite);
 }
 
+/* Starts a row with the fields that all rows of a tensor share. */
 static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, enum gcb_record record)
 {
     gcb_row_init(row, record);
@@ -548,6 +552,7 @@ static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, enum gcb
     }
 }
 
+/* Puts a row for each bin that is not empty. */
 static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram *h,
                     struct gcb_diag *diag)
 {
@@ -569,6 +574,7 @@ static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram 
     return err;
 }
 
+/* Puts a row for each band of frequencies. */
 static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
                      struct gcb_diag *diag)
 {
@@ -591,6 +597,7 @@ static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     return err;
 }
 
+/* Puts a row for each point of the curve "energy in the largest bins". */
 static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
                      struct gcb_diag *diag)
 {

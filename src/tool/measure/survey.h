@@ -11,9 +11,10 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central
- * moments are computed about each block's own mean and joined in double, which avoids cancellation.
- * Blocks are joined in the order of calls, by one thread, so results are reproducible.
+ * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. The
+ * central moments of each block are computed about the block's own mean, which avoids cancellation,
+ * and joined in double precision. One thread joins the blocks in the order of the calls, so results
+ * are reproducible.
  */
 struct gcb_moments {
     uint64_t count;     /* all elements */
@@ -30,12 +31,12 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
 /* Adds the statistics of `other` to m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
-/* Figures of the finite elements; NAN, and 0 for l2, if no element is finite. */
+/* Figures of the finite elements. If no element is finite, l2 is 0 and the others are NAN. */
 struct gcb_moments_figures {
     double mean, max_abs, l2;
     double deviation; /* of the population: the sum is divided by the number of elements */
     double kurtosis;  /* 3 for a normal distribution; NAN if all elements are equal */
-    double zeros;     /* share of zeros among all elements; NAN only without elements */
+    double zeros;     /* share of zeros among all elements, finite or not; NAN without elements */
 };
 void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m);
 
@@ -55,22 +56,25 @@ struct gcb_histogram {
     uint64_t count; /* number of all values */
 };
 
-/* Adds values to a histogram, which starts as a zeroed struct. */
+/* Adds the values of x to h, which starts as a zeroed struct. */
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x);
+/* Adds the counts of `other` to h. */
 void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other);
 
 /* Returns the number of values of both signs with a magnitude in [2^e, 2^(e+1)), for -126 <= e <=
  * 127. e = -127 stands for all subnormal values. */
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 
-/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. A bin includes its end nearer to zero, and excludes
- * the other end. Returns false after the last bin. */
+/* Returns the share of `count` values among all values of h; NAN if h is empty. */
+double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
+
+/* A bin includes its end nearer to zero, and excludes the other end. */
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;
     double share; /* the bin's share of all values; NAN if there are no values */
 };
-double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
+/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. Returns false after the last bin. */
 bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i);
 
 /*
@@ -83,10 +87,10 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 #define GCB_SPECTRUM_LEVELS 1024
 
 struct gcb_spectrum {
-    uint64_t count; /* elements of each tensor */
-    uint64_t bins;  /* number of bins: count / 2 + 1, or 0 for an empty tensor */
-    uint64_t tensors;
-    double energy[GCB_SPECTRUM_BANDS];  /* energy in each band of frequencies */
+    uint64_t count;                    /* elements of each tensor */
+    uint64_t bins;                     /* number of bins: count / 2 + 1, or 0 for an empty tensor */
+    uint64_t tensors;                  /* number of tensors added */
+    double energy[GCB_SPECTRUM_BANDS]; /* energy in each band of frequencies */
     double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude in each band of frequencies */
     /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
@@ -94,7 +98,7 @@ struct gcb_spectrum {
     double total; /* total energy */
 };
 
-/* Starts empty sums for tensors of `count` elements. Nothing to release. */
+/* Starts empty sums for tensors of `count` elements. The struct owns no memory. */
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 
 /* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
@@ -105,27 +109,30 @@ struct gcb_spectrum_plan {
 };
 
 /*
- * Prepares *plan for tensors of `count` elements, unless it already is for this size, and checks
- * that there is memory to run it. Zero *plan before the first call. A plan takes 4 * (count + 2)
- * bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and zeroes *plan.
+ * Prepares *plan for tensors of `count` elements, unless the plan already is for this size, and
+ * checks that there is memory to run the FFT. Zero *plan before the first call. A plan takes 4 *
+ * (count + 2) bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and zeroes
+ * *plan.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
 
-/* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities
- * and NaNs. */
+/* Adds a tensor to the sums. The tensor must have the size of the sums and of the plan, and no
+ * infinities or NaNs. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
                       const struct gcb_view *x);
 
-/* Gets band i, which has the frequencies [low, high) in cycles per element. A short tensor has
- * fewer than GCB_SPECTRUM_BANDS bands. Returns false after the last band. */
+/* The bins with frequencies in [low, high), in cycles per element. */
 struct gcb_spectrum_band {
     uint64_t bins;
     double low, high;
-    double energy, largest;
-    double share; /* the band's share of the total energy; NAN if the total is 0 */
+    double energy;
+    double largest; /* largest magnitude */
+    double share;   /* the band's share of the total energy; NAN if the total is 0 */
 };
+/* Gets band i. A short tensor has fewer than GCB_SPECTRUM_BANDS bands. Returns false after the last
+ * band. */
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
 
 /*
@@ -143,8 +150,8 @@ struct gcb_spectrum_point {
 size_t gcb_spectrum_curve(struct gcb_spectrum_point out[GCB_SPECTRUM_LEVELS],
                           const struct gcb_spectrum *s);
 
-/* Returns the share of the energy in the largest bins, if `density` is the share of bins.
- * Interpolates the curve linearly. Returns NAN if the energy is 0. */
+/* Returns the share of the energy in the largest bins, which are the share `density` of all bins.
+ * Interpolates the curve linearly. Returns NAN if the total energy is 0. */
 double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
 
 /* Statistics of the tensors of a dump: for each path, over all steps and workers that have the
@@ -157,7 +164,7 @@ struct gcb_survey_config {
     const struct gcb_queue *queue;     /* borrowed */
 };
 
-/* `source` is borrowed until the survey is destroyed. */
+/* Lists the tensors of `source`, which is borrowed until the survey is destroyed. GCB_E_NOMEM. */
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag);
 void gcb_survey_destroy(struct gcb_survey *s); /* the argument may be NULL */
@@ -165,6 +172,7 @@ void gcb_survey_destroy(struct gcb_survey *s); /* the argument may be NULL */
 /* Returns the number of paths. Paths are in the order of their first datasets. */
 size_t gcb_survey_count(const struct gcb_survey *s);
 
+/* The statistics of one path. */
 struct gcb_survey_item {
     const struct gcb_tensor *first; /* the first dataset */
     uint64_t datasets;              /* number of datasets with this path */
@@ -176,7 +184,8 @@ struct gcb_survey_item {
     const struct gcb_spectrum *spectrum;
 };
 
-/* Reads the datasets of path i. The item's pointers are valid until the next call. */
+/* Reads the datasets of path i and computes their statistics. The item's pointers are valid until
+ * the next call. Returns errors of reading, or GCB_E_NOMEM. */
 int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
                     struct gcb_diag *diag);
 
@@ -192,8 +201,8 @@ struct gcb_shape_rows {
     void *ctx;
 };
 
-/* Makes the `histogram` and `spectrum` rows (docs/rows.md). `histogram` and `spectrum` may be NULL.
- * Returns the first error of put(). */
+/* Makes the `histogram` and `spectrum` rows (docs/rows.md) and passes them to `put`. `histogram`
+ * and `spectrum` may be NULL. Returns the first error of `put`. */
 int gcb_shape_rows_put(const struct gcb_shape_rows *to, const struct gcb_histogram *histogram,
                        const struct gcb_spectrum *spectrum, struct gcb_diag *diag);
 

@@ -83,18 +83,18 @@ static void test_likeness(void **state)
         pairs[i] = v[i - i % 2];
         drift[i] = (double)i;
     }
-    other = gcb_stats_likeness(v, MOST, 0.0);
+    other = gcb_stats_inefficiency(v, MOST, 0.0);
     assert_true(other >= 1.0 && other < 1.2);
-    other = gcb_stats_likeness(pairs, MOST, 0.0); /* every other neighbour is the same */
+    other = gcb_stats_inefficiency(pairs, MOST, 0.0); /* every other neighbour is the same */
     assert_true(other > 3.5 && other < 5.0);
-    assert_true(gcb_stats_likeness(drift, MOST, 499.5) > 20.0);
+    assert_true(gcb_stats_inefficiency(drift, MOST, 499.5) > 20.0);
     for (size_t i = 0; i < MOST; i++)
         v[i] = i % 2 ? 1.0 : -1.0;
-    assert_true(gcb_stats_likeness(v, MOST, 0.0) == 1.0);
+    assert_true(gcb_stats_inefficiency(v, MOST, 0.0) == 1.0);
     for (size_t i = 0; i < MOST; i++)
         v[i] = 0.0;
-    assert_true(gcb_stats_likeness(v, MOST, 0.0) == 1.0); /* a clock that is too coarse */
-    assert_true(gcb_stats_likeness(v, 0, 0.0) == 1.0);
+    assert_true(gcb_stats_inefficiency(v, MOST, 0.0) == 1.0); /* a clock that is too coarse */
+    assert_true(gcb_stats_inefficiency(v, 0, 0.0) == 1.0);
 }
 
 /* The interval of sorted samples is wider than that of the same samples in random order; few
