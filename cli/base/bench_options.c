@@ -174,21 +174,22 @@ static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
                        struct gcb_diag *diag)
 {
     const struct bench_own *own = &o->own;
+    struct gcb_timing *t = &s->timing;
 
-    s->repeat = (unsigned)o->timing.repeat;
-    s->warmup = o->timing.warmup >= 0 ? (unsigned)o->timing.warmup : 1;
-    s->min_time = o->timing.min_time;
-    s->max_time = own->max_time;
-    if (s->repeat)
+    t->repeat = (unsigned)o->timing.repeat;
+    t->warmup = o->timing.warmup >= 0 ? (unsigned)o->timing.warmup : 1;
+    t->min_time = o->timing.min_time;
+    t->max_time = own->max_time;
+    if (t->repeat)
         return is_open(own) ? gcb_diag_set(diag, GCB_E_INVALID,
                                            "--repeat fixes the number of runs: leave out "
                                            "--precision, --time-budget and --max-samples, or "
                                            "--repeat")
                             : 0;
-    s->precision = own->precision > 0.0 ? own->precision : PRECISION;
+    t->precision = own->precision > 0.0 ? own->precision : PRECISION;
+    t->max_samples = own->max_samples ? (size_t)own->max_samples : MAX_SAMPLES;
+    t->min_time = t->min_time > 0.0 ? t->min_time : MIN_TIME;
     s->time_budget = own->time_budget > 0.0 ? own->time_budget : TIME_BUDGET;
-    s->max_samples = own->max_samples ? (unsigned)own->max_samples : MAX_SAMPLES;
-    s->min_time = s->min_time > 0.0 ? s->min_time : MIN_TIME;
     return 0;
 }
 

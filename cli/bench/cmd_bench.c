@@ -429,7 +429,7 @@ static void add_line(struct gcb_table *table, const struct bench *c,
     out_speed(table, gcb_tally_gbps(t, &t->decode), &t->decode);
     gcb_table_cell(table, gcb_number_within(text, gcb_tally_gbps(t, &sum), 3, 6));
     gcb_table_cell(table, memory_text(text, at, t));
-    gcb_table_cell(table, end_of(t, c->plan.precision));
+    gcb_table_cell(table, end_of(t, c->plan.timing.precision));
 }
 
 static void print_head(const struct bench *c, const struct gcb_bandwidth *b)
@@ -437,9 +437,9 @@ static void print_head(const struct bench *c, const struct gcb_bandwidth *b)
     char number[4][32], more[80], settings[200];
 
     snprintf(more, sizeof(more), ", %s cache, %s", c->s.setting.cache, c->s.setting.device);
-    if (c->plan.repeat)
-        gcb_append(more, sizeof(more), ", %u run%s each", c->plan.repeat,
-                   c->plan.repeat == 1 ? "" : "s");
+    if (c->plan.timing.repeat)
+        gcb_append(more, sizeof(more), ", %u run%s each", c->plan.timing.repeat,
+                   c->plan.timing.repeat == 1 ? "" : "s");
     session_describe(settings, sizeof(settings), &c->s, more);
     fprintf(c->s.report.out, "\n%s\n", settings);
     if (b->bytes) /* else the bandwidth was not measured */

@@ -39,12 +39,13 @@ static void test_defaults(void **state)
     const struct gcb_suite_plan *p = &m.plan;
 
     assert_int_equal(make(&m, HEAD ",\"methods\":\"all\"}", NULL), 0);
-    assert_true(m.given.methods.specs.count == 0 && p->repeat == 0 && p->warmup == 1);
+    assert_true(m.given.methods.specs.count == 0 && p->timing.repeat == 0 && p->timing.warmup == 1);
     assert_true(p->scope_count == 1 && p->scopes[0] == GCB_SCOPE_TENSOR);
     assert_true(p->thread_count == 1 && p->threads[0] == 1);
     assert_true(p->device_count == 1 && strcmp(p->devices[0], "cpu") == 0);
     assert_true(p->cache_count == 1 && p->caches[0] == GCB_CACHE_WARM);
-    assert_true(p->precision == 0.02 && p->time_budget == 30.0 && p->max_samples == 10000);
+    assert_true(p->timing.precision == 0.02 && p->time_budget == 30.0 &&
+                p->timing.max_samples == 10000);
     release(&m);
 }
 
@@ -68,8 +69,8 @@ static void test_everything(void **state)
     assert_true(p->device_count == 2 && strcmp(p->devices[1], "cuda:1") == 0);
     assert_true(p->thread_count == 2 && p->threads[0] == 2 && p->threads[1] == 4);
     assert_true(p->cache_count == 2 && p->caches[0] == GCB_CACHE_COLD);
-    assert_true(p->warmup == 0 && p->min_time == 0.5 && p->max_time == 2.0);
-    assert_true(p->precision == 0.1 && p->time_budget == 7.0 && p->max_samples == 99);
+    assert_true(p->timing.warmup == 0 && p->timing.min_time == 0.5 && p->timing.max_time == 2.0);
+    assert_true(p->timing.precision == 0.1 && p->time_budget == 7.0 && p->timing.max_samples == 99);
     release(&m);
 }
 
@@ -98,7 +99,7 @@ static void test_shipped(void **state)
         assert_int_equal(bench_methods(&methods, &count, &m.given, NULL), 0);
         gcb_free(methods);
         if (strcmp(t->name, "ci") == 0) /* each process does the same work */
-            assert_true(m.plan.repeat > 0 && m.plan.time_budget == 0.0);
+            assert_true(m.plan.timing.repeat > 0 && m.plan.time_budget == 0.0);
         release(&m);
     }
 }

@@ -22,7 +22,7 @@ struct gcb_suite_run {
     struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
     struct gcb_evict evict;
     struct gcb_budget budget;
-    struct gcb_shapes *shapes; /* NULL: the current case collects none */
+    struct gcb_shapes *shapes; /* NULL: the current case collects no histograms and spectra */
     size_t shaped;             /* number of layouts for which a case has collected shapes */
 };
 
@@ -49,7 +49,7 @@ static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *
 static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     const struct gcb_suite_plan *s = r->config.plan;
-    size_t times = 0;
+    size_t times = 0; /* number of cases with the same layout */
     int err = 0;
 
     for (size_t i = 0; i < s->device_count; i++)
@@ -92,7 +92,8 @@ void gcb_suite_run_close(struct gcb_suite_run *r)
     gcb_free(r);
 }
 
-/* Measures how fast each device copies, in reverse order, so that the first device stays in use. */
+/* Measures the copy bandwidth of each device. The last device measured stays in use. It is the
+ * first of the plan, because that one runs the first cases. */
 static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;
@@ -148,6 +149,7 @@ static bool on_stop(void *ctx)
     return r->observer->stop(r->observer->ctx);
 }
 
+/* Returns the configuration of a case. */
 static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct place *at)
 {
     const struct gcb_suite_plan *s = r->config.plan;
@@ -157,15 +159,8 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
     config.layout = &r->layout;
     config.sharded = r->config.shard.count > 0;
     config.trial.queue = &r->queue;
-    config.trial.timing = (struct gcb_timing){
-        .warmup = s->warmup,
-        .repeat = s->repeat,
-        .min_time = s->min_time,
-        .max_time = s->max_time,
-        .precision = s->precision,
-        .max_samples = s->max_samples,
-        .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &r->evict : NULL,
-    };
+    config.trial.timing = s->timing;
+    config.trial.timing.evict = s->caches[at->cache] == GCB_CACHE_COLD ? &r->evict : NULL;
     config.trial.stages = true;
     config.trial.sums = !gpu->module && !r->config.no_sums;
     config.trial.device = gpu->module ? gpu : NULL;
@@ -193,7 +188,7 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
     return err ? err : gcb_run(result, &config, &observer, diag);
 }
 
-/* The number of a case's layout. */
+/* Returns the number of a case's layout. */
 static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
 {
     return at->input * s->scope_count + at->scope;
@@ -216,6 +211,7 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
     return gcb_shapes_create(&r->shapes, &config, diag);
 }
 
+/* Makes the rows of histograms and spectra, if the case has collected them. */
 static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;
@@ -228,6 +224,7 @@ static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
     return err;
 }
 
+/* Runs a case. Sets *interrupted to true if the observer stopped the case. */
 static int run_case(struct gcb_suite_run *r, const struct place *place, bool *interrupted,
                     struct gcb_diag *diag)
 {
@@ -264,15 +261,20 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
     return err;
 }
 
+/* Returns case number i. The cache changes fastest, and the input slowest. */
 static struct place place_of(const struct gcb_suite_plan *s, size_t i)
 {
-    return (struct place){
-        .cache = i % s->cache_count,
-        .threads = i / s->cache_count % s->thread_count,
-        .device = i / (s->cache_count * s->thread_count) % s->device_count,
-        .scope = i / (s->cache_count * s->thread_count * s->device_count) % s->scope_count,
-        .input = i / (s->cache_count * s->thread_count * s->device_count * s->scope_count),
-    };
+    struct place at;
+
+    at.cache = i % s->cache_count;
+    i /= s->cache_count;
+    at.threads = i % s->thread_count;
+    i /= s->thread_count;
+    at.device = i % s->device_count;
+    i /= s->device_count;
+    at.scope = i % s->scope_count;
+    at.input = i / s->scope_count;
+    return at;
 }
 
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,

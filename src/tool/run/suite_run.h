@@ -27,19 +27,14 @@ struct gcb_suite_plan {
     size_t thread_count;
     enum gcb_cache caches[GCB_CACHES];
     size_t cache_count;
-    unsigned warmup;      /* runs that are not timed */
-    unsigned repeat;      /* 0: until the precision is reached */
-    double min_time;      /* least seconds of a measurement; 0: no limit */
-    double max_time;      /* most seconds of a measurement; 0: no limit */
-    double precision;     /* 0: `repeat` is given */
-    double time_budget;   /* seconds for all cases; 0: no limit */
-    unsigned max_samples; /* 0: no limit */
+    struct gcb_timing timing; /* gcb_suite_run sets evict */
+    double time_budget;       /* seconds for all cases; 0: no limit */
 };
 
 /* A device of the plan. */
 struct gcb_suite_device {
     char name[16];                     /* as in rows: "cuda:0", also for "cuda" */
-    struct gcb_diag why;               /* status 0: it can be used; otherwise the reason why not */
+    struct gcb_diag why;               /* why the device cannot be used; status 0: it can be used */
     struct gcb_device gpu;             /* open; zeroed for the CPU */
     struct gcb_device_copying copying; /* copy speed of a GPU, after gcb_suite_run_measure */
 };
@@ -47,14 +42,14 @@ struct gcb_suite_device {
 /* All pointers are borrowed until the run is closed. */
 struct gcb_suite_config {
     const struct gcb_suite_plan *plan;
-    struct gcb_layout_config layout;   /* the scope is set for each case */
-    struct gcb_shard shard;            /* of each case's messages */
+    struct gcb_layout_config layout;   /* gcb_suite_run sets the scope for each case */
+    struct gcb_shard shard;            /* which messages of each case to measure */
     struct gcb_source *const *sources; /* the inputs; source_count of them, at least 1 */
     size_t source_count;
-    /* source, layout, timing, queue, device and budget are set for each case */
+    /* gcb_suite_run sets source, layout, timing, queue, device and budget for each case */
     struct gcb_run_config run;
     struct gcb_suite_device *devices; /* plan->device_count devices */
-    bool histogram, spectrum;         /* make these rows, once for each input and scope */
+    bool histogram, spectrum;         /* make rows of histograms or spectra */
     bool no_bandwidth;                /* do not measure memory bandwidth */
     bool no_sums;                     /* do not time sums of messages */
 };
@@ -66,18 +61,19 @@ struct gcb_suite_case {
     int threads;
     const struct gcb_suite_device *device;
     const struct gcb_layout *layout;
-    /* of `threads` threads; its `bytes` is 0 if not measured */
+    /* memory bandwidth of `threads` threads; its `bytes` is 0 if not measured */
     const struct gcb_bandwidth *bandwidth;
 };
 
 struct gcb_suite_observer {
-    /* Called before and after a case. `result` is NULL if the device cannot be used. */
+    /* called before a case */
     int (*begin)(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag);
+    /* called after a case; `result` is NULL if the device cannot be used */
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    /* Takes a row of a histogram or spectrum, after the first case of an input and scope, and
-     * releases it. */
+    /* takes a row of a histogram or spectrum and releases it; called after the first case of each
+     * input and scope */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of all cases, 0 to 1 */
     bool (*stop)(void *ctx);                  /* called often; true interrupts the run */
@@ -86,18 +82,20 @@ struct gcb_suite_observer {
 
 struct gcb_suite_run;
 
-/* Plans all cases and estimates their work. `config` is copied. */
+/* Plans all cases and estimates their work. `config` is copied. Returns errors of planning, or
+ * GCB_E_NOMEM. */
 int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
                        struct gcb_diag *diag);
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
-/* Measures memory bandwidth with each number of threads, and how fast each device copies.
+/* Measures memory bandwidth with each number of threads, and the copy bandwidth of each device.
  * *bandwidths has plan->thread_count entries, valid until the run is closed. */
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag);
 
-/* Starts the time budget and runs the cases, until one is interrupted (its result says so) or an
- * observer fails. If a method fails, the others go on, as in gcb_run with carry_on. */
+/* Starts the time budget and runs the cases. Ends early after an error of an observer, or after a
+ * case whose result says that it was interrupted. If a method fails, the other methods go on, as in
+ * gcb_run with carry_on. */
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag);
 

@@ -102,7 +102,7 @@ static void open_suite(struct seen *s)
                                       .thread_count = 2,
                                       .caches = {GCB_CACHE_WARM, GCB_CACHE_COLD},
                                       .cache_count = 2,
-                                      .repeat = 1};
+                                      .timing = {.repeat = 1}};
     for (size_t i = 0; i < 3; i++) {
         tensors[i] = (struct gcb_source_synthetic){.name = "normal", .elements = sizes[i]};
         assert_int_equal(gcb_synthetic_parse(&tensors[i].dist, "normal", NULL), 0);
