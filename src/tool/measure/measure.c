@@ -6,6 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 
+/* Returns the least number of timed calls. */
 static size_t at_least(const struct gcb_timing *timing)
 {
     return timing->repeat ? timing->repeat : 1;
@@ -28,7 +29,7 @@ int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, str
     size_t cap = at_least(timing);
 
     memset(s, 0, sizeof(*s));
-    /* else the number of samples does not depend on the times */
+    /* without these limits, at_least() calls are timed */
     if ((timing->precision > 0.0 || timing->min_time > 0.0) && cap < most)
         cap = most;
     s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
@@ -52,25 +53,26 @@ static bool stopped(const struct gcb_timing *timing)
 
 /* Operations measured in turn. */
 struct round {
-    struct gcb_samples *const *samples;
+    struct gcb_samples *const *samples; /* of each operation */
     const struct gcb_operation *ops;
-    size_t count;
+    size_t count; /* number of operations */
     const struct gcb_timing *timing;
     double started; /* by gcb_clock, if there is a max_time */
     double total;   /* seconds of all timed calls of the first operation */
     struct gcb_steady steady;
 };
 
+/* Adds a sample of operation k. */
 static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
     struct gcb_samples *s = r->samples[k];
     double start;
     int err = r->timing->evict ? gcb_evict_run(r->timing->evict, diag) : 0;
 
+    if (!err && r->ops[k].prepare)
+        err = r->ops[k].prepare(r->ops[k].job, diag);
     if (err)
         return err;
-    if (r->ops[k].prepare)
-        r->ops[k].prepare(r->ops[k].job);
     start = gcb_clock();
     err = r->ops[k].run(r->ops[k].job, diag);
     s->seconds[s->count] = gcb_clock() - start;
@@ -80,8 +82,8 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
     return err;
 }
 
-/* Times each operation once. Which operation comes first changes, because it may leave warm caches
- * to the next. */
+/* Times each operation once. Each round begins with another operation, because an operation may
+ * leave the caches warm for the next one. */
 static int time_all(struct round *r, struct gcb_diag *diag)
 {
     const size_t first = r->samples[0]->count % r->count;
@@ -92,6 +94,7 @@ static int time_all(struct round *r, struct gcb_diag *diag)
     return err;
 }
 
+/* True if the intervals of all operations are narrow enough. Updates their statistics. */
 static bool is_narrow(const struct round *r)
 {
     for (size_t k = 0; k < r->count; k++) {
@@ -104,33 +107,38 @@ static bool is_narrow(const struct round *r)
     return true;
 }
 
+/* True if max_time has passed and there are at least two samples of each operation. */
 static bool out_of_time(const struct round *r)
 {
-    const double most = r->timing->max_time;
     const size_t count = r->samples[0]->count;
-    const bool few = count < GCB_STATS_LEAST && !r->timing->strict;
+    double most = r->timing->max_time;
 
     if (!(most > 0.0) || count < 2)
         return false;
-    return gcb_clock() - r->started >= (few && most < GCB_MEASURE_GRACE ? GCB_MEASURE_GRACE : most);
+    if (count < GCB_STATS_LEAST && !r->timing->strict)
+        most = fmax(most, GCB_MEASURE_GRACE);
+    return gcb_clock() - r->started >= most;
 }
 
+/* Returns why the measurement ends after this round, or GCB_STOP_NONE if it goes on. */
 static enum gcb_stop why_stop(struct round *r)
 {
     const struct gcb_timing *t = r->timing;
     const size_t count = r->samples[0]->count;
-    const bool asked = count >= at_least(t) && r->total >= t->min_time;
+    const bool enough = count >= at_least(t) && r->total >= t->min_time;
 
     if (stopped(t))
         return GCB_STOP_INTERRUPTED;
-    if (asked && !(t->precision > 0.0))
+    if (enough && !(t->precision > 0.0))
         return GCB_STOP_REPEAT;
-    if (asked && gcb_steady_due(&r->steady, count) &&
+    if (enough && gcb_steady_due(&r->steady, count) &&
         gcb_steady_look(&r->steady, count, is_narrow(r)))
         return GCB_STOP_PRECISION;
-    if (count >= r->samples[0]->cap) /* no room for more samples */
-        return count >= GCB_STEADY_LEAST && t->precision > 0.0 && is_narrow(r) ? GCB_STOP_PRECISION
-                                                                               : GCB_STOP_SAMPLES;
+    if (count >= r->samples[0]->cap) { /* no room for more samples */
+        const bool precise = count >= GCB_STEADY_LEAST && t->precision > 0.0 && is_narrow(r);
+
+        return precise ? GCB_STOP_PRECISION : GCB_STOP_SAMPLES;
+    }
     return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
 }
 
@@ -190,7 +198,7 @@ static int decode_once(void *call, struct gcb_diag *diag)
 
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
 {
-    if (call->out->count) /* fill with NaNs */
+    if (call->out->count) /* a float whose bytes are all 0xff is a NaN */
         memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
     return (struct gcb_operation){.run = decode_once, .job = call};
 }
@@ -231,9 +239,9 @@ bool gcb_steady_narrow(const struct gcb_stats *stats, double precision)
     return stats->high - stats->low <= 2.0 * precision * stats->median;
 }
 
-#define LEAST 1e-9   /* seconds if no time is left: a measurement ends after its first sample */
+#define LEAST 1e-9   /* seconds for a piece if no time is left */
 #define GENEROUS 3.0 /* a piece may take this many times its share */
-#define KEPT 0.5     /* part of the initial share that later pieces keep */
+#define KEPT 0.5     /* part of the initial share that is kept for each later piece */
 
 void gcb_budget_start(struct gcb_budget *b, double seconds, double weight)
 {
@@ -246,7 +254,7 @@ double gcb_budget_take(struct gcb_budget *b, double weight)
 {
     const double left = b->deadline - gcb_clock();
     const double share = weight < b->weight ? left * weight / b->weight : left;
-    double spare;
+    double spare; /* seconds that later pieces do not need to keep */
 
     b->weight = fmax(b->weight - weight, 0.0);
     spare = left - KEPT * b->fair * b->weight;

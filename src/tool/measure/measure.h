@@ -8,40 +8,37 @@
 #include "src/tool/measure/stats.h"
 
 /*
- * Measures how long an operation takes, mostly encoding or decoding a message. The timed region
- * contains the whole of gcb_coder_encode or gcb_coder_decode, header and payload. It does not
- * contain creating coders, the checksum, reading files, emptying caches and checking results
- * (docs/method.md).
+ * Measures how long an operation takes, mostly encoding or decoding a message. The timed region is
+ * the whole of gcb_coder_encode or gcb_coder_decode, header and payload. Outside of it are creating
+ * coders, the checksum, reading files, emptying caches and checking results (docs/method.md).
  *
  * A measurement goes on until `repeat` calls were timed and `min_time` has passed. With a
- * `precision` it then goes on until the median is known that precisely (struct gcb_steady).
- * `max_time`, `max_samples` and `stop` end it earlier, but not before one timed call; `max_time`
- * not before two, because a single time has no spread.
+ * `precision`, the measurement then goes on until the median is known that precisely (struct
+ * gcb_steady). `max_samples` and `stop` can end the measurement earlier, after at least one timed
+ * call. `max_time` ends it after at least two, because a single time has no spread.
  */
 struct gcb_timing {
     unsigned warmup; /* calls before the first timed one */
     unsigned repeat; /* least number of timed calls; 0 means 1 */
     double min_time; /* least seconds of all timed calls together */
-    /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The
-     * first GCB_STATS_LEAST calls may take GCB_MEASURE_GRACE even if this is less, unless
-     * `strict`. */
+    /* most seconds since the first warm-up call, including emptying of caches; 0: no limit */
     double max_time;
-    bool strict;
+    bool strict;             /* the first GCB_STATS_LEAST calls get no GCB_MEASURE_GRACE */
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
     size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
-    struct gcb_evict *evict; /* empties the caches before each timed call; NULL: they stay warm */
+    struct gcb_evict *evict; /* empties the caches before each timed call; NULL: warm caches */
     bool (*stop)(void *ctx); /* called between calls; true ends the measurement; may be NULL */
     void *stop_ctx;
 };
 
-/* A measurement may take this many seconds to get the samples for an interval, even if max_time is
- * less. */
+/* If max_time is less than this many seconds, the first GCB_STATS_LEAST calls of a measurement may
+ * still take this long, so that there is an interval. */
 #define GCB_MEASURE_GRACE 0.01
 
 /* The most samples of a measurement, unless `repeat` is larger. */
 #define GCB_MAX_SAMPLES 10000
 
-/* Why a measurement ended, from best to worst. Several measurements together report the worst. */
+/* Why a measurement ended, from best to worst. A total over several measurements has the worst. */
 enum gcb_stop {
     GCB_STOP_NONE,      /* nothing was measured */
     GCB_STOP_PRECISION, /* the interval is narrow enough */
@@ -54,8 +51,8 @@ const char *gcb_stop_name(enum gcb_stop stop); /* as in rows; NULL for GCB_STOP_
 
 /* The times of an operation, in the order in which they were measured. */
 struct gcb_samples {
-    double *seconds; /* `count` samples */
-    double *scratch;
+    double *seconds; /* `count` samples; room for `cap` */
+    double *scratch; /* room for `cap` values, for gcb_stats_of */
     size_t count, cap;
     struct gcb_stats stats;
     enum gcb_stop stop;
@@ -67,30 +64,33 @@ void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 
 /* An operation to measure. */
 struct gcb_operation {
-    int (*run)(void *job, struct gcb_diag *diag); /* an error ends the measurement */
-    void (*prepare)(void *job);                   /* called before each timed call; may be NULL */
+    /* an error of either function ends the measurement */
+    int (*run)(void *job, struct gcb_diag *diag);
+    int (*prepare)(void *job,
+                   struct gcb_diag *diag); /* called before each timed call; may be NULL */
     void *job;
 };
 
-/* Measures the operation into `s`. Nothing is allocated. */
+/* Measures the operation into `s`, whose earlier samples are lost. Allocates no samples. Returns
+ * the first error of the operation or of emptying the caches. */
 int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag);
 
 /*
- * Like gcb_measure for `count` operations in turn, so that a disturbance slows all of them. The
- * first operation of a round changes from round to round. The measurement ends when `timing` is
- * satisfied for all; `max_time` is for all together, and `min_time` for the first.
+ * Measures `count` operations in turn, so that a disturbance slows all of them. Each round times
+ * each operation once and begins with another operation. The measurement ends when `timing` is
+ * satisfied for all operations. `max_time` limits all operations together; `min_time` concerns only
+ * operation 0.
  */
 int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
                         const struct gcb_operation ops[], size_t count, struct gcb_diag *diag);
 
-/* An encoding: coder, step and worker, tensor, and whether to send it raw because it has infinities
- * or NaNs. */
+/* A tensor to encode. */
 struct gcb_encode_job {
     struct gcb_coder *coder;
-    struct gcb_step at;
+    struct gcb_step at; /* step and worker */
     struct gcb_view in;
-    bool raw;
+    bool raw; /* send the tensor raw, because it has infinities or NaNs */
 };
 
 /* Encodes the job. Each call empties `message` and writes the same bytes. Pointers are borrowed. */
@@ -100,8 +100,8 @@ struct gcb_encode_call {
 };
 struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call);
 
-/* Decodes a message. gcb_decode_operation fills `out` with NaNs, so that a missing element is
- * noticed. Pointers are borrowed. */
+/* Decodes a message. gcb_decode_operation fills `out` with NaNs, so that an element that decoding
+ * leaves out is found. Pointers are borrowed. */
 struct gcb_decode_call {
     struct gcb_coder *coder;
     const struct gcb_wbuf *message;
@@ -114,34 +114,35 @@ struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call);
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
 
 /*
- * The rule for when a median is precise enough: the intervals of all operations measured in turn
- * are narrow at two consecutive checks, with at least GCB_STEADY_LEAST samples. An interval may be
- * narrow once by chance; a rule that stops at the first narrow interval too often has an interval
- * that misses the median.
+ * A median is precise enough if the intervals of all operations measured in turn are narrow at two
+ * consecutive checks, with at least GCB_STEADY_LEAST samples. One check would not suffice: an
+ * interval may be narrow once by chance, and intervals chosen that way miss the true median too
+ * often.
  */
 #define GCB_STEADY_LEAST 20
 
-/* The state of a measurement. Starts zeroed. */
+/* The state of this rule. Starts zeroed. */
 struct gcb_steady {
     size_t looked; /* number of samples at the last check */
     bool narrow;   /* at the last check all intervals were narrow */
 };
 
-/* True if a check is due with `count` samples. The gaps between checks grow, because sorting takes
- * time. */
+/* True if a check is due with `count` samples. The gaps between checks grow, because each check
+ * sorts all samples. */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
-/* Stores the result of a check. Returns true if all intervals are narrow at this check and were at
- * the last. */
+/* Stores the result of a check. True if all intervals were narrow at the last check and are narrow
+ * at this one. */
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
 
 /* True if the interval is narrow enough for `precision`. False if there is no interval. */
 bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
 
 /*
- * Divides a time limit among pieces of work that run one after the other. A piece has a share of
- * the time left by its weight, but most pieces need much less. So a piece may take up to three
- * times its share, as long as all later pieces keep half of their initial share. Time that a piece
- * does not use goes to later pieces. Work that cannot be cut short may exceed the limit.
+ * Divides a time limit among pieces of work that run one after the other. A piece's share of the
+ * time left is proportional to its weight. Most pieces need much less than their share. So a piece
+ * may take up to three times its share, if half of the initial share is left for each later piece.
+ * Later pieces get the time that a piece does not use. Work that cannot be cut short may exceed the
+ * limit.
  */
 struct gcb_budget {
     double deadline; /* by gcb_clock */
@@ -152,8 +153,8 @@ struct gcb_budget {
 /* Starts the clock. `weight` is the weight of all work together. */
 void gcb_budget_start(struct gcb_budget *b, double seconds, double weight);
 
-/* Returns the seconds for the next piece, which has this weight: more than 0 even if no time is
- * left. */
+/* Returns the seconds for the next piece, which has this weight. The result is above 0 even if no
+ * time is left. */
 double gcb_budget_take(struct gcb_budget *b, double weight);
 
 #endif

@@ -4,15 +4,17 @@
 
 #include "src/lib/base/alloc.h"
 
-#define SLOTS 1024 /* most coders; limits memory that does not depend on elements (plans) */
+/* Most coders. This limits the memory of coders that does not depend on elements, such as plans. */
+#define SLOTS 1024
 
+/* An encoder, a decoder or a sum. */
 struct slot {
     struct gcb_coder *coder;         /* NULL: a sum */
     struct gcb_sum *sum;             /* NULL: a coder */
     const struct gcb_method *method; /* NULL: a decoder */
-    char *path;
-    struct gcb_codec_env env; /* of an encoder; for others only env.count is set */
-    enum gcb_dtype source;
+    char *path;                      /* of an encoder; otherwise NULL */
+    struct gcb_codec_env env;        /* of an encoder; for others only env.count is set */
+    enum gcb_dtype source;           /* of an encoder */
 };
 
 struct gcb_coders {
@@ -48,6 +50,7 @@ void gcb_coders_destroy(struct gcb_coders *c)
     gcb_free(c);
 }
 
+/* Removes slot i; the last slot takes its place. */
 static void drop(struct gcb_coders *c, size_t i)
 {
     c->held -= c->slot[i].env.count;
@@ -73,6 +76,7 @@ static void make_room(struct gcb_coders *c, uint64_t count)
         drop_largest(c);
 }
 
+/* True if both have the same shape, or both have none. */
 static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env *b)
 {
     if (!a->shape || !b->shape)
@@ -80,6 +84,7 @@ static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
 }
 
+/* True if the slot's coder is an encoder for `method` with `config`. */
 static bool is_encoder_for(const struct slot *s, const struct gcb_method *method,
                            const struct gcb_coder_config *config)
 {
@@ -176,6 +181,18 @@ int gcb_coders_sum(struct gcb_coders *c, struct gcb_sum **out, const struct gcb_
     return 0;
 }
 
+int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag)
+{
+    if (room->size >= size)
+        return 0;
+    gcb_room_fini(room);
+    room->block = gcb_alloc(size);
+    if (!room->block)
+        return gcb_diag_nomem(diag, size, what);
+    room->size = size;
+    return 0;
+}
+
 void gcb_room_fini(struct gcb_room *room)
 {
     gcb_free(room->block);
@@ -187,15 +204,12 @@ int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struc
 {
     const size_t bound = gcb_coder_bound(coder), least = raw ? gcb_coder_raw_bytes(coder) : 0;
     const size_t bytes = bound > least ? bound : least;
+    /* the header ends, and the payload begins, on a multiple of GCB_ALIGN */
     const size_t shift = (GCB_ALIGN - gcb_coder_head(coder) % GCB_ALIGN) % GCB_ALIGN;
 
-    if (room->size < bytes + shift) {
-        gcb_room_fini(room);
-        room->block = gcb_alloc(bytes + GCB_ALIGN);
-        if (!room->block)
-            return gcb_diag_nomem(diag, bytes, "a message");
-        room->size = bytes + GCB_ALIGN;
-    }
-    *message = (struct gcb_wbuf){.data = room->block + shift, .cap = room->size - shift};
-    return 0;
+    const int err = gcb_room_reserve(room, bytes + GCB_ALIGN, "a message", diag);
+
+    if (!err)
+        *message = (struct gcb_wbuf){.data = room->block + shift, .cap = room->size - shift};
+    return err;
 }

@@ -9,7 +9,7 @@
 #include "src/tool/run/device_check.h"
 #include "src/tool/run/promises.h"
 
-/* The weight of a mean of 16 messages. */
+/* The weight of each message in a mean of GCB_SUMS_MESSAGES messages. */
 #define WEIGHT 0x1p-4f
 
 /* ---- messages ---- */
@@ -20,7 +20,8 @@ void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from)
     memcpy(to + n - from, x, from * sizeof(*to));
 }
 
-/* Encodes message number i of as many workers, into `out`. */
+/* Encodes message i: the tensor turned by a distance that depends on i, sent by worker i after the
+ * job's own. */
 static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turned,
                          struct gcb_wbuf *out, struct gcb_diag *diag)
 {
@@ -29,28 +30,21 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     struct gcb_encode_call call = {.job = &other, .message = out};
     const struct gcb_operation op = gcb_encode_operation(&call);
 
-    if (n) /* + i: rows of the tensor should not lie on each other */
+    if (n) /* "+ i" avoids distances that are a multiple of the tensor's row length */
         gcb_sums_turn(turned, job->in.data, n, (n / GCB_SUMS_DIFFERENT * i + i) % n);
     other.in.data = turned;
     other.at.worker += (uint32_t)i;
     return op.run(op.job, diag);
 }
 
-/* Takes room for GCB_SUMS_BYTES, or for all messages if they need less, and `longest` bytes
- * more. */
+/* Allocates room for GCB_SUMS_BYTES, or for all messages if they need less, plus `longest` bytes.
+ * `longest`: most bytes of a message. */
 static int take_room(struct gcb_room *room, size_t longest, struct gcb_diag *diag)
 {
     const size_t all = (GCB_SUMS_DIFFERENT - 1) * longest;
     const size_t bytes = longest + (all < GCB_SUMS_BYTES ? all : GCB_SUMS_BYTES);
 
-    if (room->size >= bytes)
-        return 0;
-    gcb_room_fini(room);
-    room->block = gcb_alloc(bytes); /* pages that stay unused cost nothing */
-    if (!room->block)
-        return gcb_diag_nomem(diag, bytes, "messages to add");
-    room->size = bytes;
-    return 0;
+    return gcb_room_reserve(room, bytes, "messages to add", diag); /* unused pages cost nothing */
 }
 
 int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
@@ -78,11 +72,7 @@ int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
     return err;
 }
 
-void gcb_sums_messages_fini(struct gcb_sums_messages *m)
-{
-    gcb_room_fini(&m->room);
-}
-
+/* Adds the next message to the sum. */
 static int add(struct gcb_sums_job *job, float weight, struct gcb_diag *diag)
 {
     const struct gcb_wbuf *message = &job->from->message[job->next];
@@ -98,7 +88,7 @@ uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n)
     uint64_t count = 0;
 
     for (uint64_t i = 0; i < n; i++)
-        count += (a[i] != b[i]) & ((a[i] == a[i]) | (b[i] == b[i]));
+        count += (a[i] != b[i]) & ((a[i] == a[i]) | (b[i] == b[i])); /* not both are NaNs */
     return count;
 }
 
@@ -128,25 +118,24 @@ int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *
 
 /* ---- timing ---- */
 
-/* With cold caches: begins a new sum before every 15 additions. */
-static void begin_cold(void *ctx)
+/* With cold caches: begins a new sum once the last has GCB_SUMS_MESSAGES messages. The first
+ * message of a sum is not timed. */
+static int begin_cold(void *ctx, struct gcb_diag *diag)
 {
     struct gcb_sums_job *job = ctx;
+    int err;
 
     if (job->added++ % (GCB_SUMS_MESSAGES - 1))
-        return;
-    job->err = gcb_sum_finish(job->sum, NULL, NULL);
-    if (!job->err)
-        job->err = gcb_evict_run(job->evict, NULL);
-    if (!job->err)
-        job->err = add(job, WEIGHT, NULL);
+        return 0;
+    err = gcb_sum_finish(job->sum, NULL, diag);
+    if (!err)
+        err = gcb_evict_run(job->evict, diag);
+    return err ? err : add(job, WEIGHT, diag);
 }
 
 static int add_one(void *ctx, struct gcb_diag *diag)
 {
-    struct gcb_sums_job *job = ctx;
-
-    return job->err ? job->err : add(job, WEIGHT, diag);
+    return add(ctx, WEIGHT, diag);
 }
 
 static int add_many(void *ctx, struct gcb_diag *diag)
@@ -159,7 +148,7 @@ static int add_many(void *ctx, struct gcb_diag *diag)
     return err ? err : gcb_sum_finish(job->sum, NULL, diag);
 }
 
-/* Times additions to a sum that has begun. Leaves the sum without messages, as it was before. */
+/* Times additions to a sum that has begun. Finishes the sum afterwards. */
 static int measure_one(struct gcb_samples *out, const struct gcb_timing *timing,
                        struct gcb_sums_job *job, struct gcb_diag *diag)
 {
@@ -170,7 +159,6 @@ static int measure_one(struct gcb_samples *out, const struct gcb_timing *timing,
 
     job->evict = t.evict;
     job->added = 0;
-    job->err = 0;
     t.evict = NULL;
     if (!err)
         err = gcb_measure(out, &t, &op, diag);
@@ -186,7 +174,7 @@ int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
     struct gcb_timing t = *timing;
     int err;
 
-    t.max_time /= 3.0;
+    t.max_time /= 3.0; /* as GCB_SUMS_OTHERS explains */
     err = measure_one(one, &t, job, diag);
     if (err || one->stop == GCB_STOP_INTERRUPTED ||
         GCB_SUMS_MESSAGES * one->stats.median > fmax(left, GCB_MEASURE_GRACE))

@@ -5,81 +5,83 @@
 #include "src/tool/measure/measure.h"
 #include "src/tool/run/coders.h"
 
-/* Sums of messages in a trial: a check of their result, and how long adding takes (docs/method.md,
- * "Sums"). */
+/* Sums of messages in a trial: checks the result of a sum, and measures how long adding takes
+ * (docs/method.md, "Sums"). */
 
-/* Number of messages in the sum that sum16_seconds times. */
+/* Number of messages in the sum whose time is the field sum16_seconds. */
 #define GCB_SUMS_MESSAGES 16
 
-/* The most different messages that are added: the positions of so many sparse messages are in most
- * cache lines. They take at most GCB_SUMS_BYTES if there are several. */
+/* The most different messages that are added. It is so large that the kept positions of all these
+ * messages together touch most cache lines of a tensor. */
 #define GCB_SUMS_DIFFERENT 128
+/* Most bytes of all messages together, unless there is only one. */
 #define GCB_SUMS_BYTES ((size_t)64 << 20)
 
 /*
- * The messages that are added: that of the trial, and encodings of the same tensor turned by
- * different distances, as if they came from other workers. Turning keeps the values and the
- * distances between most of them, but the kept positions differ, as between workers. Starts zeroed.
+ * The messages that are added. The first is the message of the trial. The others encode the same
+ * tensor, turned (rotated) by different distances, as if they came from other workers. Turning
+ * keeps the values and the distances between most of them, but other positions are kept. Starts
+ * zeroed.
  */
 struct gcb_sums_messages {
-    struct gcb_room room;
+    struct gcb_room room; /* memory of all messages except the first; release with gcb_room_fini */
     struct gcb_wbuf message[GCB_SUMS_DIFFERENT];
     size_t count;
 };
 
-/* Copies a tensor so that its element `from` comes first. */
+/* Copies x[0..n), turned so that element `from` comes first, to `to`. */
 void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from);
 
 /*
- * Fills `m` with `first`, which job's coder has just encoded, and other messages: as many as fit if
- * `seconds` is more than 0, until the time is over, and otherwise GCB_SUMS_MESSAGES if they fit;
- * fewer if timing->stop says so. `turned` has room for the tensor. `first` must outlive `m`. The
- * other messages have no checksum. GCB_E_NOMEM.
+ * Fills `m` with `first`, which the job's coder has just encoded, and with encodings of turned
+ * tensors. If `seconds` is more than 0, encodes for that time, at most GCB_SUMS_DIFFERENT messages;
+ * otherwise GCB_SUMS_MESSAGES messages. There are fewer messages if GCB_SUMS_BYTES are full or
+ * timing->stop returns true. `turned` has room for the tensor. `first` is borrowed as long as `m`
+ * is used. The other messages have no checksum. GCB_E_NOMEM.
  */
 int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
                     const struct gcb_encode_job *job, float *turned, double seconds,
                     const struct gcb_timing *timing, struct gcb_diag *diag);
-void gcb_sums_messages_fini(struct gcb_sums_messages *m); /* zeroed is fine */
 
-/* Pointers are borrowed. */
+/* The sum of a trial, which is checked and timed. Pointers are borrowed. */
 struct gcb_sums_job {
-    struct gcb_sum *sum; /* nothing was added to it yet; `into` is its accumulator */
-    const struct gcb_sums_messages *from; /* the first is the trial's own message */
-    size_t next;                          /* number of the message to add next; starts at 0 */
-    /* with cold caches: set by gcb_sums_measure */
+    struct gcb_sum *sum;                  /* has no messages yet; `into` is its accumulator */
+    const struct gcb_sums_messages *from; /* the messages to add */
+    size_t next;                          /* index of the message to add next; starts at 0 */
+    /* with cold caches; set by gcb_sums_measure */
     struct gcb_evict *evict;
-    size_t added;
-    int err;
+    size_t added;         /* number of timed additions */
     const float *into;    /* `count` elements */
-    const float *decoded; /* `count` elements: the tensor decoded from the message */
+    const float *decoded; /* `count` elements: the tensor decoded from the first message */
     uint64_t count;
 };
 
-/* Counts the elements with different values. A NaN equals a NaN, and -0 equals +0. */
+/* Returns the number of elements with different values. A NaN equals a NaN, and -0 equals +0. */
 uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n);
 
 /*
  * Adds the first message with weight 1 and compares the sum with the decoded tensor. Both must have
- * the same values, where -0 is +0; if `tolerance` is more than 0, their L2 distance may be this
- * share of the norm. GCB_E_UNVERIFIED: they differ.
+ * the same values, where -0 equals +0. If `tolerance` is more than 0, it is enough that their L2
+ * distance is at most this share of the norm. GCB_E_UNVERIFIED: they differ.
  */
 int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag);
 
 /*
- * The share of `max_time` that encoding and decoding get each if sums are timed too. Encoding the
- * messages and each of the two sums get a third of that time, so that all fits into two times
- * max_time.
+ * If sums are timed too, encoding and decoding each get this share of half a trial's time. Of what
+ * is left, encoding the messages to add and timing each of the two sums get equal parts.
  */
 #define GCB_SUMS_OTHERS (2.0 / 3.0)
 
 /*
- * Times the addition of a message to a sum that has begun (`one`), then whole sums of
- * GCB_SUMS_MESSAGES messages with gcb_sum_finish (`many`). Each addition takes the next message, in
- * turn. With timing->evict the caches are emptied before a sum begins, and not before each
- * addition: for `one` a sum has 15 additions, because the messages of a sum are added one after the
- * other. `many` has no warm-up, and is called a sixteenth of timing->repeat times. It is left
- * without samples if a single call would take more than `left` seconds and GCB_MEASURE_GRACE, or
- * after an interruption.
+ * Times the addition of one message to a sum that has begun (`one`), then whole sums of
+ * GCB_SUMS_MESSAGES messages with gcb_sum_finish (`many`). The messages are added in turn. With
+ * timing->evict, the caches are emptied before each sum begins, but not before each addition,
+ * because the messages of a real sum are added one after the other. For `one`, a sum has
+ * GCB_SUMS_MESSAGES - 1 timed additions.
+ *
+ * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls. It has no samples after
+ * an interruption, or if a single call would take more than both `left` seconds and
+ * GCB_MEASURE_GRACE.
  */
 int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
                      const struct gcb_timing *timing, double left, struct gcb_sums_job *job,

@@ -10,6 +10,8 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/run/device_check.h"
 
+/* ---- memcpy ---- */
+
 static const struct gcb_codec_ops none = {.state_size = 0};
 static const struct gcb_codec codec = {
     .name = "memcpy",
@@ -30,7 +32,8 @@ static int copy(void *job, struct gcb_diag *diag)
     return 0;
 }
 
-/* The copy of a message that is timed as encoding, or back as decoding. */
+/* Returns the copy that is timed as `work`: encoding copies the input to c->there, decoding copies
+ * c->there to c->back. */
 static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_view *in,
                                            enum gcb_timed_work work)
 {
@@ -42,6 +45,9 @@ static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_
     return (struct gcb_operation){.run = copy, .job = c};
 }
 
+/* ---- stages ---- */
+
+/* The codec has ended a stage. */
 static void mark(void *ctx, enum gcb_stage stage)
 {
     struct gcb_stages *s = ctx;
@@ -58,6 +64,7 @@ void gcb_stages_init(struct gcb_stages *s)
     s->probe.ctx = s;
 }
 
+/* Runs the operation with an active probe, which fills s->run. */
 static int run_once(struct gcb_stages *s, const struct gcb_timing *timing,
                     const struct gcb_operation *op, struct gcb_diag *diag)
 {
@@ -98,8 +105,10 @@ int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, si
     return err;
 }
 
-/* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the
- * method with the largest state. */
+/* ---- the bench ---- */
+
+/* Least budget of the cache of coders, in elements: about 32 MiB for the method with the largest
+ * state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
@@ -109,43 +118,42 @@ struct item {
     const struct gcb_trial_input *in;
     const struct gcb_method *method; /* identity for a dense message */
     struct gcb_coder_config config;  /* of a coder on the host */
-    struct gcb_room room;
-    struct gcb_wbuf wire; /* the message, in `room` */
+    struct gcb_room room;            /* memory of `wire` */
+    struct gcb_wbuf wire;            /* the message */
     struct gcb_tally tally;
     double share; /* share of the group's times that this message gets */
 };
 
-/* Samples of the bench after those of the last message: of the group, of memcpy, and of the current
- * work by the device's events. The first two are of encoding, and then of decoding. */
-enum { GROUP = GCB_TIMED, COPY = GROUP + 2, EVENTS = COPY + 2, SAMPLES };
-_Static_assert(SAMPLES ==
-                   sizeof(((struct gcb_trial_bench *)0)->samples) / sizeof(struct gcb_samples),
-               "the bench has all samples");
-
-/* What a device did in the last encoding or decoding of a group. */
+/* The device's part in the last encoding or decoding of a group. */
 struct work {
     struct gcb_stats kernel; /* by the device's events */
     uint64_t launches;
 };
 
+/* Samples of a batch: of the whole group, of memcpy, and of the current work by the device's
+ * events. The first two are of encoding, and then of decoding. */
+enum { GROUP, COPY = GROUP + GCB_TIMED_SUM, EVENTS = COPY + GCB_TIMED_SUM, SAMPLES };
+
+/* The current group. */
 struct gcb_trial_batch {
-    size_t count;
-    struct gcb_step at;
+    size_t count;       /* number of messages */
+    struct gcb_step at; /* their step and worker */
     struct item items[GCB_TRIAL_GROUP];
-    /* on a device owned, otherwise of the bench's cache */
+    /* encoders, later decoders; owned on a device, and otherwise by the bench's cache */
     struct gcb_coder *coders[GCB_TRIAL_GROUP];
+    struct gcb_samples samples[SAMPLES];
     /* on a device */
-    struct work work[2]; /* of encoding, and of decoding */
+    struct work work[GCB_TIMED_SUM]; /* of encoding and decoding the whole group */
     struct gcb_device_message messages[GCB_TRIAL_GROUP];
     struct gcb_device_received received[GCB_TRIAL_GROUP];
     struct gcb_frame frames[GCB_TRIAL_GROUP];
-    struct gcb_device_buffer flush; /* larger than its caches; empty: the caches stay warm */
+    struct gcb_device_buffer flush; /* larger than the device's caches; empty: warm caches */
     struct gcb_device_clock *clock; /* NULL: the clock cannot be read */
     uint64_t clock_mhz;             /* lowest clock that was read; 0: not known */
-    bool timed; /* the current call is timed, and its time by the events is not collected yet */
+    bool timed; /* the current call is timed, and its time by the events is not stored yet */
 };
 
-/* What trials on a device keep. */
+/* Prepares what trials on a device need besides the place. */
 static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
     const struct gcb_device *device = b->config.device;
@@ -155,11 +163,11 @@ static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
     g->clock = device->module->clock.open(device->index);
     if (!b->config.timing.evict)
         return 0;
-    g->flush.bytes = twice > least ? twice : least; /* filling so much evicts everything */
+    g->flush.bytes = twice > least ? twice : least;
     return device->module->memory.alloc(&g->flush.dev, g->flush.bytes, diag);
 }
 
-/* Allocates the arrays of elements. */
+/* Allocates the arrays of elements that the configuration needs. */
 static int init_arrays(struct gcb_trial_bench *b, uint64_t largest, struct gcb_diag *diag)
 {
     const struct gcb_trial_config *c = &b->config;
@@ -200,13 +208,16 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     if (!b->batch)
         return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");
     err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
-    for (int i = 0; !err && i < SAMPLES; i++)
+    for (int i = 0; !err && i < GCB_TIMED; i++)
         err = gcb_samples_init(&b->samples[i], &config->timing, diag);
+    for (int i = 0; !err && i < SAMPLES; i++)
+        err = gcb_samples_init(&b->batch->samples[i], &config->timing, diag);
     if (!err)
         err = init_arrays(b, largest, diag);
     return err || !config->device ? err : init_device(b, diag);
 }
 
+/* Destroys the coders of a group on a device. */
 static void release_coders(struct gcb_trial_bench *b)
 {
     for (size_t i = 0; b->config.device && i < GCB_TRIAL_GROUP; i++) {
@@ -221,7 +232,7 @@ static void fini_batch(struct gcb_trial_bench *b)
 
     if (!g)
         return;
-    gcb_place_fini(&b->place); /* first, because it waits for work with the rest */
+    gcb_place_fini(&b->place); /* first, because queued work may still use the memory */
     release_coders(b);
     if (b->config.device) {
         b->config.device->module->memory.free(g->flush.dev);
@@ -229,6 +240,8 @@ static void fini_batch(struct gcb_trial_bench *b)
     }
     for (size_t i = 0; i < GCB_TRIAL_GROUP; i++)
         gcb_room_fini(&g->items[i].room);
+    for (int i = 0; i < SAMPLES; i++)
+        gcb_samples_fini(&g->samples[i]);
     gcb_free(g);
 }
 
@@ -242,20 +255,22 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     gcb_free(b->summed);
     gcb_free(b->copy.there);
     gcb_free(b->copy.back);
-    gcb_sums_messages_fini(&b->messages);
-    for (int i = 0; i < SAMPLES; i++)
+    gcb_room_fini(&b->messages.room);
+    for (int i = 0; i < GCB_TIMED; i++)
         gcb_samples_fini(&b->samples[i]);
     memset(b, 0, sizeof(*b));
 }
 
 /* ---- the messages of a group ---- */
 
+/* Returns the method that encodes the message: identity for a dense message. */
 static const struct gcb_method *method_of(const struct gcb_method *method,
                                           const struct gcb_message_plan *plan)
 {
     return plan->dense && method->codec != &gcb_codec_identity ? &dense_method : method;
 }
 
+/* Returns the configuration of an encoder on the host. */
 static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                                          const struct gcb_method *method,
                                          const struct gcb_trial_input *in)
@@ -273,9 +288,9 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        /* The run has dealt with infinities and NaNs, but gcb_encode looks for them, and so its
-         * time counts. A device cannot look without another launch; identity is compared with
-         * memcpy. */
+        /* gcb_run has already dealt with infinities and NaNs. But gcb_encode looks for them, so
+         * looking is part of the time. Not on a device, because looking would need another launch,
+         * and not for identity, because it is compared with memcpy. */
         .nonfinite = trusted ? GCB_NONFINITE_TRUSTED : GCB_NONFINITE_ERROR,
         .source = in->plan->dtype,
         .checksum = true,
@@ -283,6 +298,7 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
     };
 }
 
+/* Fills the batch with a group of messages. Keeps the room of each item. */
 static void begin_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                         const struct gcb_trial_input in[], size_t count)
 {
@@ -314,7 +330,7 @@ static void begin_group(struct gcb_trial_bench *b, const struct gcb_method *meth
     }
 }
 
-/* Calls `step` for each message, with the index of the message in b->at. */
+/* Calls `step` for each message, until one fails. b->at is the index of the message. */
 static int for_each(struct gcb_trial_bench *b,
                     int (*step)(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag),
                     struct gcb_diag *diag)
@@ -342,7 +358,7 @@ static struct gcb_encode_job job_of(const struct gcb_trial_bench *b, size_t i)
 
 /* ---- coding on the host: one message ---- */
 
-/* Times the stages of an operation, as often as it was timed itself. */
+/* Times the stages of an operation in at most `runs` runs, if the configuration asks for it. */
 static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
                        const struct gcb_operation *op, size_t runs, struct gcb_diag *diag)
 {
@@ -358,7 +374,8 @@ static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
     return 0;
 }
 
-/* Times encoding or decoding and its stages; if the method is identity, in turn with memcpy. */
+/* Times encoding or decoding, in turn with memcpy if the method is identity; then times its
+ * stages. */
 static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[0];
@@ -367,7 +384,8 @@ static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, str
                                 .count = item->in->plan->count};
     struct gcb_encode_call encode = {.job = &job, .message = &item->wire};
     struct gcb_decode_call decode = {.coder = job.coder, .message = &item->wire, .out = &y};
-    struct gcb_samples *const samples[2] = {&b->samples[GROUP + work], &b->samples[COPY + work]};
+    struct gcb_samples *const samples[2] = {&b->batch->samples[GROUP + work],
+                                            &b->batch->samples[COPY + work]};
     struct gcb_operation ops[2] = {work == GCB_TIMED_ENCODE ? gcb_encode_operation(&encode)
                                                             : gcb_decode_operation(&decode)};
     const bool copies = b->config.copy && item->method->codec == &gcb_codec_identity;
@@ -383,6 +401,7 @@ static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, str
 
 /* ---- coding on a device: a group ---- */
 
+/* Creates an encoder on the device. */
 static int make_encoder(struct gcb_coder **out, struct gcb_trial_bench *b,
                         const struct gcb_method *method, const struct gcb_trial_input *in,
                         struct gcb_diag *diag)
@@ -390,7 +409,7 @@ static int make_encoder(struct gcb_coder **out, struct gcb_trial_bench *b,
     struct gcb_coder_config config = config_of(b, method, in);
 
     config.place = &b->place;
-    if (in->raw) /* the encoder finds infinities and NaNs, and then sends the message raw */
+    if (in->raw) /* the encoder finds the infinities or NaNs and sends the tensor raw */
         config.nonfinite = GCB_NONFINITE_RAW;
     return gcb_coder_create(out, method_of(method, in->plan), &config, diag);
 }
@@ -400,8 +419,8 @@ static uint64_t tensor_bytes(const struct item *item)
     return gcb_cuda_align256(item->config.env.count * sizeof(float));
 }
 
-/* Returns the bytes to reserve for the payload. The input tensor takes the same place later, to be
- * compared with the decoded tensor. */
+/* Returns the bytes to reserve for the payload. After decoding, the input tensor replaces the
+ * payload, to be compared with the decoded tensor. */
 static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *coder)
 {
     const uint64_t payload = gcb_cuda_align256(gcb_coder_max_payload(coder));
@@ -410,7 +429,7 @@ static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *c
     return payload > tensor ? payload : tensor;
 }
 
-/* Takes memory at the place for the current coders, and sets where each message is in it. */
+/* Reserves memory at the place for the current coders, and sets the addresses of each message. */
 static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
     struct gcb_trial_batch *g = b->batch;
@@ -443,21 +462,23 @@ static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
     return err;
 }
 
-/* Stores the time of the last call by the device's events. The work of that call has ended. Returns
- * its launches. */
+/* Stores the time of the last call by the device's events, if that call was timed. The call's work
+ * has ended. Returns the call's launches. */
 static uint64_t collect(struct gcb_trial_bench *b)
 {
-    struct gcb_samples *kernel = &b->samples[EVENTS];
+    struct gcb_samples *events = &b->batch->samples[EVENTS];
     struct gcb_device_work work = {.launches = 0};
 
     if (b->batch->timed && !gcb_device_batch_work(b->place.batch, &work, NULL) &&
-        kernel->count < kernel->cap) /* the stream reports errors */
-        kernel->seconds[kernel->count++] = work.seconds;
+        events->count < events->cap) /* the next wait reports an error of the device */
+        events->seconds[events->count++] = work.seconds;
     b->batch->timed = false;
     return work.launches;
 }
 
-static void prepare_call(void *job)
+/* Called before each timed call: stores the time of the last call, and flushes the device's
+ * caches. */
+static int prepare_call(void *job, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = job;
     const struct gcb_device_module *module = b->place.device->module;
@@ -466,13 +487,13 @@ static void prepare_call(void *job)
     collect(b);
     b->batch->timed = true;
     if (!b->batch->flush.bytes)
-        return;
+        return 0;
     module->stream.zero(stream, b->batch->flush.dev, b->batch->flush.bytes);
-    module->stream.wait(stream, NULL); /* the stream keeps an error for the next wait */
+    return module->stream.wait(stream, diag); /* also reports an error of the line above */
 }
 
-/* Waits for the queued work. If the device failed, the stream's message says more than the message
- * of `err`. */
+/* Waits for the queued work after a call that returned `err`. If the device failed, returns the
+ * stream's error, whose text says more. */
 static int end_call(struct gcb_trial_bench *b, int err, struct gcb_diag *diag)
 {
     const int ended =
@@ -481,6 +502,7 @@ static int end_call(struct gcb_trial_bench *b, int err, struct gcb_diag *diag)
     return ended ? ended : err;
 }
 
+/* Encodes the group: the operation that is timed as encoding. */
 static int encode_once(void *job, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = job;
@@ -488,7 +510,7 @@ static int encode_once(void *job, struct gcb_diag *diag)
     bool stored = false;
     int err;
 
-    gcb_device_batch_begin(b->place.batch); /* gcb_device_batch_finish reports its errors */
+    gcb_device_batch_begin(b->place.batch); /* end_call reports its errors */
     err = gcb_device_group_encode_async(g->coders, &g->at, g->messages, g->count, diag);
     err = end_call(b, err, diag);
     for (size_t i = 0; !err && i < g->count; i++) {
@@ -496,17 +518,18 @@ static int encode_once(void *job, struct gcb_diag *diag)
         err = gcb_device_coder_encode_finish(g->coders[i], &g->messages[i], &g->frames[i], diag);
         stored |= g->frames[i].flags & GCB_WIRE_STORED;
     }
-    /* finishing has queued the tensors that are sent raw */
+    /* the calls above have queued copies of the tensors that are sent raw */
     return err || !stored ? err : gcb_device_batch_wait(b->place.batch, diag);
 }
 
+/* Decodes the group: the operation that is timed as decoding. */
 static int decode_once(void *job, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = job;
     struct gcb_trial_batch *g = b->batch;
     int err;
 
-    gcb_device_batch_begin(b->place.batch); /* gcb_device_batch_finish reports its errors */
+    gcb_device_batch_begin(b->place.batch); /* end_call reports its errors */
     err = gcb_device_group_decode_async(g->coders, g->received, g->messages, g->count, diag);
     err = end_call(b, err, diag);
     for (size_t i = 0; !err && i < g->count; i++) {
@@ -528,7 +551,8 @@ static int upload_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_diag *d
     return err;
 }
 
-/* Fills the output with NaNs, so that a missing element is noticed, and uploads the payload. */
+/* Fills the output on the device with NaNs, so that an element that decoding leaves out is found,
+ * and uploads the payload. */
 static int upload_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -552,7 +576,7 @@ static int upload_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
     return err;
 }
 
-/* Times a group's encoding or decoding, after the upload of its tensors or messages. */
+/* Uploads the group's tensors or messages, and times encoding or decoding them. */
 static int time_on_device(struct gcb_trial_bench *b, enum gcb_timed_work work,
                           struct gcb_diag *diag)
 {
@@ -560,7 +584,7 @@ static int time_on_device(struct gcb_trial_bench *b, enum gcb_timed_work work,
     const struct gcb_operation op = {
         .run = encodes ? encode_once : decode_once, .prepare = prepare_call, .job = b};
     struct gcb_trial_batch *g = b->batch;
-    struct gcb_samples *kernel = &b->samples[EVENTS];
+    struct gcb_samples *events = &g->samples[EVENTS];
     struct gcb_timing timing = b->config.timing;
     uint64_t mhz;
     int err = take_space(b, diag);
@@ -568,13 +592,13 @@ static int time_on_device(struct gcb_trial_bench *b, enum gcb_timed_work work,
     if (!err)
         err = for_each(b, encodes ? upload_tensor : upload_message, diag);
     timing.evict = NULL; /* prepare_call flushes the device's caches instead of the host's */
-    kernel->count = 0;
+    events->count = 0;
     if (!err)
-        err = gcb_measure(&b->samples[GROUP + work], &timing, &op, diag);
+        err = gcb_measure(&g->samples[GROUP + work], &timing, &op, diag);
     if (err)
         return encodes ? err : gcb_device_check_decoded(err, diag);
     g->work[work].launches = collect(b);
-    gcb_stats_of(&g->work[work].kernel, kernel->seconds, kernel->count, kernel->scratch);
+    gcb_stats_of(&g->work[work].kernel, events->seconds, events->count, events->scratch);
     mhz = b->place.device->module->clock.mhz(g->clock); /* right after the last timed call */
     if (mhz && (!g->clock_mhz || mhz < g->clock_mhz))
         g->clock_mhz = mhz;
@@ -596,8 +620,8 @@ static struct gcb_device_check check_of(const struct gcb_trial_bench *b, const s
     };
 }
 
-/* Encodes on the CPU, into b->check, and compares the messages. Sets *cpu to the encoder, which
- * knows some figures. */
+/* Encodes the message on the CPU, into b->check, and compares it with the device's message. Sets
+ * *cpu to the CPU's encoder. */
 static int check_message(struct gcb_trial_bench *b, size_t i, struct gcb_coder **cpu,
                          struct gcb_diag *diag)
 {
@@ -618,8 +642,8 @@ static int check_message(struct gcb_trial_bench *b, size_t i, struct gcb_coder *
     return gcb_device_check_message(&check, diag);
 }
 
-/* Downloads the decoded tensor to b->decoded, and measures its error on the device. Checks tensor
- * and error, and finds the message's parts. */
+/* Downloads the decoded tensor to b->decoded, and measures its error on the device. Compares tensor
+ * and error with the CPU's. Sets *parts to the parts of the message. */
 static int check_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
                         struct gcb_diag *diag)
 {
@@ -655,7 +679,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
     while (n < count && n < GCB_TRIAL_GROUP && !make_encoder(&coders[n], b, method, &in[n], NULL) &&
            gcb_device_group_takes(coders[0], coders[n]))
         n++;
-    if (n > 0 && n < GCB_TRIAL_GROUP) { /* the first coder of another group, or NULL */
+    if (n > 0 && n < GCB_TRIAL_GROUP) { /* the first coder that is not in the group, or NULL */
         gcb_coder_destroy(coders[n]);
         coders[n] = NULL;
     }
@@ -664,13 +688,15 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
 
 /* ---- sums, on the host ---- */
 
-/* True if messages of this trial are added, to check sums or to time them. */
+/* True if sums of this trial's messages are checked or timed. */
 static bool adds_up(const struct gcb_trial_bench *b, const struct gcb_trial_input *in)
 {
     return b->summed && !in->original && in->plan->count <= b->most_summed;
 }
 
-/* Encodes messages to add, which also get the time that the timed encodings have left. */
+/* Fills b->messages with the messages to add: the trial's message, and to time sums also others.
+ * Encoding the others may take its own third of max_time and the time that the timed encodings have
+ * left. */
 static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job *job,
                          struct gcb_diag *diag)
 {
@@ -686,9 +712,9 @@ static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job 
 }
 
 /*
- * How far the sum of one message may be from its decoding, as a share of the norm. 0: not at all.
- * Two transforms of a whole message differ if several threads work on them, or if FFTW chose their
- * plans by measuring.
+ * Returns how far the sum of one message may be from the decoded message, as a share of the norm.
+ * It is 0 unless two inverse transforms of the same message can differ. They can if FFTW chooses
+ * their plans by measuring, or if several threads transform a whole message with a library.
  */
 static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
                             uint64_t count)
@@ -706,7 +732,7 @@ static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_me
     return whole && c->queue->threads > 1 ? GCB_DECODERS_APART : 0.0;
 }
 
-/* Checks the sum of the message, and times sums, as the configuration asks for. */
+/* Checks the sum of the message and times sums, if the configuration asks for it. */
 static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
 {
@@ -725,7 +751,7 @@ static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *conf
         err = gcb_sums_check(&job, sum_tolerance(b, item->method, job.count), diag);
     if (err || !b->config.sums)
         return err;
-    if (t->max_time > 0.0)
+    if (t->max_time > 0.0) /* the whole trial may take twice max_time / GCB_SUMS_OTHERS */
         left = b->began + 2.0 / GCB_SUMS_OTHERS * t->max_time - gcb_clock();
     item->tally.sum_messages = b->messages.count;
     return gcb_sums_measure(&b->samples[GCB_TIMED_SUM], &b->samples[GCB_TIMED_SUM16], t, left, &job,
@@ -734,6 +760,7 @@ static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *conf
 
 /* ---- a trial ---- */
 
+/* Gets an encoder for message i, and room for the message. */
 static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -747,7 +774,8 @@ static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return err ? err : gcb_coders_room(&item->room, &item->wire, *coder, item->in->raw, diag);
 }
 
-/* After the timed encodings: takes the message, and what its encoder knows. */
+/* After the timed encodings: downloads and completes the message, stores the figures that only the
+ * encoder knows, and prepares messages to add. */
 static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -800,8 +828,7 @@ static int open_decoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return gcb_coder_create_decoder(coder, item->wire.data, item->wire.len, &config, diag);
 }
 
-/* Sets the samples of the bench, and the times of message i, to the message's share of the group's
- * times. */
+/* Sets b->samples and the times of message i to the message's share of the group's times. */
 static void tally_times(struct gcb_trial_bench *b, size_t i)
 {
     const struct gcb_trial_batch *g = b->batch;
@@ -810,7 +837,7 @@ static void tally_times(struct gcb_trial_bench *b, size_t i)
 
     for (int k = 0; k < GCB_TIMED; k++)
         if (k < GCB_TIMED_SUM)
-            gcb_samples_scale(&b->samples[k], &b->samples[GROUP + k], share);
+            gcb_samples_scale(&b->samples[k], &g->samples[GROUP + k], share);
         else
             b->samples[k].count = 0;
     gcb_tally_times(t, b->samples);
@@ -828,7 +855,7 @@ static void tally_times(struct gcb_trial_bench *b, size_t i)
     t->clock_mhz = g->clock_mhz;
 }
 
-/* Finds the error of the decoded tensor, and the message's parts. */
+/* Measures the error of the decoded tensor, and finds the parts of the message. */
 static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
                    struct gcb_diag *diag)
 {
@@ -847,7 +874,7 @@ static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts
     return err;
 }
 
-/* Passes the result of a message on. */
+/* Passes the result of a message to config.take. */
 static int give(struct gcb_trial_bench *b, const struct item *item, const float *decoded,
                 struct gcb_diag *diag)
 {
@@ -865,6 +892,7 @@ static int give(struct gcb_trial_bench *b, const struct item *item, const float 
     return b->config.take(b->config.ctx, &trial, diag);
 }
 
+/* After the timed decodings: measures the error, completes the tally, and passes the result on. */
 static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -879,12 +907,12 @@ static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
     tally_times(b, i);
     b->message = item->wire;
     err = add_up(b, &config, diag);
-    gcb_tally_times(&item->tally, b->samples); /* with sums */
+    gcb_tally_times(&item->tally, b->samples); /* again, with the times of sums */
     return err ? err : give(b, item, b->decoded, diag);
 }
 
-/* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured
- * now. */
+/* Runs the trial of memcpy. Measures the times, unless the trial of identity has measured them for
+ * the same message. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[0];
@@ -896,12 +924,12 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
     for (int k = 0; !err && c->timed != item->in->plan && k < GCB_TIMED_SUM; k++) {
         const struct gcb_operation op = copy_operation(c, &in, k);
 
-        err = gcb_measure(&b->samples[COPY + k], &b->config.timing, &op, diag);
+        err = gcb_measure(&b->batch->samples[COPY + k], &b->config.timing, &op, diag);
     }
     if (err)
         return err;
     for (int k = 0; k < GCB_TIMED_SUM; k++)
-        gcb_samples_scale(&b->samples[GROUP + k], &b->samples[COPY + k], 1.0);
+        gcb_samples_scale(&b->batch->samples[GROUP + k], &b->batch->samples[COPY + k], 1.0);
     tally_times(b, 0);
     item->tally.dense = 0;
     item->tally.input_bytes = item->tally.wire_bytes = item->tally.value_bytes = bytes;
@@ -918,6 +946,7 @@ static int time_work(struct gcb_trial_bench *b, enum gcb_timed_work work, struct
     return b->config.device ? time_on_device(b, work, diag) : time_on_host(b, work, diag);
 }
 
+/* Runs the trials of the messages in the batch. */
 static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
     int err = for_each(b, open_encoder, diag);
@@ -933,7 +962,7 @@ static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
     if (!err)
         err = for_each(b, finish_message, diag);
     if (err)
-        gcb_place_fini(&b->place); /* the stream keeps the error or queued work */
+        gcb_place_fini(&b->place); /* its stream may keep the error or queued work */
     release_coders(b);
     return err;
 }
@@ -976,8 +1005,8 @@ int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag)
     return err;
 }
 
-/* Fills the window with the input's elements [from, from + count), which may lie in several
- * tensors. */
+/* Reads the input's elements [from, from + count), which may be in several tensors, into the
+ * window. */
 static int fill_window(const struct gcb_original *o, uint64_t from, uint64_t count,
                        struct gcb_diag *diag)
 {
