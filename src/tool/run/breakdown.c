@@ -12,7 +12,8 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
     *g = (struct gcb_groups){.per = per, .methods = methods};
 }
 
-/* The shape of a tensor's inputs, or of the tensors that a method decoded. */
+/* How the values of a tensor's inputs are distributed, or those of the tensors that a method
+ * decoded. */
 struct gcb_shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
     struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
@@ -39,6 +40,7 @@ void gcb_groups_fini(struct gcb_groups *g)
     memset(g, 0, sizeof(*g));
 }
 
+/* True if the trial's message belongs to the group. */
 static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
                     const struct gcb_run_trial *t)
 {
@@ -55,9 +57,9 @@ static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
     }
 }
 
-/* Returns the index of the trial's group, or g->count if it has none. All methods run on a
- * message in turn, and tensors come in the same order at each step, so the search begins at the
- * last group. */
+/* Returns the index of the trial's group, or g->count if there is none. The search begins at the
+ * group of the last trial: methods run on a message one after the other, and each step has the
+ * tensors in the same order. */
 static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -65,12 +67,13 @@ static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 
         if (belongs(g, &g->items[at], t))
             return at;
-        if (g->per == GCB_PER_MESSAGE)
+        if (g->per == GCB_PER_MESSAGE) /* only the last group can be the message's */
             break;
     }
     return g->count;
 }
 
+/* Adds an empty group for the trial's message. */
 static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     struct gcb_group group = {.step = t->plan->step, .worker = t->plan->worker};
@@ -146,18 +149,19 @@ void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum g
     }
 }
 
-/* Adds the error of one tensor of a message to `f`. */
+/* Measures the error of one tensor of a message, which has `count` elements. `f` starts zeroed. */
 static int measure_loss(struct gcb_fidelity *f, const struct gcb_run_trial *t,
                         const struct gcb_piece *piece, uint64_t count,
                         const struct gcb_trial_config *config, struct gcb_diag *diag)
 {
-    if (t->plan->piece_count == 1)
+    if (t->plan->piece_count == 1) {
         *f = t->tally.fidelity;
-    else if (t->original)
+        return 0;
+    }
+    if (t->original)
         return gcb_original_compare(t->original, f, piece->offset, count, diag);
-    else
-        gcb_fidelity_add(f, t->input + piece->offset, t->decoded + piece->offset, count,
-                         config->kernels, config->queue);
+    gcb_fidelity_add(f, t->input + piece->offset, t->decoded + piece->offset, count,
+                     config->kernels, config->queue);
     return 0;
 }
 
@@ -203,9 +207,8 @@ size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss 
 struct gcb_shapes {
     struct gcb_shapes_config config;
     struct gcb_groups groups;      /* a group for each tensor or bucket */
-    struct gcb_spectrum_plan plan; /* plan for the last size */
-    float *difference;             /* input minus decoded */
-    uint64_t difference_cap;
+    struct gcb_spectrum_plan plan; /* for the size of the last transform */
+    struct gcb_room difference;    /* floats: input minus decoded */
 };
 
 int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
@@ -227,11 +230,11 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
         return;
     gcb_groups_fini(&s->groups);
     gcb_spectrum_plan_fini(&s->plan);
-    gcb_free(s->difference);
+    gcb_room_fini(&s->difference);
     gcb_free(s);
 }
 
-/* Sets *shapes to those of the trial's tensor or bucket. */
+/* Sets *shapes to the array `shapes` of the trial's group, which is created if needed. */
 static int find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial,
                        struct gcb_shape **shapes, struct gcb_diag *diag)
 {
@@ -247,6 +250,8 @@ static int find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial,
     return *shapes ? 0 : gcb_diag_nomem(diag, 0, "histograms");
 }
 
+/* Adds x to a spectrum, which is created if *out is NULL. Leaves out x if its size is not that of
+ * the spectrum. */
 static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const struct gcb_view *x,
                         struct gcb_diag *diag)
 {
@@ -278,6 +283,7 @@ static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
     return 0;
 }
 
+/* Adds x to the histogram and the spectrum. `finite`: x has no infinities and no NaNs. */
 static int add_shape(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *x,
                      bool finite, struct gcb_diag *diag)
 {
@@ -288,25 +294,18 @@ static int add_shape(struct gcb_shapes *s, struct gcb_shape *shape, const struct
     return add_spectrum(s, &shape->spectrum, x, diag);
 }
 
+/* Adds input minus decoded to the histogram of errors. */
 static int add_errors(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *input,
                       const struct gcb_view *decoded, struct gcb_diag *diag)
 {
-    const struct gcb_view difference = {s->difference, input->count};
+    const int err = gcb_room_reserve(&s->difference, input->count * sizeof(float), "errors", diag);
+    float *const difference = (float *)(void *)s->difference.block;
 
-    for (uint64_t i = 0; i < input->count; i++)
-        s->difference[i] = input->data[i] - decoded->data[i];
-    return add_histogram(&shape->errors, &difference, diag);
-}
-
-/* Makes room for `count` differences. */
-static int reserve(struct gcb_shapes *s, uint64_t count, struct gcb_diag *diag)
-{
-    if (!s->config.histogram || (s->difference && count <= s->difference_cap))
-        return 0;
-    gcb_free(s->difference);
-    s->difference = gcb_alloc_array(count, sizeof(*s->difference));
-    s->difference_cap = s->difference ? count : 0;
-    return s->difference ? 0 : gcb_diag_nomem(diag, count * sizeof(float), "errors");
+    for (uint64_t i = 0; !err && i < input->count; i++)
+        difference[i] = input->data[i] - decoded->data[i];
+    if (err)
+        return err;
+    return add_histogram(&shape->errors, &(struct gcb_view){difference, input->count}, diag);
 }
 
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -320,11 +319,10 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     if (!err && trial->method == 0)
         err = add_shape(s, &shapes[0], &input, finite, diag);
     if (!err)
-        err = add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
-    if (err || !s->config.histogram)
-        return err;
-    err = reserve(s, input.count, diag);
-    return err ? err : add_errors(s, &shapes[trial->method + 1], &input, &decoded, diag);
+        err = add_shape(s, &shapes[1 + trial->method], &decoded, finite, diag);
+    if (!err && s->config.histogram)
+        err = add_errors(s, &shapes[1 + trial->method], &input, &decoded, diag);
+    return err;
 }
 
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
@@ -333,11 +331,11 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
 {
     int err = 0;
 
-    for (size_t e = 0; e < s->groups.count; e++)
+    for (size_t k = 0; k < s->groups.count; k++)
         for (size_t i = 0; !err && i <= s->config.methods; i++) {
-            const struct gcb_shape *shape = &s->groups.items[e].shapes[i];
+            const struct gcb_shape *shape = &s->groups.items[k].shapes[i];
             struct gcb_shape_rows to = {
-                .tensor = s->groups.items[e].name,
+                .tensor = s->groups.items[k].name,
                 .of = i ? "decoded" : "input",
                 .method = i ? &methods[i - 1] : NULL,
                 .put = put,

@@ -5,53 +5,60 @@
 #include "src/tool/rows/row.h"
 #include "src/tool/run/run.h"
 
-/* Tallies for each message, tensor, step or worker, for the tables of --per. */
+/* What the messages of a group have in common (the option --per). */
 enum gcb_per { GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP, GCB_PER_WORKER };
 
+/* A group of messages, with a tally for each method. */
 struct gcb_group {
-    char *name;    /* name of the first message, without its worker; not escaped */
-    uint64_t step; /* step of the first message */
-    uint32_t worker;
+    char *name; /* name of the first message, without its worker; not escaped */
+    uint64_t step;
+    uint32_t worker;           /* step and worker of the first message */
     struct gcb_tally *tallies; /* one for each method */
-    struct gcb_shape *shapes;  /* of gcb_shapes: of the input, then of each method; else NULL */
-    double key;                /* for sorting */
-    size_t place;              /* place before sorting */
+    /* with gcb_shapes: [0] of the input, [1 + i] of method i; otherwise NULL */
+    struct gcb_shape *shapes;
+    double key;   /* for sorting */
+    size_t place; /* index before sorting */
 };
 
+/* All groups of a run. */
 struct gcb_groups {
     enum gcb_per per;
-    size_t methods;
-    struct gcb_group *items; /* in the order in which they were added */
+    size_t methods;          /* number of methods */
+    struct gcb_group *items; /* in the order in which they were added, until they are sorted */
     size_t count, cap;
-    size_t next; /* where the next search begins */
+    size_t next; /* index of the group at which the next search begins */
 };
 
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
 void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
+
+/* Adds the trial's tally to the group of its message, which is created if needed. GCB_E_NOMEM. */
 int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
-/* Sorts groups by a figure of method 0, largest first, groups without the figure last. Equal groups
- * keep their order. */
+/* Sorts groups by a figure of method 0: the largest first, and groups without the figure last.
+ * Equal groups keep their order. */
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
-/* Writes the order of the totals, sorted by the same rule, as method_count indices. */
+/* Sorts the totals of a result by the same rule. Writes their indices, result->method_count of
+ * them, to `order`. */
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
-/* Which tensors lose most: each tensor's squared error, summed over steps and workers, as a share
- * of the method's whole squared error. If a message covers several tensors, the error of each is
- * measured again. */
+/* A tensor's part of a method's squared error, summed over steps and workers. */
 struct gcb_loss {
     const char *path; /* path of the tensor, borrowed from the groups; not escaped */
     double share;     /* share of the method's squared error, 0 to 1 */
 };
 
-/* Adds what a trial loses to a group for each tensor; `losses` was made with GCB_PER_TENSOR. */
+/* Adds the squared error of a trial to the group of its tensor. If the message covers several
+ * tensors, measures the error of each tensor again and adds it to the tensor's group. `losses` was
+ * made with GCB_PER_TENSOR. */
 int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag);
 
-/* Writes the tensors with the largest shares, at most `count`, largest first, and sorts `losses`
- * so. Returns how many, 0 for a method without error. */
+/* Writes the tensors with the largest shares to `out`, at most `count` of them, largest first.
+ * Sorts `losses` in this order. Returns the number of tensors written, which is 0 for a method
+ * without error. */
 size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss *out, size_t count);
 
 /*
@@ -59,7 +66,7 @@ size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss 
  * steps and workers. The rows are those of `inspect` with a field `of`: "input", "decoded" or
  * "error" (input minus decoded, only in histograms). Rows of decoded tensors and of errors have
  * `method` and `spec` too. A spectrum leaves out messages with infinities or NaNs, and messages
- * whose size differs from the first of the same name.
+ * with another size than the first message of the same name.
  */
 struct gcb_shapes_config {
     bool histogram, spectrum;
@@ -69,6 +76,7 @@ struct gcb_shapes_config {
 
 struct gcb_shapes;
 
+/* GCB_E_NOMEM. */
 int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
                       struct gcb_diag *diag);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
@@ -77,7 +85,7 @@ void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
  * come first. */
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
-/* Makes the rows. `put` receives each row and releases it. */
+/* Makes the rows. `put` receives each row and releases it. Returns the first error of `put`. */
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
                     int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag), void *ctx,
                     struct gcb_diag *diag);

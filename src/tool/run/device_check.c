@@ -3,18 +3,22 @@
 #include <math.h>
 #include <string.h>
 
-double gcb_device_rounding(uint64_t n)
+/* Returns the L2 distance over n elements that is allowed in addition to the tolerances. An
+ * unscaled inverse transform multiplies the rounding of the smallest floats, 2^-149, by up to
+ * sqrt(n). Each of the n elements may differ by four times that. */
+static double allowed_rounding(uint64_t n)
 {
-    return 4.0 * 0x1p-149 * (double)n; /* each of n elements may differ by 4 * 2^-149 * sqrt(n) */
+    return 4.0 * 0x1p-149 * (double)n;
 }
 
 double gcb_device_share(double distance, double norm, uint64_t n)
 {
-    const double beyond = distance - gcb_device_rounding(n);
+    const double beyond = distance - allowed_rounding(n);
 
     return beyond <= 0.0 ? 0.0 : beyond / norm;
 }
 
+/* True if the device's results may differ from the CPU's by the tolerances. */
 static bool is_tolerant(const struct gcb_device_check *c)
 {
     return gcb_method_caps(c->method) & GCB_CAP_DEVICE_MATH;
@@ -32,13 +36,13 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
 
 int gcb_device_check_decoded(int err, struct gcb_diag *diag)
 {
-    return err != GCB_E_CORRUPT
-               ? err
-               : gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                              "the device cannot decode the message that it encoded");
+    if (err != GCB_E_CORRUPT)
+        return err;
+    return gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                        "the device cannot decode the message that it encoded");
 }
 
-/* Decodes a message on the CPU, into c->scratch. */
+/* Decodes a message on the CPU, into c->scratch. Sets *decoder, which c->coders owns. */
 static int decode_on_cpu(const struct gcb_device_check *c, struct gcb_coder **decoder,
                          const struct gcb_wbuf *message, struct gcb_diag *diag)
 {
@@ -69,30 +73,30 @@ static bool same_values(const struct gcb_device_check *c)
     if (!is_tolerant(c))
         return memcmp(c->scratch, c->decoded, c->in.count * sizeof(*c->decoded)) == 0;
     gcb_fidelity_add(&f, c->scratch, c->decoded, c->in.count, c->kernels, c->queue);
-    return sqrt(f.dd) <= GCB_DECODERS_APART * sqrt(f.xx) + gcb_device_rounding(c->in.count);
+    return sqrt(f.dd) <= GCB_DECODERS_APART * sqrt(f.xx) + allowed_rounding(c->in.count);
 }
 
-/* Checks that the device's message has the same error as the CPU's. */
+/* Checks that the error of the device's message is near that of the CPU's message. */
 static int check_error(const struct gcb_device_check *c, const struct gcb_fidelity *error,
                        struct gcb_diag *diag)
 {
     struct gcb_fidelity f = {0};
     struct gcb_coder *decoder;
     const int err = decode_on_cpu(c, &decoder, c->expected, diag);
-    double ours, theirs, most = GCB_MESSAGES_APART;
+    double on_device, on_cpu, most = GCB_MESSAGES_APART;
 
     if (err)
         return err;
     gcb_fidelity_add(&f, c->in.data, c->scratch, c->in.count, c->kernels, c->queue);
-    ours = rel_l2(error);
-    theirs = rel_l2(&f);
+    on_device = rel_l2(error);
+    on_cpu = rel_l2(&f);
     if (f.xx > 0.0)
-        most += gcb_device_rounding(c->in.count) / sqrt(f.xx);
-    if (!(fabs(ours - theirs) > most))
+        most += allowed_rounding(c->in.count) / sqrt(f.xx);
+    if (!(fabs(on_device - on_cpu) > most)) /* NaNs are accepted */
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                         "the errors of the device's message and the CPU's differ (%.9g and %.9g)",
-                        ours, theirs);
+                        on_device, on_cpu);
 }
 
 int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_fidelity *error,
@@ -109,6 +113,7 @@ int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_f
     return err || !is_tolerant(c) ? err : check_error(c, error, diag);
 }
 
+/* True if a equals b, or both are NaNs. */
 static bool same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));

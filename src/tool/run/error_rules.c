@@ -6,6 +6,7 @@
 
 #include "src/lib/codec/range.h"
 
+/* Returns the value of a parameter of the method, or 0 without this parameter. */
 static double number(const struct gcb_rule_input *in, const char *key)
 {
     double value = 0.0;
@@ -16,20 +17,27 @@ static double number(const struct gcb_rule_input *in, const char *key)
 
 /* ---- formats: a relative error in a range, an absolute error below it ---- */
 
+/* The error that a format allows an element of magnitude x. Elements above `to` may be clamped to
+ * `to`. */
 struct limits {
-    double relative, from, to; /* |error| <= relative |x| for from <= |x| <= to */
-    double below;              /* |error| <= below for smaller elements */
+    double relative, from, to; /* at most relative * x for from <= x <= to */
+    double below;              /* at most `below` for x < from */
 };
 
-/* Visits the elements. Elements beyond l->to may be clamped to l->to. */
+static double allowed_error(const struct limits *l, double x)
+{
+    if (x < l->from)
+        return l->below;
+    if (x <= l->to)
+        return l->relative * x;
+    return x - l->to + l->relative * l->to;
+}
+
 static bool visit_limits(const struct gcb_rule_input *in, const struct limits *l,
                          gcb_element_fn *each, void *ctx)
 {
     for (uint64_t i = 0; i < in->count; i++) {
-        const double x = fabs((double)in->x[i]);
-        const double most = x < l->from  ? l->below
-                            : x <= l->to ? l->relative * x
-                                         : x - l->to + l->relative * l->to;
+        const double most = allowed_error(l, fabs((double)in->x[i]));
 
         each(ctx, i, &(struct gcb_element_error){.most = most});
     }
@@ -38,17 +46,23 @@ static bool visit_limits(const struct gcb_rule_input *in, const struct limits *l
 
 static bool visit_fp16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
-    return visit_limits(in, &(struct limits){0x1p-11, 0x1p-14, 65504.0, 0x1p-25}, each, ctx);
+    static const struct limits binary16 = {
+        .relative = 0x1p-11, .from = 0x1p-14, .to = 65504.0, .below = 0x1p-25};
+
+    return visit_limits(in, &binary16, each, ctx);
 }
 
 static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
-    return visit_limits(in, &(struct limits){0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-134}, each, ctx);
+    static const struct limits bfloat16 = {
+        .relative = 0x1p-8, .from = 0x1p-126, .to = 0x1.fep127, .below = 0x1p-134};
+
+    return visit_limits(in, &bfloat16, each, ctx);
 }
 
 /* The error is relative between the values of the smallest and the largest code of the message's
- * format. Steps do not shrink below 2^-126, so the error is absolute below that
- * (kernels/range/range_elem.h). */
+ * format. Below 2^-126 the error is absolute, because the steps between values are not smaller
+ * there (kernels/range/range_elem.h). */
 static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
@@ -70,8 +84,8 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
                         each, ctx);
 }
 
-/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the
- * smallest float32. */
+/* The terms allow for the rounding of float32 norms, levels and shares, for draws of 32 bits, and
+ * for values that are multiples of the smallest float32. */
 double gcb_element_slack(float x, const struct gcb_element_error *e)
 {
     return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
@@ -88,11 +102,14 @@ static double level_count(const struct gcb_rule_input *in)
     return levels > 0.0 ? levels : exp2(number(in, "bits") - 1.0) - 1.0;
 }
 
+/* Elements that share a norm. Starts zeroed. */
 struct bucket {
     uint64_t first, count;
-    double max, energy;
+    double max;    /* largest magnitude */
+    double energy; /* sum of squares */
 };
 
+/* Moves on to the next bucket. Returns false after the last. */
 static bool next_bucket(struct bucket *b, const struct gcb_rule_input *in)
 {
     const uint64_t size = (uint64_t)number(in, "bucket"), left = in->count - b->first - b->count;
@@ -112,6 +129,7 @@ static bool by_l2_norm(const struct gcb_rule_input *in)
     return strcmp(gcb_promise_choice(in->method, "norm"), "l2") == 0;
 }
 
+/* Visits the elements, which are rounded at random or to the nearest level. */
 static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     const bool drawn = gcb_error_rule_of(in->method)->drawn;
@@ -119,22 +137,25 @@ static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each,
     struct bucket b = {0, 0, 0.0, 0.0};
 
     while (next_bucket(&b, in)) {
-        /* a float32 holds the norm */
+        /* the message has the norm as a float32 */
         const double norm = by_l2_norm(in) ? fmin(sqrt(b.energy), FLT_MAX) : b.max;
+        const double step = norm / s; /* distance between two levels */
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
-            const double t = norm > 0.0 ? fmin(fabs((double)in->x[i]) * s / norm, s) : 0.0;
-            struct gcb_element_error e = {.most = norm / s, .step = norm / s, .up = t - floor(t)};
+            const double level = norm > 0.0 ? fmin(fabs((double)in->x[i]) * s / norm, s) : 0.0;
+            struct gcb_element_error e = {.most = step, .step = step, .up = level - floor(level)};
 
-            if (!drawn)
-                e = (struct gcb_element_error){.most = norm / s / 2.0 +
-                                                       gcb_element_slack(in->x[i], &e)};
+            if (!drawn) {
+                e.most = step / 2.0 + gcb_element_slack(in->x[i], &e);
+                e.step = e.up = 0.0;
+            }
             each(ctx, i, &e);
         }
     }
     return true;
 }
 
+/* Returns the sum over buckets of the largest mean that the claim of the rule "levels" gives. */
 static double largest_mean_of_levels(const struct gcb_rule_input *in)
 {
     const double s = level_count(in);
@@ -144,25 +165,29 @@ static double largest_mean_of_levels(const struct gcb_rule_input *in)
     while (next_bucket(&b, in)) {
         const double d = (double)b.count;
 
-        sum += by_l2_norm(in) ? fmin(d / (s * s), sqrt(d) / s) * b.energy
-                              : d / (4.0 * s * s) * b.max * b.max;
+        if (by_l2_norm(in))
+            sum += fmin(d / (s * s), sqrt(d) / s) * b.energy;
+        else
+            sum += d / (4.0 * s * s) * b.max * b.max;
     }
     return sum;
 }
 
 /* ---- TernGrad: each element becomes 0 or s; elements beyond s are clipped to s ---- */
 
-/* Returns s: max |x|, or `clip` standard deviations if that is less. */
+/* Returns s: max |x|, or `clip` standard deviations if that is less. There is no clipping if `clip`
+ * is 0 or the standard deviation is at most 1e-5 max |x|. */
 static double ternary_scale(const float *x, uint64_t n, double clip)
 {
-    double max = 0.0, sum = 0.0, squares = 0.0, deviation;
+    double max = 0.0, sum = 0.0, squares = 0.0, mean, deviation;
 
     for (uint64_t i = 0; i < n; i++) {
         max = fmax(max, fabs((double)x[i]));
         sum += (double)x[i];
     }
+    mean = sum / (double)n;
     for (uint64_t i = 0; i < n; i++)
-        squares += ((double)x[i] - sum / (double)n) * ((double)x[i] - sum / (double)n);
+        squares += ((double)x[i] - mean) * ((double)x[i] - mean);
     deviation = sqrt(squares / (double)n);
     return clip > 0.0 && deviation > 1e-5 * max ? fmin(max, clip * deviation) : max;
 }
@@ -173,10 +198,11 @@ static bool visit_ternary(const struct gcb_rule_input *in, gcb_element_fn *each,
 
     for (uint64_t i = 0; i < in->count; i++) {
         const double x = fabs((double)in->x[i]);
+        struct gcb_element_error e = {.most = x - s};
 
-        each(ctx, i,
-             x <= s ? &(struct gcb_element_error){.most = s, .step = s, .up = s > 0.0 ? x / s : 0.0}
-                    : &(struct gcb_element_error){.most = x - s});
+        if (x <= s)
+            e = (struct gcb_element_error){.most = s, .step = s, .up = s > 0.0 ? x / s : 0.0};
+        each(ctx, i, &e);
     }
     return true;
 }
@@ -197,7 +223,8 @@ static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* Returns an eighth of the energy, but more for elements below 2^-126, which become 0 or 2^-126. */
+/* Returns an eighth of the energy, and more for elements below 2^-126, because these become 0 or
+ * 2^-126. */
 static double largest_mean_of_natural(const struct gcb_rule_input *in)
 {
     double sum = 0.0;
@@ -258,9 +285,8 @@ static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
 
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
-    if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c,
-                                c->stored ? "the message was sent raw" : "all elements are zero");
+    if (gcb_promise_is_trivial(c))
+        return GCB_PROMISE_IDLE;
     in.message = c->message.data;
     in.length = c->message.len;
     if (!rule->visit(&in, compare_error, &worst))
@@ -275,8 +301,8 @@ static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
 
 /* ---- contraction ---- */
 
-/* True if a decoded tensor is always at least as near to the original as zeros are. Not if a method
- * draws random numbers, or says that it is not. */
+/* True if a decoded tensor is never farther from the original than zeros are. Methods that draw
+ * random numbers do not promise this, and others may have the capability NO_CONTRACTION. */
 static bool contracts(const struct gcb_method *m)
 {
     return !(gcb_method_caps(m) & (GCB_CAP_RANDOMISED | GCB_CAP_NO_CONTRACTION));
@@ -293,6 +319,7 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
     rounding = gcb_promise_rounding(c, c->job.method);
     if (rounding >= 1.0)
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    /* 1e-6: rounding of float32 arithmetic */
     return gcb_promise_at_most(
         c, gcb_promise_distance(c->job.x, c->y, c->job.config.env.count) / c->energy,
         (1.0 + rounding) * (1.0 + rounding) + 1e-6, "squared error over squared norm");
@@ -307,21 +334,24 @@ const struct gcb_promise gcb_promises_error[] = {
 };
 
 /*
- * Promises about random draws, checked over RUNS seeds. The values that an element may become
- * follow from the tensor, so the means and the variances are exact. A method that draws
- * independently and keeps its promise fails the check less often than the claim says.
+ * ---- promises about random draws, checked over RUNS seeds ----
+ *
+ * The rule of a method gives the values that each element may become, and their probabilities. So
+ * the mean and the variance of the errors are known exactly. A method that draws independently and
+ * keeps its promise fails the check with at most the probability that the claim states.
  */
 
+#define RUNS 32 /* number of seeds */
+/* A check uses at most this many elements, from the start of the tensor. */
+#define SAMPLE (UINT64_C(1) << 20)
+
+/* Returns the input of a drawn rule, which does not read the message. */
 static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
 {
     return (struct gcb_rule_input){job->method, job->x, job->config.env.count, NULL, 0};
 }
 
-#define RUNS 32 /* seeds of a check */
-/* a check uses only this many elements, from the start */
-#define SAMPLE (UINT64_C(1) << 20)
-
-/* The first SAMPLE elements as a tensor of their own, with another seed in each run. */
+/* Returns a job that encodes only the first SAMPLE elements, with another seed in each run. */
 static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsigned run)
 {
     struct gcb_promise_job job = c->job;
@@ -335,13 +365,14 @@ static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsign
     return job;
 }
 
-/*
- * Returns how far a sum of independent terms may be from its mean. By Bernstein's inequality the
- * sum is farther away with a probability of at most 1e-9, whatever the distribution, if the
- * variances of the terms add up to `variance` and no term is farther than `most` from its own mean.
- */
-#define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
+#define LOG_ALARM 21.42 /* ln(2 / 1e-9), for a probability of 1e-9 */
 
+/*
+ * Returns how far a sum of independent terms may be from its mean. The variances of the terms add
+ * up to `variance`, and no term is farther than `most` from its own mean. Then the sum is farther
+ * from its mean than the result with a probability of at most 1e-9, whatever the distribution
+ * (Bernstein's inequality).
+ */
 static double largest_deviation(double variance, double most)
 {
     const double a = LOG_ALARM * most / 3.0;
@@ -351,6 +382,7 @@ static double largest_deviation(double variance, double most)
 
 /* ---- draws-apart: seeds, workers and steps draw differently ---- */
 
+/* True if the method's rule says that every element is rounded at random. */
 static bool draws(const struct gcb_method *m)
 {
     const struct gcb_error_rule *rule = gcb_error_rule_of(m);
@@ -358,15 +390,19 @@ static bool draws(const struct gcb_method *m)
     return rule && rule->drawn;
 }
 
-/* Levels that are nearer to each other may be decoded to the same value. */
+/* Two levels that are nearer to each other than this may be decoded to the same value. */
 #define LEVELS_APART (4.0 * GCB_PROMISE_STEP)
 
+/* Adds the probability that two draws of an element differ. */
 static void count_difference(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
-    *(double *)ctx += e->step >= LEVELS_APART ? 2.0 * e->up * (1.0 - e->up) : 0.0;
+    double *expected = ctx;
+
+    if (e->step >= LEVELS_APART)
+        *expected += 2.0 * e->up * (1.0 - e->up);
 }
 
-/* If two draws are expected to differ in fewer elements, the tensor cannot show whether they do. */
+/* With fewer expected differences between two draws, chance may leave too few of them. */
 #define ENOUGH_DIFFERENCES 50.0
 
 static double count_differing(const float *x, const float *y, uint64_t n)
@@ -382,8 +418,10 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
 {
     const struct gcb_rule_input in = input_of(&c->job);
     struct gcb_promise_job seed = c->job, worker = c->job, step = c->job;
-    const struct gcb_promise_job *const others[] = {&seed, &worker, &step};
-    static const char *const words[] = {"seeds", "workers", "steps"};
+    const struct {
+        const struct gcb_promise_job *job;
+        const char *words;
+    } others[] = {{&seed, "seeds"}, {&worker, "workers"}, {&step, "steps"}};
     double expected = 0.0, least;
 
     seed.config.env.seed++;
@@ -397,41 +435,46 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
     if (c->stored)
         return gcb_promise_idle(c, "the message was sent raw");
     least = fmax(expected - largest_deviation(expected, 1.0), 1.0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         double differing;
 
-        if (!gcb_promise_send_other(c, others[i]))
+        if (!gcb_promise_send_other(c, others[i].job))
             return GCB_PROMISE_BROKEN;
         differing = count_differing(c->y, c->z, in.count);
         if (differing < least)
             return gcb_promise_broken(
                 c, differing, least,
                 "two %s draw too similarly: %.0f elements differ, but at least %.0f should",
-                words[i], differing, least);
+                others[i].words, differing, least);
     }
     return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- unbiased ---- */
 
-/* The errors are summed with several weights for each element. Each choice of weights is a
- * direction. */
+/* The errors of all elements are summed several times, each time with other weights. The weights of
+ * one sum are a direction. */
 #define DIRECTIONS 4
 
+/* Sets the weights of an element x. */
 static void set_weights(double w[DIRECTIONS], float x)
 {
-    w[0] = (double)x;             /* finds tensors that come back too short or too long */
+    w[0] = (double)x;             /* finds a norm that is too small or too large */
     w[1] = 1.0;                   /* finds shifted elements */
     w[2] = x < 0.0f ? -1.0 : 1.0; /* finds small elements that are pulled to zero */
-    w[3] = fabs((double)x);
+    w[3] = fabs((double)x);       /* finds large elements that are shifted */
 }
 
+/* The sums of errors in each direction. */
 struct directions {
-    const float *x;
-    double variance[DIRECTIONS], most[DIRECTIONS], slack[DIRECTIONS];
-    double sum[DIRECTIONS];
+    const float *x;              /* the tensor */
+    double variance[DIRECTIONS]; /* of the sum of one run */
+    double most[DIRECTIONS];     /* largest term */
+    double slack[DIRECTIONS];    /* what float32 arithmetic may add to the sum of one run */
+    double sum[DIRECTIONS];      /* over all runs */
 };
 
+/* Adds an element to variance, most and slack. */
 static void add_direction(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     struct directions *s = ctx;
@@ -445,6 +488,7 @@ static void add_direction(void *ctx, uint64_t i, const struct gcb_element_error 
     }
 }
 
+/* Adds the errors of the decoded tensor y to the sums. */
 static void add_errors(struct directions *s, const float *y, uint64_t n)
 {
     double w[DIRECTIONS];
@@ -487,11 +531,14 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
 
 /* ---- the mean of the squared error ---- */
 
+/* What is expected of the sum of squared errors. */
 struct squared {
-    double mean, variance, most; /* mean and variance of the sum of squared errors; largest term */
-    double slack; /* error of the sum: norms and levels are multiples of the smallest float32 */
+    double mean, variance;
+    double most;  /* largest term */
+    double slack; /* rounding, because norms and levels are multiples of the smallest float32 */
 };
 
+/* Adds the squared error of an element, which is up^2 or down^2. */
 static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     struct squared *s = ctx;
@@ -528,7 +575,7 @@ static enum gcb_promise_status check_mean(struct gcb_promise_case *c)
         sum += gcb_promise_distance(job.x, c->z, job.config.env.count);
     }
     most = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
-    if (s.mean > most * (1.0 + 1e-9))
+    if (s.mean > most * (1.0 + 1e-9)) /* 1e-9: rounding of the sums */
         return gcb_promise_broken(c, s.mean, most,
                                   "the expected squared error %g is above the paper's limit %g",
                                   s.mean, most);

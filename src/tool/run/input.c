@@ -18,8 +18,9 @@ static enum gcb_role role_of(const struct gcb_output_layers *layers, const char 
     return GCB_ROLE_HIDDEN;
 }
 
-void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_source *source,
-                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers)
+void gcb_plan_env(struct gcb_codec_env *env, char buffer[GCB_PLAN_NAME],
+                  const struct gcb_source *source, const struct gcb_message_plan *plan,
+                  const struct gcb_output_layers *layers)
 {
     const struct gcb_tensor *first = gcb_source_tensor(source, plan->pieces[0].tensor);
     const bool alone = plan->piece_count == 1;
@@ -31,12 +32,12 @@ void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_s
     env->path = gcb_plan_name(buffer, plan, source);
 }
 
-const char *gcb_plan_name(char buffer[40], const struct gcb_message_plan *plan,
+const char *gcb_plan_name(char buffer[GCB_PLAN_NAME], const struct gcb_message_plan *plan,
                           const struct gcb_source *source)
 {
     if (!plan->name[0])
         return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
-    snprintf(buffer, 40, "messages/%s", plan->name);
+    snprintf(buffer, GCB_PLAN_NAME, "messages/%s", plan->name);
     return buffer;
 }
 
@@ -44,7 +45,7 @@ int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan 
                      const struct gcb_source *source, struct gcb_diag *diag)
 {
     const struct gcb_diag cause = diag ? *diag : (struct gcb_diag){0};
-    char name[40], shown[96];
+    char name[GCB_PLAN_NAME], shown[96];
 
     return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s", method,
                         plan->step, plan->worker,
@@ -59,6 +60,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Returns the number of different keys. Sorts them. */
 static uint64_t count_different(uint64_t *keys, size_t count)
 {
     uint64_t n = count ? 1 : 0;
@@ -72,11 +74,11 @@ static uint64_t count_different(uint64_t *keys, size_t count)
 int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag)
 {
     const size_t count = gcb_source_count(source);
-    uint64_t *const keys = gcb_alloc_array(3 * count + 1, sizeof(*keys));
-    uint64_t *const workers = keys + count, *const tensors = workers + count;
+    uint64_t *const steps = gcb_alloc_array(3 * count + 1, sizeof(*steps));
+    uint64_t *const workers = steps + count, *const tensors = workers + count;
 
-    if (!keys)
-        return gcb_diag_nomem(diag, 3 * count * sizeof(*keys), "a list of tensors");
+    if (!steps)
+        return gcb_diag_nomem(diag, 3 * count * sizeof(*steps), "a list of tensors");
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < count; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(source, i);
@@ -86,19 +88,17 @@ int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struc
         out->mixed_dtypes |= t->dtype != out->dtype;
         out->elements += t->count;
         out->bytes += t->count * gcb_dtype_size(t->dtype);
-        keys[i] = t->step;
+        steps[i] = t->step;
         workers[i] = t->worker;
         tensors[i] = XXH3_64bits(t->path, strlen(t->path));
     }
-    out->steps = count_different(keys, count);
+    out->steps = count_different(steps, count);
     out->workers = count_different(workers, count);
     out->tensors = count_different(tensors, count);
     out->full = out->steps * out->workers * out->tensors == count;
-    gcb_free(keys);
+    gcb_free(steps);
     return 0;
 }
-
-#define NAMED 3 /* tensors that the text names */
 
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels)
 {
@@ -123,7 +123,8 @@ uint64_t gcb_nonfinite_zero(float *x, uint64_t n)
     return count;
 }
 
-/* The source lists tensors by step, so a new step is larger than the last. */
+/* Adds a step to the list, unless it is the last step of the list. The source lists tensors by
+ * step, so a new step is larger than all others. */
 static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_diag *diag)
 {
     if (scan->step_count && scan->steps[scan->step_count - 1] == step)
@@ -134,6 +135,9 @@ static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_d
     return 0;
 }
 
+#define NAMED 3 /* most tensors that the text names */
+
+/* Adds a tensor to the text, or dots in place of all tensors after the first few. */
 static void name_tensor(struct gcb_nonfinite_scan *scan, const struct gcb_tensor *t, uint64_t count)
 {
     const size_t used = strlen(scan->text);
@@ -171,7 +175,7 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
         }
         if (err)
             return err;
-        if (watch && watch->progress && !watch->progress(watch->ctx, t->count))
+        if (watch && !watch->progress(watch->ctx, t->count))
             break;
     }
     return 0;

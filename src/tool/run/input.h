@@ -9,8 +9,11 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/read/source.h"
 
-/* Facts about a planned message (src/tool/read/layout.h) for its coder, and its name for rows and
- * error messages. */
+/* What a coder must know about a planned message (src/tool/read/layout.h), and the message's name
+ * for rows and error messages. */
+
+/* Bytes of a name that gcb_plan_name writes, with its terminator. */
+#define GCB_PLAN_NAME 40
 
 /* Tensors whose path matches one of the globs belong to the output layer. Borrowed. */
 struct gcb_output_layers {
@@ -20,15 +23,16 @@ struct gcb_output_layers {
 
 /* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and
  * the role "hidden". The path is borrowed from the source or written to `buffer`. */
-void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_source *source,
-                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers);
+void gcb_plan_env(struct gcb_codec_env *env, char buffer[GCB_PLAN_NAME],
+                  const struct gcb_source *source, const struct gcb_message_plan *plan,
+                  const struct gcb_output_layers *layers);
 
-/* The name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from
- * the source, or written to `buffer`. */
-const char *gcb_plan_name(char buffer[40], const struct gcb_message_plan *plan,
+/* Returns the name of a message among those of its step and worker: the path of its tensor, or
+ * "messages/NNNN". The name is borrowed from the source, or written to `buffer`. */
+const char *gcb_plan_name(char buffer[GCB_PLAN_NAME], const struct gcb_message_plan *plan,
                           const struct gcb_source *source);
 
-/* Puts method, step, worker and name in front of the message in diag. Returns err. */
+/* Puts method, step, worker and name of the message in front of the text in `diag`. Returns err. */
 int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan *plan,
                      const struct gcb_source *source, struct gcb_diag *diag);
 
@@ -36,11 +40,13 @@ int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan 
 struct gcb_extent {
     uint64_t steps, workers, tensors; /* how many different steps, workers and tensors */
     bool full;                        /* each step has all workers, and each worker all tensors */
-    uint64_t elements, bytes;         /* `bytes`: size in the source's types */
-    enum gcb_dtype dtype;
-    bool mixed_dtypes;
+    uint64_t elements;
+    uint64_t bytes;       /* size in the source's types */
+    enum gcb_dtype dtype; /* type of the first tensor */
+    bool mixed_dtypes;    /* not all tensors have this type */
 };
 
+/* GCB_E_NOMEM. */
 int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag);
 
 /* What to do with a tensor that has an infinity or a NaN. */
@@ -54,7 +60,7 @@ enum gcb_nonfinite_policy {
 /* Counts infinities and NaNs in x[0..n). */
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels);
 
-/* Sets infinities and NaNs in x[0..n) to 0, and counts them. */
+/* Sets infinities and NaNs in x[0..n) to 0. Returns their number. */
 uint64_t gcb_nonfinite_zero(float *x, uint64_t n);
 
 /* The infinities and NaNs of a whole dump. Starts zeroed. */
@@ -65,22 +71,25 @@ struct gcb_nonfinite_scan {
     char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
-/*
- * Reads the tensors of the source: only those with only[i], unless `only` is NULL. `buffer` has
- * room for the largest. `watch` and its function may be NULL: progress() gets the number of
- * elements of each tensor, and returns false to end the scan early, without an error.
- */
+/* Follows a scan. */
 struct gcb_nonfinite_watch {
+    /* receives the number of elements of each tensor; false ends the scan early, without an
+     * error */
     bool (*progress)(void *ctx, uint64_t elements);
     void *ctx;
 };
+
+/* Scans the tensors of the source: all, or if `only` is not NULL those with only[i]. `buffer` has
+ * room for the largest tensor. `watch` may be NULL. Returns errors of reading, or GCB_E_NOMEM. */
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
                        const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag);
-/* GCB_E_NONFINITE with a message that names the first few tensors, or 0 if the scan found none. */
+/* Returns GCB_E_NONFINITE, with a message that names the first few tensors; 0 if the scan found
+ * none. */
 int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
 void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan); /* zeroed is fine */
 
+/* True if a tensor of this step has an infinity or NaN. */
 bool gcb_nonfinite_has_step(const struct gcb_nonfinite_scan *scan, uint64_t step);
 
 #endif

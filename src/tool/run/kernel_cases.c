@@ -7,14 +7,14 @@
 
 /* ---- arrays: these functions set job->failed if memory runs out ---- */
 
-/* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if
- * memory runs out. */
+/* Allocates an array of zeros, which the job owns. Sets the guards around the array to 0xa5.
+ * Writing all of it maps its pages before the timed calls. Returns NULL if memory runs out. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     const size_t all = job->guard + bytes + job->tail;
     size_t i = 0;
 
-    while (job->array[i]) /* no case takes more than GCB_KERNEL_ARRAYS */
+    while (job->array[i]) /* no case takes more than GCB_KERNEL_ARRAYS arrays */
         i++;
     job->array[i] = gcb_alloc(all);
     if (!job->array[i]) {
@@ -26,6 +26,7 @@ static void *take(struct gcb_kernel_job *job, size_t bytes)
     return memset(job->array[i] + job->guard, 0, bytes);
 }
 
+/* Allocates an array of random bytes. Give each array of a job another seed. */
 static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned seed)
 {
     uint8_t *p = take(job, bytes);
@@ -35,8 +36,9 @@ static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned s
     return p;
 }
 
-/* Allocates n random floats between -1 and 1. Small values are more frequent, as in gradients. Give
- * each array of a job another seed. */
+/* Allocates n floats that job->fill makes, or else random floats between -1 and 1: differences of
+ * two uniform numbers, so that small values are more frequent, as in gradients. Give each array of
+ * a job another seed. */
 static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
 {
     float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
@@ -51,13 +53,14 @@ static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
     return x;
 }
 
+/* Allocates job->x, which the kernel reads once. */
 static void take_input(struct gcb_kernel_job *job)
 {
     job->x = take_floats(job, 1);
     job->read = job->n * sizeof(float);
 }
 
-/* Declares `out` as the output. Each call of the kernel must write all of `out`. */
+/* Sets the job's output. Each call of the kernel must write all of `out`. */
 static void set_output(struct gcb_kernel_job *job, void *out, size_t bytes)
 {
     job->out = out;
@@ -69,13 +72,15 @@ static void set_codes_output(struct gcb_kernel_job *job)
     set_output(job, job->code, job->n * sizeof(*job->code));
 }
 
+/* Allocates job->y as an output of `count` floats. */
 static void take_floats_output(struct gcb_kernel_job *job, uint64_t count)
 {
     job->y = take(job, count * sizeof(float));
     set_output(job, job->y, count * sizeof(float));
 }
 
-/* Sets *function, of the type that the case's kernel has, to the timed variant of the kernel. */
+/* Copies the timed variant's pointer to the case's kernel to `function`, which points to a variable
+ * of the kernel's type. */
 static void find_function(void *function, const struct gcb_kernel_job *job)
 {
     memcpy(function, (const char *)&job->kernels + job->offset, sizeof(gcb_philox_bytes_fn *));
@@ -99,7 +104,9 @@ static void prepare_bytes(struct gcb_kernel_job *job)
 /* Draws one random byte for each element, as stochastic rounding does. */
 static void run_bytes(struct gcb_kernel_job *job)
 {
-    job->kernels.philox.bytes(job->bytes, job->n, 1, job->first, 2);
+    const uint64_t seed = 1, stream = 2;
+
+    job->kernels.philox.bytes(job->bytes, job->n, seed, job->first, stream);
 }
 
 /* ---- reduce ---- */
@@ -152,8 +159,8 @@ static void run_compare(struct gcb_kernel_job *job)
 
 /* ---- select ---- */
 
-/* 15 % of the values have a larger magnitude, because their probability density at x is 1 - |x|.
- * Sparsifiers keep 15 % by default. */
+/* 15 % of the floats of take_floats have a larger magnitude, because their probability density at x
+ * is 1 - |x|. Sparsifiers keep 15 % by default. */
 static const float threshold = 0.6127f;
 
 /* Collects the positions of the elements above the threshold, among the first `count` floats. */
@@ -162,8 +169,8 @@ static void collect_positions(struct gcb_kernel_job *job, size_t count)
     job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
 }
 
-/* Collects positions among the first n / width floats, so that elements of `width` floats at these
- * positions exist. */
+/* Collects positions p among the first n / width floats, so that the array has the `width` floats
+ * from width * p on. */
 static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
 {
     take_input(job);
@@ -219,6 +226,7 @@ static void run_power(struct gcb_kernel_job *job)
 
 /* ---- bitpack: codes of `param` bits, or trits if param is 0 ---- */
 
+/* Returns the bytes of n packed codes; a byte holds five trits. */
 static size_t packed_bytes(const struct gcb_kernel_job *job)
 {
     return job->param ? (job->n * job->param + 7) / 8 : (job->n + 4) / 5;
@@ -278,13 +286,15 @@ static void run_narrow(struct gcb_kernel_job *job)
     job->number = narrow(job->bytes, job->x, job->n);
 }
 
-/* From bfloat16 if param is not 0, else from float16. */
+/* Converts from bfloat16 if param is not 0, and otherwise from float16. */
 static void prepare_widen(struct gcb_kernel_job *job)
 {
+    const struct gcb_convert_fns *f = &job->kernels.convert;
+    gcb_convert_narrow_fn *const narrow = job->param ? f->to_bf16 : f->to_fp16;
+
     prepare_narrow(job);
     if (!job->failed)
-        (job->param ? job->kernels.convert.to_bf16 : job->kernels.convert.to_fp16)(job->bytes,
-                                                                                   job->x, job->n);
+        narrow(job->bytes, job->x, job->n);
     job->read = 2 * job->n;
     take_floats_output(job, job->n);
 }
@@ -297,10 +307,10 @@ static void run_widen(struct gcb_kernel_job *job)
     widen(job->y, job->bytes, job->n);
 }
 
-/*
- * ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic ----
- * In `bench`, sums add to 0 with a weight of 0.
- */
+/* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic ---- */
+
+/* Additions change job->y in place. The bench has a weight of 0, because sums would grow with each
+ * call. */
 
 static void prepare_range(struct gcb_kernel_job *job)
 {
@@ -329,6 +339,7 @@ static void run_decode(struct gcb_kernel_job *job)
     job->kernels.range.decode(job->y, job->code, job->n, &job->format);
 }
 
+/* Adds the decoded codes to job->y. */
 static void prepare_add_codes(struct gcb_kernel_job *job)
 {
     prepare_decode(job);
@@ -340,7 +351,7 @@ static void run_range_add(struct gcb_kernel_job *job)
     job->kernels.range.add(job->y, job->code, job->n, &job->format, job->weight);
 }
 
-/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; sums as in range. ---- */
+/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0 ---- */
 
 /* Draws the random bytes before the timed calls. */
 static void prepare_dither(struct gcb_kernel_job *job)
@@ -383,7 +394,7 @@ static void prepare_from_levels(struct gcb_kernel_job *job)
     if (!job->failed)
         run_dither(job);
     job->step = take(job, sizeof(*job->step) << job->param);
-    for (uint32_t i = 0; job->step && i <= job->dither.levels && i >> job->param == 0; i++)
+    for (uint32_t i = 0; job->step && i < 1u << job->param; i++)
         job->step[i] = (float)i / (float)job->dither.levels;
     job->read = job->n * sizeof(*job->code);
     take_floats_output(job, job->n);
@@ -417,7 +428,10 @@ static void run_add_levels(struct gcb_kernel_job *job)
 
 /* ---- fft: chunks of `param` floats, or the whole array if param is 0 ---- */
 
-/* An inverse transform overwrites its input, so repeated calls run on zeros, which stay zeros. */
+enum { FORWARD, INVERSE };
+
+/* Prepares a transform. An inverse transform overwrites its input, so it gets zeros, which stay
+ * zeros in repeated calls. */
 static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int inverse)
 {
     const struct gcb_fft_config config = {.kind = kind,
@@ -440,22 +454,22 @@ static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int 
 
 static void prepare_forward(struct gcb_kernel_job *job)
 {
-    prepare_fft(job, GCB_FFT_REAL, 0);
+    prepare_fft(job, GCB_FFT_REAL, FORWARD);
 }
 
 static void prepare_inverse(struct gcb_kernel_job *job)
 {
-    prepare_fft(job, GCB_FFT_REAL, 1);
+    prepare_fft(job, GCB_FFT_REAL, INVERSE);
 }
 
 static void prepare_dct(struct gcb_kernel_job *job)
 {
-    prepare_fft(job, GCB_FFT_DCT, 0);
+    prepare_fft(job, GCB_FFT_DCT, FORWARD);
 }
 
 static void prepare_idct(struct gcb_kernel_job *job)
 {
-    prepare_fft(job, GCB_FFT_DCT, 1);
+    prepare_fft(job, GCB_FFT_DCT, INVERSE);
 }
 
 static void run_forward(struct gcb_kernel_job *job)
@@ -463,6 +477,7 @@ static void run_forward(struct gcb_kernel_job *job)
     gcb_fft_forward(job->fft, job->x, job->y);
 }
 
+/* Writes to array 0, which is job->x without its const. */
 static void run_inverse(struct gcb_kernel_job *job)
 {
     gcb_fft_inverse(job->fft, job->y, (float *)(void *)(job->array[0] + job->guard));
@@ -470,7 +485,7 @@ static void run_inverse(struct gcb_kernel_job *job)
 
 /* ---- hadamard ---- */
 
-/* Transforms zeros in place, because other values would overflow after many transforms. */
+/* Transforms zeros in place, because other values would overflow after many calls. */
 static void prepare_transform(struct gcb_kernel_job *job)
 {
     job->y = take(job, job->n * sizeof(float));
@@ -498,7 +513,7 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
-/* ---- accumulate: in place; `bench` has a weight of 0, or sums would grow out of range ---- */
+/* ---- accumulate: in place, in the bench with a weight of 0, as in range ---- */
 
 static void prepare_add(struct gcb_kernel_job *job)
 {
@@ -508,7 +523,7 @@ static void prepare_add(struct gcb_kernel_job *job)
     job->written = job->n * sizeof(float);
 }
 
-/* `param` floats per position. */
+/* Adds `param` floats at each position. */
 static void prepare_scatter(struct gcb_kernel_job *job)
 {
     prepare_positions(job, job->param);

@@ -14,7 +14,7 @@ const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
  * smaller if four such arrays would take more than a quarter of memory. */
 static size_t memory_floats(void)
 {
-    const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
+    const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 4 / 4;
     size_t n = (size_t)1 << 24;
 
     while (n * sizeof(float) <= cache && 2 * n * sizeof(float) <= most)
@@ -24,12 +24,14 @@ static size_t memory_floats(void)
 
 uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
 {
-    return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
+    if (size == GCB_KERNEL_MEMORY)
+        return memory_floats();
+    return size == GCB_KERNEL_L1 ? 4096 : 65536;
 }
 
-/* A sample covers this many floats, in several calls if a call has fewer. So a sample takes long
- * compared to reading the clock, but is short enough that a busy system rarely interrupts it. It is
- * the same in every run. */
+/* A sample covers at least this many floats, in several calls if a call has fewer. So a sample
+ * takes much longer than reading the clock, and is still so short that other processes rarely
+ * interrupt it. The number is constant, so that results of several runs can be compared. */
 #define SAMPLE_FLOATS ((size_t)1 << 18)
 
 /* Instruction sets, from the narrowest vectors to the widest. */
@@ -44,6 +46,7 @@ static const struct {
 };
 #define ISAS (sizeof(isas) / sizeof(isas[0]))
 
+/* True if the glob matches the case's family, its name, or "family/name". */
 static bool matches(const char *glob, const struct gcb_kernel_case *c)
 {
     char name[64];
@@ -63,17 +66,19 @@ static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_
     return config->glob_count == 0;
 }
 
+#define MOST_NAMES 160 /* most families and kernels that a glob may be corrected to */
+
 /* Checks that the glob matches a case. */
 static int check_glob(const char *glob, struct gcb_diag *diag)
 {
-    const char *names[160], *near;
+    const char *names[MOST_NAMES], *near;
     char text[64];
     size_t count = 0;
 
     for (const struct gcb_kernel_case *c = gcb_kernel_cases; c->name; c++) {
         if (matches(glob, c))
             return 0;
-        if (count + 2 <= sizeof(names) / sizeof(names[0])) {
+        if (count + 2 <= MOST_NAMES) {
             names[count++] = c->family;
             names[count++] = c->name;
         }
@@ -96,13 +101,14 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config, st
     return err;
 }
 
+/* A run of the cases. */
 struct bench {
     const struct gcb_kernels_config *config;
     const struct gcb_kernels_observer *observer;
     struct gcb_samples samples;
-    struct gcb_kernels best;
-    size_t done, total; /* a case counts once for each size */
-    bool stopped;
+    struct gcb_kernels best; /* the fastest variants */
+    size_t done, total;      /* cases; each counts once for each size */
+    bool stopped;            /* by the observer */
 };
 
 /* The calls of one sample. */
@@ -129,6 +135,7 @@ static void divide_by_calls(struct gcb_samples *s, size_t calls)
     gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
 }
 
+/* Returns a hash of what the kernel wrote and returned. */
 static uint64_t digest(const struct gcb_kernel_job *job)
 {
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
@@ -141,9 +148,9 @@ static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job
 {
     const struct gcb_bandwidth *w = b->config->bandwidth;
 
-    return w ? ((double)job->read / w->read_gbps + (double)job->written / w->fill_gbps) / 1e9 /
-                   seconds
-             : NAN;
+    if (!w)
+        return NAN;
+    return ((double)job->read / w->read_gbps + (double)job->written / w->fill_gbps) / 1e9 / seconds;
 }
 
 /* The result of the C variant, with which the other variants are compared. */
@@ -152,6 +159,8 @@ struct reference {
     uint64_t digest;
 };
 
+/* Times one variant and gives the result to the observer. The C variant comes first and fills
+ * *first. */
 static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
                        const struct gcb_kernel_case *c, struct reference *first,
                        struct gcb_diag *diag)
@@ -188,7 +197,8 @@ static bool stop_now(struct bench *b)
     return b->stopped;
 }
 
-/* True if this instruction set has a function that narrower ones do not have. */
+/* True if the case has a function for this instruction set that differs from the functions for all
+ * narrower sets. `allowed`: flags of the instruction sets that may be used. */
 static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned allowed)
 {
     struct gcb_kernels own, other;
@@ -200,6 +210,7 @@ static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned all
         if ((isas[i].flags & isas[isa].flags) != isas[i].flags)
             continue;
         gcb_kernels_init(&other, isas[i].flags);
+        /* all members of struct gcb_kernels are pointers to functions, of one size */
         if (memcmp((const char *)&own + c->offset, (const char *)&other + c->offset,
                    sizeof(gcb_philox_bytes_fn *)) == 0)
             return false;
@@ -207,6 +218,7 @@ static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned all
     return true;
 }
 
+/* Times all variants of a case, narrowest vectors first. */
 static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
                         const struct gcb_kernel_case *c, struct gcb_diag *diag)
 {
@@ -228,6 +240,7 @@ static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb
     return err;
 }
 
+/* Prepares a case at one size and times its variants. */
 static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
                     struct gcb_diag *diag)
 {

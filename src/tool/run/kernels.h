@@ -8,15 +8,15 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Measures the throughput of the kernels of kernels/, each variant separately, on one thread. The
- * cases cover every function in struct gcb_kernels, and the transforms. docs/method.md says what is
- * counted.
+ * Measures the throughput of the functions in kernels/ on one thread, each variant separately. The
+ * cases cover every function in struct gcb_kernels, and the transforms. docs/method.md says which
+ * bytes count.
  */
 enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
     GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
-    /* 16 Mi floats, or the first power of two whose array does not fit into the last-level cache,
-     * as long as four arrays take at most a quarter of memory */
+    /* 16 Mi floats, or the first larger power of two whose array does not fit into the last-level
+     * cache; but not more than lets four arrays take a quarter of memory */
     GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
@@ -39,7 +39,7 @@ struct gcb_kernel_result {
     enum gcb_kernel_size size;
     uint64_t elements;                 /* floats that the throughput counts for one call */
     uint64_t bytes;                    /* bytes that one call reads and writes */
-    uint64_t calls;                    /* number of calls in each sample */
+    uint64_t calls;                    /* number of calls that each sample times */
     const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
     double gbps;                       /* 4 * elements / median / 1e9 */
     double spread;  /* half the width of the median's interval, divided by the median; may be NAN */
@@ -51,31 +51,31 @@ struct gcb_kernel_result {
 
 struct gcb_kernels_observer {
     int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* `done` is a share of the work; may be NULL */
-    bool (*stop)(void *ctx);                  /* says whether to stop; called often; may be NULL */
+    void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
+    bool (*stop)(void *ctx);                  /* called often; true ends the run; may be NULL */
     void *ctx;
 };
 
-/* Counts the cases that the globs match. Returns GCB_E_INVALID if a glob matches no case. */
+/* Sets *count to the number of cases that the globs match. GCB_E_INVALID: a glob matches no
+ * case. */
 int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
                       struct gcb_diag *diag);
 
 /*
  * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant
  * first. With timing.min_time = 0 the number of calls does not depend on the clock. Sets
- * *interrupted if the observer stopped the run. Returns the observer's errors, GCB_E_NOMEM, or
- * GCB_E_INVALID if a glob matches no case.
+ * *interrupted to true if the observer stopped the run. Returns the observer's errors, GCB_E_NOMEM,
+ * or GCB_E_INVALID if a glob matches no case.
  */
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
 
-/*
- * Returns the size of the arrays with which to measure `bandwidth`: that of a case's largest array,
- * at least 128 MiB.
- */
+/* Returns the size of the buffer with which to measure `bandwidth`: that of a case's largest array,
+ * at least 128 MiB. */
 uint64_t gcb_kernels_bandwidth_bytes(void);
 
-/* Starts a `kernel` row (docs/rows.md); release it with gcb_row_fini. */
+/* Makes a `kernel` row (docs/rows.md), with or without the samples. Release it with
+ * gcb_row_fini. */
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result, bool samples);
 
 /*
@@ -90,12 +90,12 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
  * at 0, and members that `prepare` does not set stay 0.
  */
 struct gcb_kernel_job {
-    struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
-    size_t offset;              /* that of the case */
+    struct gcb_kernels kernels; /* the timed variant; the fastest variant while `prepare` runs */
+    size_t offset;              /* offset of the case */
     size_t n;                   /* floats in one call; for the bench a power of two from 4096 on */
-    unsigned param;             /* that of the case, or another of its family */
-    float norm;                 /* of the dither family */
-    float weight;               /* of additions */
+    unsigned param;             /* parameter of the case; tests also use others */
+    float norm;                 /* norm of the levels, for the family dither */
+    float weight;               /* weight of a message, for additions */
     /* fills an input; NULL: random floats between -1 and 1 */
     void (*fill)(float *x, size_t n, unsigned seed);
     size_t guard, tail; /* bytes in front of each array and after it, which are set to 0xa5 */
@@ -103,7 +103,8 @@ struct gcb_kernel_job {
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes that one call reads and writes */
-    void *out; /* the output, equal for all variants; NULL: the kernel works in place */
+    void *
+        out; /* the output, equal for all variants; NULL: no output, or the kernel works in place */
     size_t out_bytes;
 
     const float *x; /* the kernel's input */
@@ -118,8 +119,8 @@ struct gcb_kernel_job {
     struct gcb_range_format format;
     struct gcb_compare compare;
     uint32_t count[256];
-    uint64_t number; /* the bits of the result, if it is a number */
-    size_t kept;
+    uint64_t number; /* bits of the kernel's return value, if it has one */
+    size_t kept;     /* number of positions in `pos` */
 
     /* all allocated arrays, with their guards; the job owns them */
     uint8_t *array[GCB_KERNEL_ARRAYS];
@@ -127,7 +128,7 @@ struct gcb_kernel_job {
     bool failed; /* memory ran out for the arrays */
 };
 
-/* Value of `offset` for a case that calls a library, so that the case has no variants. */
+/* `offset` of a case that calls a library and so has no variants. */
 #define GCB_KERNEL_LIBRARY ((size_t)-1)
 
 struct gcb_kernel_case {
@@ -141,6 +142,7 @@ struct gcb_kernel_case {
 /* The table of cases. A case whose name is NULL ends it. */
 extern const struct gcb_kernel_case gcb_kernel_cases[];
 
-void gcb_kernel_release(struct gcb_kernel_job *job); /* a zeroed struct is allowed */
+/* Releases the arrays and the transform of a job. A zeroed job is allowed. */
+void gcb_kernel_release(struct gcb_kernel_job *job);
 
 #endif

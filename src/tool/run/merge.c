@@ -20,31 +20,33 @@ static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER
 
 /* The row of a message: where it is, and its place in the results of one run. */
 struct item {
-    uint32_t file; /* index into files */
-    uint32_t run_case;
-    uint32_t method;
-    uint32_t length; /* of the line, in bytes */
-    uint64_t message, offset, line;
-    uint64_t common[MESSAGE_FIELDS];
-    const char *spec;    /* kept in `texts` */
-    const char *promise; /* kept in `texts`; NULL: the row of a result */
+    uint32_t file;                   /* index into files */
+    uint32_t length;                 /* of the line, in bytes */
+    uint64_t offset, line;           /* of the line: byte offset and number */
+    uint32_t run_case, method;       /* indices */
+    uint64_t message;                /* number of the message */
+    uint64_t common[MESSAGE_FIELDS]; /* values of message_fields */
+    const char *spec;                /* kept in `texts` */
+    const char *promise;             /* kept in `texts`; NULL: the row of a result */
 };
 
-/* The shard of a run that begins with an `environment` row. */
+/* A shard of the run. Its results begin with an `environment` row. */
 struct shard {
-    uint32_t file;
-    uint32_t index, count;
+    uint32_t file;         /* index into files */
+    uint32_t index, count; /* shard `index` of `count`; set by its first `shard` row */
     json_t *environment;
-    size_t cases;      /* cases that have ended */
-    size_t first_item; /* the first item of the current case */
+    size_t cases;      /* number of cases that have ended */
+    size_t first_item; /* index of the first item of the current case */
 };
 
-/* What the shards have in common in a case, and the failures of its methods. */
+/* The failure of a method in a case. */
 struct failure {
     bool failed;
     uint64_t at;     /* number of the first message that failed in any shard */
-    json_t *summary; /* of that shard; NULL: unknown */
+    json_t *summary; /* the method's summary in that shard; NULL: unknown */
 };
+
+/* What the shards have in common in a case, and the failures of its methods. */
 struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
@@ -61,11 +63,12 @@ struct gcb_merge {
     size_t shard_count, shard_cap;
     struct common *cases;
     size_t case_count, case_cap;
-    json_t *troubles; /* summaries whose status is not "ok", until the case ends */
-    uint32_t file;    /* the file that is read */
+    json_t *troubles; /* summaries of the current case whose status is not "ok" */
+    uint32_t file;    /* index of the file that is read */
 };
 
-#define NAME 160 /* bytes of a file's name in a message */
+#define NAME 160  /* bytes of a file's name in a message */
+#define VALUE 120 /* bytes of a JSON value in a message */
 
 static const char *name_of(char out[NAME], const struct gcb_merge *m, uint32_t file)
 {
@@ -86,6 +89,7 @@ __attribute__((format(printf, 5, 6))) static int refuse(const struct gcb_merge *
     return gcb_diag_set(diag, err, "%s: %s", name_of(name, m, file), text);
 }
 
+/* Returns GCB_E_INVALID with a message that says `what` is wrong with the shard. */
 static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const char *what,
                         struct gcb_diag *diag)
 {
@@ -95,17 +99,17 @@ static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const 
 
 /* ---- what two shards must have in common ---- */
 
-/* Writes a JSON value for a message. */
-static const char *value_text(char out[120], const json_t *value)
+/* Writes a JSON value, which may be NULL, for a message. */
+static const char *value_text(char out[VALUE], const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
 
-    snprintf(out, 120, "%s", text ? text : "nothing");
+    snprintf(out, VALUE, "%s", text ? text : "nothing");
     free(text);
     return out;
 }
 
-/* Finds the first item that differs, if both values are lists. */
+/* If two different values are lists, replaces them by their first items that differ. */
 static void narrow(const json_t **a, const json_t **b)
 {
     size_t i = 0;
@@ -118,11 +122,12 @@ static void narrow(const json_t **a, const json_t **b)
     *b = json_array_get(*b, i);
 }
 
-/* Checks that these fields, which a field NONE ends, equal those of the first shard. */
+/* Checks that the fields of `row` equal those of `first`, the same row of the first shard. `fields`
+ * ends with GCB_FIELD_NONE. */
 static int check_fields(const struct gcb_merge *m, const struct shard *s, const json_t *first,
                         const json_t *row, const enum gcb_field *fields, struct gcb_diag *diag)
 {
-    char there[NAME], words[2][120];
+    char there[NAME], words[2][VALUE];
 
     for (; *fields; fields++) {
         const json_t *a = gcb_results_json(row, *fields), *b = gcb_results_json(first, *fields);
@@ -144,6 +149,7 @@ static bool is_verify(const json_t *row)
     return json_is_array(gcb_results_json(row, GCB_FIELD_CHECKS));
 }
 
+/* Checks that a `shard` row is of the same case as that of the first shard. */
 static int check_case(const struct gcb_merge *m, const struct shard *s, const json_t *row,
                       struct gcb_diag *diag)
 {
@@ -170,12 +176,16 @@ static struct shard *last_shard(struct gcb_merge *m)
     return m->shard_count ? &m->shards[m->shard_count - 1] : NULL;
 }
 
-/* The rows of a shard have ended: its last row must be a `shard` row. */
+/* Checks that the last row of the last shard is a `shard` row. */
 static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
 {
     const struct shard *s = last_shard(m);
+    bool more; /* there are rows after the last `shard` row */
 
-    if (!s || (s->cases && s->first_item == m->item_count && !json_array_size(m->troubles)))
+    if (!s)
+        return 0;
+    more = s->first_item < m->item_count || json_array_size(m->troubles);
+    if (s->cases && !more)
         return 0;
     if (m->item_count == 0 && s->cases == 0)
         return refuse(m, s->file, diag, GCB_E_INVALID,
@@ -185,6 +195,7 @@ static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
                   "short; run it again");
 }
 
+/* Begins a shard. */
 static int take_environment(struct gcb_merge *m, const struct gcb_results_row *row,
                             struct gcb_diag *diag)
 {
@@ -211,6 +222,7 @@ static int take_environment(struct gcb_merge *m, const struct gcb_results_row *r
     return check_fields(m, s, m->shards[0].environment, s->environment, fields, diag);
 }
 
+/* Adds the item of a `result` or `promise` row. */
 static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                        struct gcb_diag *diag)
 {
@@ -226,7 +238,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                       "line %" PRIu64 ": the row has no number of its message: it comes from "
                       "another version of gcbench",
                       row->line);
-    if (!promise) /* a row without sums is refused here, before rows are written */
+    if (!promise) /* refuses a row without sums before any row is written */
         err = gcb_rows_tally(&tally, row->json, diag);
     if (err)
         return gcb_diag_locate(diag, err, row->path, "line", row->line);
@@ -247,6 +259,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     return item->spec && (item->promise || !promise) ? 0 : gcb_diag_nomem(diag, 0, "a method");
 }
 
+/* Keeps the summary of a method that failed until the case ends. */
 static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
                         struct gcb_diag *diag)
 {
@@ -254,12 +267,12 @@ static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
 
     if (!status || strcmp(status, "ok") == 0)
         return 0;
-    return json_array_append_new(m->troubles, json_deep_copy(row->json))
-               ? gcb_diag_nomem(diag, 0, "the summaries")
-               : 0;
+    if (json_array_append_new(m->troubles, json_deep_copy(row->json)))
+        return gcb_diag_nomem(diag, 0, "the summaries");
+    return 0;
 }
 
-/* Adds the case of the first shard. */
+/* Adds a case, from a `shard` row of the first shard. */
 static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *diag)
 {
     const size_t methods = json_array_size(gcb_results_json(row, GCB_FIELD_METHODS));
@@ -276,7 +289,8 @@ static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *dia
     return c->row && c->failures ? 0 : gcb_diag_nomem(diag, 0, "the cases");
 }
 
-/* Notes that a method failed in this shard. The first message that failed in any shard counts. */
+/* Notes that a method failed in this shard at message `at`, unless it failed at an earlier message
+ * in another shard. */
 static void note_failure(struct gcb_merge *m, struct failure *f, const char *spec, uint64_t at)
 {
     json_t *summary;
@@ -295,34 +309,50 @@ static void note_failure(struct gcb_merge *m, struct failure *f, const char *spe
     }
 }
 
-/* Gives the items of a shard's case their method, adds their number to *known, and checks that no
- * row is missing. A method of `compress` or `bench` that failed has fewer rows. */
-static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
-                        struct gcb_diag *diag)
+/* Returns how many rows of a method the shard must have, if the method did not fail. `row`: the
+ * `shard` row. `checks`: the number of checks of `verify`, or NULL. */
+static uint64_t expected_rows(const json_t *row, const char *spec, const json_t *checks)
+{
+    const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
+
+    if (checks)
+        return (uint64_t)json_integer_value(checks);
+    if (strcmp(spec, gcb_copy_method.name) == 0 && device && strcmp(device, "cpu") != 0)
+        return 0; /* copies are timed only on the CPU */
+    return gcb_results_u64(row, GCB_FIELD_MESSAGES) -
+           gcb_results_u64(row, GCB_FIELD_SKIPPED_MESSAGES);
+}
+
+/* Sets case and method of the current case's items with this spec. Returns their number. */
+static uint64_t assign_items(struct gcb_merge *m, uint32_t method, const char *spec)
 {
     const struct shard *s = last_shard(m);
-    struct common *c = &m->cases[s->cases];
-    const char *spec =
-        json_string_value(json_array_get(gcb_results_json(row, GCB_FIELD_METHODS), method));
-    const json_t *failed = json_array_get(gcb_results_json(row, GCB_FIELD_FAILED_AT), method);
-    const json_t *checks = json_array_get(gcb_results_json(row, GCB_FIELD_CHECKS), method);
-    const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
-    uint64_t rows =
-        gcb_results_u64(row, GCB_FIELD_MESSAGES) - gcb_results_u64(row, GCB_FIELD_SKIPPED_MESSAGES);
     uint64_t count = 0;
-    char shown[128];
 
-    spec = spec ? spec : "";
-    if (strcmp(spec, gcb_copy_method.name) == 0 && device && strcmp(device, "cpu") != 0)
-        rows = 0; /* copies are timed only on the CPU */
-    if (checks)
-        rows = (uint64_t)json_integer_value(checks);
     for (size_t i = s->first_item; i < m->item_count; i++)
         if (strcmp(m->items[i].spec, spec) == 0) {
             m->items[i].run_case = (uint32_t)s->cases;
             m->items[i].method = method;
             count++;
         }
+    return count;
+}
+
+/* Assigns the items of a method to it, adds their number to *known, and checks that no row is
+ * missing. A method of `compress` or `bench` that failed may have fewer rows. */
+static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
+                        struct gcb_diag *diag)
+{
+    const struct shard *s = last_shard(m);
+    struct common *c = &m->cases[s->cases];
+    const json_t *name = json_array_get(gcb_results_json(row, GCB_FIELD_METHODS), method);
+    const json_t *failed = json_array_get(gcb_results_json(row, GCB_FIELD_FAILED_AT), method);
+    const json_t *checks = json_array_get(gcb_results_json(row, GCB_FIELD_CHECKS), method);
+    const char *spec = json_is_string(name) ? json_string_value(name) : "";
+    const uint64_t rows = expected_rows(row, spec, checks);
+    const uint64_t count = assign_items(m, method, spec);
+    char shown[128];
+
     *known += count;
     if (json_is_integer(failed))
         note_failure(m, &c->failures[method], spec, (uint64_t)json_integer_value(failed));
@@ -334,31 +364,33 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
                   checks ? "" : ", or left out by --per none");
 }
 
-/* Refuses a shard that an earlier file has too. */
-static int check_repeated(const struct gcb_merge *m, struct gcb_diag *diag)
+/* Returns the first shard with this index, or NULL. */
+static const struct shard *find_shard(const struct gcb_merge *m, uint32_t index)
 {
-    const struct shard *s = &m->shards[m->shard_count - 1];
-    char text[NAME + 40] = "is there twice, first in ";
-
-    for (size_t i = 0; i + 1 < m->shard_count; i++)
-        if (m->shards[i].index == s->index) {
-            name_of(text + strlen(text), m, m->shards[i].file);
-            return refuse_shard(m, s, text, diag);
-        }
-    return 0;
+    for (size_t i = 0; i < m->shard_count; i++)
+        if (m->shards[i].index == index)
+            return &m->shards[i];
+    return NULL;
 }
 
-/* The `shard` row ends a case of a shard. */
-static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, struct gcb_diag *diag)
+/* Refuses the last shard if an earlier shard has the same index. */
+static int check_index(const struct gcb_merge *m, struct gcb_diag *diag)
 {
-    struct shard *s = last_shard(m);
-    const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
-    struct common *c;
-    size_t known = 0;
-    int err = 0;
+    const struct shard *s = &m->shards[m->shard_count - 1], *first = find_shard(m, s->index);
+    char text[NAME + 40] = "is there twice, first in ";
 
-    s->index = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARD_INDEX);
-    s->count = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARDS);
+    if (first == s)
+        return 0;
+    name_of(text + strlen(text), m, first->file);
+    return refuse_shard(m, s, text, diag);
+}
+
+/* Refuses a `shard` row of a case that did not reach its end, or with an invalid index. */
+static int check_status(const struct gcb_merge *m, const struct shard *s, const json_t *row,
+                        struct gcb_diag *diag)
+{
+    const char *status = gcb_results_text(row, GCB_FIELD_STATUS);
+
     if (status && strcmp(status, "budget") == 0)
         return refuse_shard(
             m, s, "stopped before its last check: run it again with a larger --budget", diag);
@@ -366,14 +398,30 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
         return refuse_shard(m, s, "was interrupted: run it again", diag);
     if (s->index >= s->count)
         return refuse_shard(m, s, "does not exist: the file was changed", diag);
+    return 0;
+}
+
+/* Takes the `shard` row, which ends a case of a shard. */
+static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct shard *s = last_shard(m);
+    struct common *c;
+    size_t known = 0;
+    int err;
+
+    s->index = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARD_INDEX);
+    s->count = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARDS);
+    err = check_status(m, s, row->json, diag);
+    if (err)
+        return err;
     if (m->shard_count == 1)
         err = add_case(m, row->json, diag);
     else if (s->cases == m->case_count)
         err = refuse_shard(m, s, "has more cases than the first file", diag);
     else
         err = check_case(m, s, row->json, diag);
-    if (!err && s->cases == 0)
-        err = check_repeated(m, diag);
+    if (!err)
+        err = check_index(m, diag);
     if (err)
         return err;
     c = &m->cases[s->cases];
@@ -434,31 +482,28 @@ static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
 
 /* ---- all files together ---- */
 
-/* Names the shards that are missing, at most eight of them. */
+#define NAMED 8 /* most missing shards that a message names */
+
+/* Checks that there is a shard for each index below the number of shards. */
 static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
 {
     const uint32_t count = m->shards[0].count;
     char list[160] = "";
     uint32_t missing = 0;
 
-    for (uint32_t i = 0; m->shard_count < count && i < count; i++) {
-        size_t k = 0;
-
-        while (k < m->shard_count && m->shards[k].index != i)
-            k++;
-        if (k < m->shard_count)
+    for (uint32_t i = 0; i < count && missing <= NAMED; i++) {
+        if (find_shard(m, i))
             continue;
-        if (missing++ < 8)
+        missing++;
+        if (missing <= NAMED)
             gcb_append(list, sizeof(list), "%s%" PRIu32, missing > 1 ? ", " : "", i);
-        else
-            break;
     }
     if (missing == 0)
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "missing: shard%s %s%s of %" PRIu32
                         ", numbered from 0: give their results too",
-                        missing > 1 ? "s" : "", list, missing > 8 ? ", ..." : "", count);
+                        missing > 1 ? "s" : "", list, missing > NAMED ? ", ..." : "", count);
 }
 
 static int compare_messages(const struct item *x, const struct item *y)
@@ -475,7 +520,7 @@ static int compare_places(const struct item *x, const struct item *y)
     return order ? order : (x->method > y->method) - (x->method < y->method);
 }
 
-/* The promises of a method on a message stay in the order of their shard. */
+/* Sorts by case, message and method. The promises of a method on a message stay in their order. */
 static int by_place(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -484,8 +529,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Refuses a row whose common fields differ from those of the row before it, if both are of one
- * message. */
+/* Refuses a row whose common fields differ from those of the row before, if both rows are of the
+ * same message. The items must be sorted. */
 static int check_common(const struct gcb_merge *m, const struct item *x, struct gcb_diag *diag)
 {
     const struct item *before = x - 1;
@@ -501,11 +546,26 @@ static int check_common(const struct gcb_merge *m, const struct item *x, struct 
     return 0;
 }
 
-/* Sorts the rows. Refuses a message that is there twice, that the plan does not have, or whose rows
+/* Refuses a row if an earlier row is of the same message, method and promise. The items must be
+ * sorted. */
+static int check_repeated(const struct gcb_merge *m, const struct item *x, struct gcb_diag *diag)
+{
+    char here[NAME], there[NAME];
+
+    for (const struct item *y = x; y > m->items && compare_places(--y, x) == 0;)
+        if (y->promise == x->promise) /* a text is kept once, so equal texts have equal addresses */
+            return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
+                                ", and in %s, line %" PRIu64,
+                                x->message, x->spec, name_of(there, m, y->file), y->line,
+                                name_of(here, m, x->file), x->line);
+    return 0;
+}
+
+/* Sorts the items. Refuses a message that is there twice, that the run does not have, or whose rows
  * differ in a common field. */
 static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
 {
-    char here[NAME], there[NAME];
     int err = 0;
 
     if (m->item_count)
@@ -513,22 +573,18 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
     for (size_t i = 0; !err && i < m->item_count; i++) {
         const struct item *x = &m->items[i];
 
-        /* a text is stored once, so its address tells promises apart */
-        for (size_t k = i; k-- > 0 && compare_places(&m->items[k], x) == 0;)
-            if (m->items[k].promise == x->promise)
-                return gcb_diag_set(diag, GCB_E_CORRUPT,
-                                    "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
-                                    ", and in %s, line %" PRIu64,
-                                    x->message, x->spec, name_of(there, m, m->items[k].file),
-                                    m->items[k].line, name_of(here, m, x->file), x->line);
-        if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
-            return refuse(m, x->file, diag, GCB_E_CORRUPT,
-                          "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
-        err = check_common(m, x, diag);
+        err = check_repeated(m, x, diag);
+        if (!err &&
+            x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
+            err = refuse(m, x->file, diag, GCB_E_CORRUPT,
+                         "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
+        if (!err)
+            err = check_common(m, x, diag);
     }
     return err;
 }
 
+/* Checks that the shards together are the whole run, and sorts their items. */
 static int check_all(struct gcb_merge *m, struct gcb_diag *diag)
 {
     int err = check_missing(m, diag);
@@ -600,42 +656,39 @@ bool gcb_merge_of_verify(const struct gcb_merge *m)
     return is_verify(m->cases[0].row);
 }
 
+/* The state of gcb_merge_run. */
 struct joining {
     struct gcb_merge *m;
     const struct gcb_merge_observer *observer;
-    char *line;
-    size_t line_cap;
-    struct gcb_samples samples[GCB_TIMED]; /* only times, count and cap are used */
-    struct gcb_method *methods;
-    struct gcb_merge_case at;
+    struct gcb_room line;                  /* the row that is read again */
+    struct gcb_samples samples[GCB_TIMED]; /* only seconds, count and cap are used */
+    struct gcb_method *methods;            /* of the current case */
+    struct gcb_merge_case at;              /* the current case */
 };
 
 /* ---- reading rows ---- */
 
-/* Reads the row of an item again. */
+/* Reads the row of an item again. *out starts as NULL; the caller releases it. */
 static int load(json_t **out, struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
     FILE *file;
+    int err = gcb_room_reserve(&j->line, item->length, "a row", diag);
 
-    if (item->length > j->line_cap) {
-        gcb_free(j->line);
-        j->line = gcb_alloc(item->length);
-        j->line_cap = j->line ? item->length : 0;
-        if (!j->line)
-            return gcb_diag_nomem(diag, item->length, "a row");
-    }
+    if (err)
+        return err;
     file = fopen(j->m->files[item->file], "re");
     if (file && !fseeko(file, (off_t)item->offset, SEEK_SET) &&
-        fread(j->line, 1, item->length, file) == item->length)
-        *out = json_loadb(j->line, item->length, 0, NULL);
+        fread(j->line.block, 1, item->length, file) == item->length)
+        *out = json_loadb((const char *)j->line.block, item->length, 0, NULL);
     if (file)
         fclose(file);
-    return *out ? 0
-                : refuse(j->m, item->file, diag, GCB_E_IO,
-                         "line %" PRIu64 " cannot be read again: the file changed", item->line);
+    if (*out)
+        return 0;
+    return refuse(j->m, item->file, diag, GCB_E_IO,
+                  "line %" PRIu64 " cannot be read again: the file changed", item->line);
 }
 
-/* Reads the samples of a field; none if it is null. */
+/* Reads the samples of a field. There are none if the field is null. */
 static int take_samples(struct gcb_samples *s, const json_t *row, enum gcb_field field,
                         struct gcb_diag *diag)
 {
@@ -669,13 +722,14 @@ static int add_row(struct joining *j, const struct item *item, const json_t *row
     return err ? err : gcb_run_total_add(&j->at.result.totals[item->method], &trial, diag);
 }
 
+/* Adds a row to the total of its method and passes the row to the observer. */
 static int join_row(struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
     const struct failure *f = &j->m->cases[item->run_case].failures[item->method];
     struct gcb_row row = {.json = NULL};
     int err;
 
-    /* one run of `compress` or `bench` would have ended the method before */
+    /* without shards, `compress` or `bench` would have ended the method at message f->at */
     if (f->failed && item->message >= f->at && !item->promise)
         return 0;
     err = load(&row.json, j, item, diag);
@@ -687,21 +741,22 @@ static int join_row(struct joining *j, const struct item *item, struct gcb_diag 
     return err;
 }
 
-static int read_method(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
+/* Reads a method from its spec in a `shard` row. */
+static int read_method(struct gcb_method *out, const json_t *text, struct gcb_diag *diag)
 {
+    const char *spec = json_is_string(text) ? json_string_value(text) : "";
     int err;
 
     *out = gcb_copy_method;
-    if (spec && strcmp(spec, gcb_copy_method.name) == 0)
+    if (strcmp(spec, gcb_copy_method.name) == 0)
         return 0;
-    err = gcb_method_read(out, spec ? spec : "", diag);
-    if (!err)
-        gcb_method_forget(
-            out); /* some names, such as sbc, imply a memory, which these runs leave out */
+    err = gcb_method_read(out, spec, diag);
+    if (!err) /* some names, such as sbc, imply a memory, which these runs do not have */
+        gcb_method_forget(out);
     return err;
 }
 
-/* Notes why a method has no rows, or not all. */
+/* If a method failed, sets the failure in its total, which says why rows are missing. */
 static void explain_failure(struct joining *j, const struct common *c, size_t method,
                             const char *spec)
 {
@@ -710,6 +765,7 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
     const char *device = gcb_results_text(c->row, GCB_FIELD_DEVICE);
     const char *status = gcb_results_text(f->summary, GCB_FIELD_STATUS);
     const char *reason = gcb_results_text(f->summary, GCB_FIELD_REASON);
+    const bool unsupported = status && strcmp(status, "unsupported") == 0;
     char shown[128];
 
     if (f->failed && gcb_merge_of_verify(j->m))
@@ -717,10 +773,8 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
                      "%s was not checked on all messages: it does not run on %s",
                      gcb_escape(shown, sizeof(shown), spec), device ? device : "the device");
     else if (f->failed)
-        gcb_diag_set(why,
-                     status && strcmp(status, "unsupported") == 0 ? GCB_E_UNSUPPORTED
-                                                                  : GCB_E_UNVERIFIED,
-                     "%s", reason ? reason : "");
+        gcb_diag_set(why, unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
+                     reason ? reason : "");
 }
 
 /* Prepares the methods, totals and setting of a case. */
@@ -739,7 +793,7 @@ static int begin_case(struct joining *j, const struct common *c, struct gcb_diag
     for (size_t i = 0; !err && i < count; i++) {
         const json_t *spec = json_array_get(gcb_results_json(c->row, GCB_FIELD_METHODS), i);
 
-        err = read_method(&j->methods[i], json_string_value(spec), diag);
+        err = read_method(&j->methods[i], spec, diag);
         if (!err)
             explain_failure(j, c, i, j->methods[i].name);
     }
@@ -761,6 +815,7 @@ static int begin_case(struct joining *j, const struct common *c, struct gcb_diag
     return err;
 }
 
+/* Joins the rows of a case, from item *next on. Moves *next past them. */
 static int join_case(struct joining *j, size_t number, size_t *next, struct gcb_diag *diag)
 {
     const struct gcb_merge *m = j->m;
@@ -790,7 +845,7 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
 
     for (size_t i = 0; !err && i < m->case_count; i++)
         err = join_case(&j, i, &next, diag);
-    gcb_free(j.line);
+    gcb_room_fini(&j.line);
     for (int i = 0; i < GCB_TIMED; i++)
         gcb_samples_fini(&j.samples[i]);
     return err;
@@ -798,8 +853,9 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
 
 /* ---- the environment ---- */
 
-/* Returns the value that a field has in all shards, or NULL. */
-static json_t *common(const struct gcb_merge *m, const char *key, json_t *first)
+/* Returns `first`, the value of a field in the first shard, if all shards have it; otherwise
+ * NULL. */
+static json_t *common_value(const struct gcb_merge *m, const char *key, json_t *first)
 {
     for (size_t i = 1; i < m->shard_count; i++)
         if (!json_equal(json_object_get(m->shards[i].environment, key), first))
@@ -807,7 +863,7 @@ static json_t *common(const struct gcb_merge *m, const char *key, json_t *first)
     return first;
 }
 
-/* The first start of any shard. Dates sort as texts. */
+/* Returns the earliest date of any shard, or NULL. Dates are in a format that sorts as text. */
 static const char *first_date(const struct gcb_merge *m)
 {
     const char *first = NULL;
@@ -830,7 +886,7 @@ void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int a
     gcb_row_init(row, GCB_RECORD_ENVIRONMENT);
     json_object_foreach(m->shards[0].environment, key, value)
     {
-        json_t *same = common(m, key, value);
+        json_t *same = common_value(m, key, value);
 
         if (json_object_set_new(row->json, key, same ? json_incref(same) : json_null()))
             row->failed = true;

@@ -7,18 +7,20 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
+/* The codec of a policy's method. Its parameters only name the policy; it has no operations. */
+
 enum { ROW_RULES, ROW_ID };
 
 static const struct gcb_param params[] = {
     [ROW_RULES] = {.name = "rules",
                    .help = "number of rules",
                    .type = GCB_PARAM_INT,
-                   .max = 4294967295.0,
+                   .max = (double)UINT32_MAX,
                    .flags = GCB_PARAM_LABEL},
     [ROW_ID] = {.name = "id",
                 .help = "hash of the rules",
                 .type = GCB_PARAM_INT,
-                .max = 4294967295.0},
+                .max = (double)UINT32_MAX},
     {.name = NULL},
 };
 static const struct gcb_codec_ops none = {.state_size = 0};
@@ -70,13 +72,16 @@ char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule)
     return out;
 }
 
-/* Appends a word in quotes, as a shell reads it, without a backslash, which rows and tables would
- * escape. */
+/* Appends a word in quotes, as a shell reads it. A quote within the word becomes '"'"' and not
+ * '\'', because rows and tables would escape the backslash. */
 static void quote(char *out, size_t size, const char *word)
 {
     gcb_append(out, size, "'");
     for (; *word; word++)
-        gcb_append(out, size, "%.*s", *word == '\'' ? 5 : 1, *word == '\'' ? "'\"'\"'" : word);
+        if (*word == '\'')
+            gcb_append(out, size, "'\"'\"'");
+        else
+            gcb_append(out, size, "%c", *word);
     gcb_append(out, size, "'");
 }
 
@@ -93,6 +98,7 @@ char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
     return out;
 }
 
+/* Sets p->text to all rules as options. */
 static int write_text(struct gcb_policy *p, struct gcb_diag *diag)
 {
     const size_t size = (p->count + 1) * sizeof(char[GCB_RULE_TEXT]);
@@ -128,6 +134,7 @@ static bool matches_any(const char *glob, const struct gcb_source *source)
     return false;
 }
 
+/* Checks that each glob matches a tensor. */
 static int check_globs(const struct gcb_policy *p, const struct gcb_source *source,
                        struct gcb_diag *diag)
 {

@@ -8,19 +8,20 @@
  * A policy chooses the method of each tensor by the tensor's path: the first rule whose glob
  * matches. Messages must cover one tensor each.
  */
-#define GCB_RULE_GLOB 1024                      /* bytes of a glob, with the 0 at its end */
-#define GCB_RULE_TEXT (5 * GCB_RULE_GLOB + 600) /* bytes that hold every rule as an option */
+#define GCB_RULE_GLOB 1024 /* bytes of a glob, with its terminator */
+/* Bytes that hold any rule as an option. A quote in a glob takes 5 bytes; 600 are for the rest. */
+#define GCB_RULE_TEXT (5 * GCB_RULE_GLOB + 600)
 
 struct gcb_rule {
-    char *glob; /* owned; NULL: all tensors, as --method means it */
+    char *glob; /* owned; NULL: all tensors (the option --method) */
     struct gcb_method method;
 };
 
 struct gcb_policy {
-    struct gcb_rule *rules; /* `count`; owned */
+    struct gcb_rule *rules; /* `count` rules; owned */
     size_t count, cap;
     char *text; /* owned; set by gcb_policy_method: "--method-for 'GLOB=SPEC' --method SPEC" */
-    const struct gcb_method **by_tensor; /* owned; set by gcb_policy_bind: for each tensor */
+    const struct gcb_method **by_tensor; /* method of each tensor; owned; set by gcb_policy_bind */
 };
 
 /* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_INVALID: the glob
@@ -28,20 +29,23 @@ struct gcb_policy {
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag);
 
-/* After the last rule: writes the text, and makes a method that names the policy in rows and
- * tables: "policy:rules=3". Its full spec also has a hash of the rules. It cannot encode. */
+/* Writes p->text, and makes a method that names the policy in rows and tables: "policy:rules=3".
+ * The method's full spec also has a hash of the rules. The method cannot encode. Call this after
+ * the last rule was added. GCB_E_NOMEM. */
 int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag);
+/* True if the method is from gcb_policy_method. */
 bool gcb_policy_is(const struct gcb_method *m);
 
-/* Finds the method of each tensor, after the last rule. GCB_E_INVALID: a glob matches no tensor, or
- * no rule matches a tensor. */
+/* Sets p->by_tensor for the tensors of `source`. Call this after the last rule was added.
+ * GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. GCB_E_NOMEM. */
 int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struct gcb_diag *diag);
 void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
 
-/* The rule for the tensor with this path, or NULL. */
+/* Returns the rule for the tensor with this path, or NULL. */
 const struct gcb_rule *gcb_policy_rule(const struct gcb_policy *p, const char *path);
-/* Write a rule as "GLOB=SPEC", or as an option for a shell, cut to `size` bytes. Return out. */
+/* Writes a rule as "GLOB=SPEC", cut to `size` bytes. Returns out. */
 char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule);
+/* Writes a rule as an option for a shell, cut to `size` bytes. Returns out. */
 char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule);
 
 #endif

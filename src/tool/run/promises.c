@@ -7,7 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 
-/* ---- messages by fresh coders ---- */
+/* ---- messages by new coders ---- */
 
 static int coders_encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                          struct gcb_diag *diag)
@@ -52,7 +52,7 @@ static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, st
     struct gcb_coder *coder = NULL;
     int err;
 
-    config.place = NULL; /* a device may not have the method; encoding tells */
+    config.place = NULL; /* if a device does not have the method, encoding will fail */
     err = gcb_coder_create(&coder, job->method, &config, diag);
     if (!err)
         *max = gcb_coder_bound(coder);
@@ -60,11 +60,12 @@ static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, st
     return err;
 }
 
-/* Gives a buffer room for `max` bytes, and for a message that is too long, which breaks a
- * promise. */
+#define SPARE 4096 /* bytes for messages that are too long; these break a promise */
+
+/* Gives a buffer room for `max` and SPARE bytes. */
 static int take_room(struct gcb_wbuf *message, uint64_t max, struct gcb_diag *diag)
 {
-    const uint64_t bytes = max + 4096;
+    const uint64_t bytes = max + SPARE;
 
     if (message->cap >= bytes)
         return 0;
@@ -81,7 +82,9 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
                           const float *x, const struct gcb_promise_backend *backend,
                           struct gcb_diag *diag)
 {
-    const uint64_t n = config->env.count, room = n + 2 * GCB_PROMISE_GUARD;
+    const uint64_t n = config->env.count;
+    /* floats of y or z, so that both begin on a cache line */
+    const uint64_t room = (n + 2 * GCB_PROMISE_GUARD + 15) / 16 * 16;
     int err;
 
     memset(c, 0, sizeof(*c));
@@ -95,11 +98,11 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
         err = take_room(&c->other, c->max_message, diag);
     if (err)
         return err;
-    c->floats = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
+    c->floats = gcb_alloc_array(2 * room, sizeof(float));
     if (!c->floats)
         return gcb_diag_nomem(diag, 2 * room * sizeof(float), "a check");
     c->y = c->floats + GCB_PROMISE_GUARD;
-    c->z = c->y + (room + 15) / 16 * 16;
+    c->z = c->y + room;
     return 0;
 }
 
@@ -130,6 +133,7 @@ static bool is_unwritten(const float *p)
     return bits == UNWRITTEN;
 }
 
+/* Checks that decoding wrote all n elements of y, each finite, and none of the guards. */
 static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n)
 {
     for (unsigned i = 1; i <= GCB_PROMISE_GUARD; i++) {
@@ -151,11 +155,12 @@ static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n
 
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why)
 {
-    if (err != GCB_E_NOMEM && err != GCB_E_BACKEND && err != GCB_E_DEVICE &&
-        (err != GCB_E_UNSUPPORTED || !c->job.config.place))
-        return;
-    c->failure = *why;
-    c->failure.status = err;
+    const bool lacks_method = err == GCB_E_UNSUPPORTED && c->job.config.place;
+
+    if (err == GCB_E_NOMEM || err == GCB_E_BACKEND || err == GCB_E_DEVICE || lacks_method) {
+        c->failure = *why;
+        c->failure.status = err;
+    }
 }
 
 bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
@@ -166,6 +171,7 @@ bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
     return false;
 }
 
+/* Encodes the job into `message`, decodes it into y, and checks that y was written. */
 static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                     struct gcb_wbuf *message, float *y)
 {
@@ -258,6 +264,15 @@ enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double v
     return gcb_promise_broken(c, value, limit, "%s: %.6g, at most %.6g", words, value, limit);
 }
 
+bool gcb_promise_is_trivial(struct gcb_promise_case *c)
+{
+    if (c->stored)
+        gcb_promise_idle(c, "the message was sent raw");
+    else if (c->energy == 0.0)
+        gcb_promise_idle(c, "all elements are zero");
+    return c->stored || c->energy == 0.0;
+}
+
 /* ---- figures ---- */
 
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
@@ -273,21 +288,25 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
     return "";
 }
 
-double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m)
+/* Returns the number of elements of a method's transforms of n elements; 1 without a transform. */
+static double transform_length(const struct gcb_method *m, uint64_t n)
 {
-    const double n = (double)c->job.config.env.count;
     const char *transform = gcb_promise_choice(m, "transform");
-    double length = 0.0, chunk = 0.0;
+    double chunk = 0.0;
 
     if (!transform[0] || strcmp(transform, "none") == 0)
-        length = 1.0;
-    else if (!gcb_method_value(m, "chunk", &chunk) || chunk == 0.0 || chunk > n)
-        length = strcmp(gcb_promise_choice(m, "pad"), "smooth") == 0
-                     ? (double)gcb_fft_smooth(c->job.config.env.count)
-                     : n;
-    else
-        length = chunk;
-    return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / c->energy);
+        return 1.0;
+    gcb_method_value(m, "chunk", &chunk);
+    if (chunk > 0.0 && chunk <= (double)n)
+        return chunk;
+    return (double)(strcmp(gcb_promise_choice(m, "pad"), "smooth") == 0 ? gcb_fft_smooth(n) : n);
+}
+
+double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m)
+{
+    const uint64_t n = c->job.config.env.count;
+
+    return 2.0 * GCB_PROMISE_STEP * sqrt((double)n * transform_length(m, n) / c->energy);
 }
 
 double gcb_promise_distance(const float *x, const float *y, uint64_t n)

@@ -6,38 +6,39 @@
 struct gcb_sum;
 
 /*
- * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its
- * name, its claim, its source, the methods that it binds (applies to), and the check. Capabilities,
- * stages and the codec's error rule decide which methods it binds; names of methods never do.
+ * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row of a
+ * table: its name, its claim, its source, a function that tells which methods the promise binds
+ * (applies to), and the check. Capabilities, stages and the codec's error rule decide which methods
+ * a promise binds; names of methods never do.
  *
- * Rows about messages and their sums are in promises_message.c, about sparsifiers in
- * promises_sparse.c, about errors and draws in error_rules.c.
+ * Promises about messages and their sums are in promises_message.c, about sparsifiers in
+ * promises_sparse.c, about errors and random draws in error_rules.c.
  */
 
-/* One message to make and to read. */
+/* A message to encode and to decode. */
 struct gcb_promise_job {
     const struct gcb_method *method;
     struct gcb_coder_config config; /* queue and place are borrowed; env.count elements at x */
     struct gcb_step at;
     const float *x;
-    unsigned repeats; /* how often one coder encodes x; the last message counts */
+    unsigned repeats; /* how often one coder encodes x; only the last message is used */
 };
 
-/* What encodes and decodes messages: coders, or a test that breaks promises. */
+/* What encodes and decodes messages: coders, or in tests functions that break promises. */
 struct gcb_promise_backend {
-    /* Appends the message to `out`. */
+    /* appends the message to `out` */
     int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                   struct gcb_diag *diag);
-    /* `parts` may be NULL. */
+    /* sets *parts to the parts of the message; `parts` may be NULL */
     int (*decode)(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
                   const struct gcb_mview *out, struct gcb_message_parts *parts,
                   struct gcb_diag *diag);
-    /* Adds a message to a sum. NULL: gcb_sum_add */
+    /* adds a message to a sum; NULL: gcb_sum_add */
     int (*add)(void *ctx, struct gcb_sum *sum, const void *message, size_t length, float weight,
                struct gcb_diag *diag);
     void *ctx;
 };
-/* new coders for each message */
+/* Creates new coders for each message. */
 extern const struct gcb_promise_backend gcb_promise_coders;
 
 enum gcb_promise_status {
@@ -48,8 +49,8 @@ enum gcb_promise_status {
 };
 struct gcb_promise_outcome {
     enum gcb_promise_status status;
-    double value, limit; /* the measured value, and the largest allowed; NAN: no number */
-    char words[200];     /* what is wrong, or why the check says nothing; escaped */
+    double value, limit; /* measured value, and largest allowed value; NAN: no number */
+    char words[200];     /* what is wrong, or why the check says nothing; escaped; may be "" */
 };
 
 /* A tensor and a method, with the buffers that the checks need. */
@@ -57,29 +58,29 @@ struct gcb_promise_case {
     struct gcb_promise_job job;
     const struct gcb_promise_backend *backend;
     double energy;        /* sum of x^2 */
-    uint64_t max_message; /* the longest message that the coder promises, in bytes */
+    uint64_t max_message; /* largest number of bytes of a message that the coder promises */
     struct gcb_wbuf message, other;
-    float *y, *z; /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
-    float *floats;
-    /* of the last message sent: its parts, and whether it was sent raw */
-    struct gcb_message_parts parts;
-    bool stored;
+    float *y, *z;  /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
+    float *floats; /* memory of y and z */
+    struct gcb_message_parts parts;     /* parts of the last message */
+    bool stored;                        /* the last message was sent raw */
     struct gcb_promise_outcome outcome; /* outcome of the last check */
-    /* status not 0: memory or the device failed, so the check says nothing */
+    /* if the status is not 0, memory or the device failed, so the check says nothing */
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
 
 /*
- * `config` has env, source type, place, kernels and one thread. `backend` NULL: gcb_promise_coders.
- * x has env.count finite elements and is borrowed. Returns GCB_E_NOMEM, or why the method cannot be
- * bound to the tensor.
+ * Prepares checks of a method on a tensor. `config` has env, source type, place, kernels and one
+ * thread. `backend` NULL: gcb_promise_coders. x has env.count finite elements and is borrowed.
+ * Returns GCB_E_NOMEM, or the error of creating a coder for this method and tensor. Call
+ * gcb_promise_case_fini afterwards, even after a failure.
  */
 int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
                           const struct gcb_coder_config *config, const struct gcb_step *at,
                           const float *x, const struct gcb_promise_backend *backend,
                           struct gcb_diag *diag);
-void gcb_promise_case_fini(struct gcb_promise_case *c); /* accepts a zeroed one */
+void gcb_promise_case_fini(struct gcb_promise_case *c); /* zeroed is fine */
 
 /* Where a promise can be checked. */
 enum gcb_promise_place { GCB_PROMISE_ANYWHERE, GCB_PROMISE_ON_CPU, GCB_PROMISE_ON_DEVICE };
@@ -87,86 +88,97 @@ enum gcb_promise_place { GCB_PROMISE_ANYWHERE, GCB_PROMISE_ON_CPU, GCB_PROMISE_O
 struct gcb_promise {
     const char *name, *claim, *source;
     bool (*binds)(const struct gcb_method *m); /* NULL: the promise of an error rule */
-    /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means
-     * anything. */
+    /* fills c->outcome and returns its status; both mean nothing if c->failure.status is not 0 */
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
     enum gcb_promise_place place;
 };
-/* The promises that can be checked on the CPU or on a device; NULL past the end. */
+/* Returns promise i of those that can be checked on a device, or else on the CPU; NULL past the
+ * end. */
 const struct gcb_promise *gcb_promise_at(size_t i, bool on_device);
+/* True if the promise binds the method. */
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
-/* ---- for the files of rows ---- */
+/* ---- for the files with tables of promises ---- */
 
 /* Tables of promises. Each ends with a row without a name. */
 extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gcb_promises_sparse[],
     gcb_promises_random[];
 
 /*
- * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails:
+ * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails;
  * c->outcome is then a broken promise. If the cause is memory or a device, c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
-/* Like gcb_promise_send, for another job that is no larger, into c->other and c->z. */
+/* Encodes another job, whose tensor is no larger, into c->other, and decodes c->other into c->z.
+ * Fails like gcb_promise_send. */
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
-/* Like gcb_promise_send, by coders on the host, into c->other and c->z. */
+/* Encodes c->job into c->other and decodes c->other into c->z, with coders on the host. Fails like
+ * gcb_promise_send. */
 bool gcb_promise_send_here(struct gcb_promise_case *c);
 
-/* Fill c->outcome and return its status. */
+/* The next four functions fill c->outcome and return its status. */
 enum gcb_promise_status gcb_promise_kept(struct gcb_promise_case *c, double value, double limit);
 enum gcb_promise_status gcb_promise_broken(struct gcb_promise_case *c, double value, double limit,
                                            const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 enum gcb_promise_status gcb_promise_idle(struct gcb_promise_case *c, const char *why);
-/* Kept if value <= limit, otherwise broken, with a message that begins with `words`. */
+/* The promise is kept if value <= limit, and otherwise broken, with a message that begins with
+ * `words`. */
 enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double value, double limit,
                                             const char *words);
 
+/* True if the last message was sent raw or all elements are zero, so that it shows nothing about
+ * the method. Then the outcome is GCB_PROMISE_IDLE. */
+bool gcb_promise_is_trivial(struct gcb_promise_case *c);
+
 /*
- * Decoded values are multiples of the smallest float32, u = 2^-149. Returns by how much this
- * rounding may change a decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements
- * in transforms of L elements (L = 1 without a transform), because the inverse transform multiplies
- * kept values by sqrt(L). If the result is 1 or more, rounding may leave nothing of the tensor, and
- * promises about energies say nothing.
+ * Returns by how much rounding to multiples of the smallest float32, u = 2^-149, may change a
+ * decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements in transforms of L
+ * elements (L = 1 without a transform). The factor sqrt(L) is there because the inverse transform
+ * multiplies kept values by it. If the result is 1 or more, rounding may leave nothing of the
+ * tensor, and promises about energies say nothing.
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
 #define GCB_PROMISE_STEP 0x1p-149
 #define GCB_PROMISE_TINY "the values are so small that float32 may round their errors to 0"
 
-/* Name of a choice parameter's value, or "" if the method has no such parameter. */
+/* Returns the name of a choice parameter's value, or "" if the method has no such parameter. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
-/* Sum of (x - y)^2, and of y^2, in double. */
+/* Returns the sum of (x - y)^2, in double precision. */
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
+/* Returns the sum of y^2, in double precision. */
 double gcb_promise_energy(const float *y, uint64_t n);
 
-/* If err is about memory or the device and not about the message, c->failure becomes err with the
- * message of `why`. */
+/* If `err` is about memory or the device and not about the message, sets c->failure to `err` with
+ * the text of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
-/* The promise is broken, because `words` ("encoding fails"). Notes the failure, and returns
- * false. */
+/* Sets the outcome to a broken promise because of `err`. The message has `words`, such as "encoding
+ * fails", and the text of `why`. Calls gcb_promise_note_failure. Returns false. */
 bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
                       const struct gcb_diag *why);
 
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that
- * rounds every element by itself names its rule in `.error_rule` or `.error_rule_of`
+ * rounds each element by itself names its rule in `.error_rule` or `.error_rule_of`
  * (src/lib/codec/codec.h). Each row of the table in error_rules.c is a rule. `gcbench verify`, the
- * contract tests and the tests of the rules get everything from that row.
+ * contract tests and the tests of the rules need nothing else.
  *
- * A rule follows from the tensor and from the method's parameters. Only `range` reads its format
- * from the message.
+ * The allowed errors follow from the tensor and the method's parameters. Only the rule `range` also
+ * needs the message, which has the format.
  */
 
 /* The error that one element may have. */
 struct gcb_element_error {
-    double most; /* |error| is at most this, whatever is drawn */
-    /* For drawn rules: with probability `up` the element is rounded up, by step * (1 - up);
-     * otherwise down, by step * up. If step is 0, nothing is drawn, and the error is exactly
+    double most; /* largest |error|, whatever is drawn */
+    /* For drawn rules: the element is rounded up by step * (1 - up) with probability `up`, and
+     * otherwise down by step * up. If step is 0, nothing is drawn, and the error is exactly
      * `most`. */
     double step, up;
 };
+/* Receives the allowed error of element i. */
 typedef void gcb_element_fn(void *ctx, uint64_t i, const struct gcb_element_error *e);
 
+/* The tensor and the method that a rule is applied to. */
 struct gcb_rule_input {
     const struct gcb_method *method;
     const float *x; /* count elements */
@@ -179,19 +191,20 @@ struct gcb_error_rule {
     const char *name;           /* as a codec names it */
     struct gcb_promise promise; /* binds (applies to) the methods that name this rule */
     bool drawn;                 /* every element is rounded stochastically */
-    /* Calls `each` for every element in order. False: the message has no scale. */
+    /* Calls `each` for every element in order. Returns false if the message has no scale. */
     bool (*visit)(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx);
-    /* For drawn rules: the largest mean of the squared error that the method's paper allows. NULL:
-     * the paper gives the mean itself, which follows from `visit`. */
+    /* For drawn rules: returns the largest mean of the squared error that the method's paper
+     * allows. NULL: the paper gives the exact mean, which follows from `visit`. */
     double (*largest_mean)(const struct gcb_rule_input *in);
 };
 
-/* The rows in order; NULL past the end. */
+/* Returns rule i of the table; NULL past the end. */
 const struct gcb_error_rule *gcb_error_rule_at(size_t i);
-/* The rule that the method's codec names for these values, or NULL. */
+/* Returns the rule that the codec names for the method's parameters, or NULL. */
 const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m);
 
-/* What float32 arithmetic may add to the error of element x of a drawn rule. */
+/* Returns how much float32 arithmetic may add to the error of element x, whose allowed error is
+ * *e. */
 double gcb_element_slack(float x, const struct gcb_element_error *e);
 
 #endif

@@ -7,8 +7,8 @@
 #include "src/tool/run/device_check.h"
 #include "src/tool/run/sums.h"
 
-/* Promises about every message: it decodes, every run and machine makes the same bytes, and it is
- * no longer than promised. */
+/* Promises about every message: decoding works, every run and every machine makes the same bytes,
+ * and the message is no longer than promised. */
 
 static bool binds_all(const struct gcb_method *m)
 {
@@ -34,8 +34,8 @@ static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
 
 /* ---- the same bytes ---- */
 
-/* Returns in how many bytes two messages differ. The extra bytes of the longer message count
- * too. */
+/* Returns the number of bytes in which two messages differ. The extra bytes of the longer message
+ * count too. */
 static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
 {
     const size_t n = a->len < b->len ? a->len : b->len;
@@ -46,44 +46,48 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* Compares the two messages that were sent, and the tensors decoded from them. */
-static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tolerant,
+/* Compares c->message and c->other, and the tensors decoded from them. The errors of a method whose
+ * transform comes from a library may differ by `tolerance`, as a share of the norm; 0: the messages
+ * of every method must be equal. */
+static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, double tolerance,
                                             const char *words)
 {
     const uint64_t n = c->job.config.env.count;
-    double bytes, apart;
+    const bool by_library = c->job.config.env.fft_engine != GCB_FFT_OWN ||
+                            gcb_method_caps(c->job.method) & GCB_CAP_DEVICE_MATH;
+    const double bytes = count_differing(&c->message, &c->other);
+    double first, second;
 
-    bytes = count_differing(&c->message, &c->other);
     if (bytes == 0.0 && memcmp(c->y, c->z, n * sizeof(float)) == 0)
         return gcb_promise_kept(c, 0.0, 0.0);
-    if (!tolerant || (c->job.config.env.fft_engine == GCB_FFT_OWN &&
-                      !(gcb_method_caps(c->job.method) & GCB_CAP_DEVICE_MATH)))
+    if (tolerance == 0.0 || !by_library)
         return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
                                   bytes);
-    apart = gcb_device_share(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
-                                  sqrt(gcb_promise_distance(c->job.x, c->z, n))),
-                             sqrt(c->energy), n);
-    return gcb_promise_at_most(c, apart, GCB_MESSAGES_APART, words);
+    first = sqrt(gcb_promise_distance(c->job.x, c->y, n));
+    second = sqrt(gcb_promise_distance(c->job.x, c->z, n));
+    return gcb_promise_at_most(c, gcb_device_share(fabs(first - second), sqrt(c->energy), n),
+                               tolerance, words);
 }
 
+/* Sends c->job and another job and compares the messages. */
 static enum gcb_promise_status send_and_compare(struct gcb_promise_case *c,
-                                                const struct gcb_promise_job *job, bool tolerant,
+                                                const struct gcb_promise_job *job, double tolerance,
                                                 const char *words)
 {
     if (!gcb_promise_send(c) || !gcb_promise_send_other(c, job))
         return GCB_PROMISE_BROKEN;
-    return compare_sent(c, tolerant, words);
+    return compare_sent(c, tolerance, words);
 }
 
 static enum gcb_promise_status check_same_bytes(struct gcb_promise_case *c)
 {
     struct gcb_promise_job again = c->job;
-    const enum gcb_promise_status status = send_and_compare(c, &again, false, "encoding twice");
+    const enum gcb_promise_status status = send_and_compare(c, &again, 0.0, "encoding twice");
 
     if (status != GCB_PROMISE_KEPT || gcb_method_caps(c->job.method) & GCB_CAP_STATEFUL)
         return status;
     again.repeats = 2; /* one coder encodes twice */
-    return send_and_compare(c, &again, false, "encoding twice by one coder");
+    return send_and_compare(c, &again, 0.0, "encoding twice by one coder");
 }
 
 static enum gcb_promise_status check_same_threads(struct gcb_promise_case *c)
@@ -92,7 +96,7 @@ static enum gcb_promise_status check_same_threads(struct gcb_promise_case *c)
     struct gcb_promise_job other = c->job;
 
     other.config.env.queue = &two;
-    return send_and_compare(c, &other, true, "one thread and two threads");
+    return send_and_compare(c, &other, GCB_MESSAGES_APART, "one thread and two threads");
 }
 
 static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
@@ -102,13 +106,13 @@ static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 
     gcb_kernels_init(&plain, 0);
     other.config.env.kernels = &plain;
-    return send_and_compare(c, &other, true, "plain C and this machine's kernels");
+    return send_and_compare(c, &other, GCB_MESSAGES_APART, "plain C and this machine's kernels");
 }
 
 /* ---- a device and the CPU ---- */
 
-/* True if the device decodes the message to the same tensor as the CPU. The tensors are in c->y and
- * c->z. */
+/* True if the device and the CPU decode the message to the same tensor. Otherwise the promise is
+ * broken. Writes the device's tensor to c->y and the CPU's to c->z. */
 static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
                        const char *words)
 {
@@ -143,7 +147,7 @@ static enum gcb_promise_status check_same_device(struct gcb_promise_case *c)
 {
     if (!gcb_promise_send(c) || !gcb_promise_send_here(c))
         return GCB_PROMISE_BROKEN;
-    if (compare_sent(c, true, "the device and the CPU") != GCB_PROMISE_KEPT ||
+    if (compare_sent(c, GCB_MESSAGES_APART, "the device and the CPU") != GCB_PROMISE_KEPT ||
         !read_alike(c, &c->message, "the device's message") ||
         !read_alike(c, &c->other, "the CPU's message"))
         return GCB_PROMISE_BROKEN;
@@ -182,6 +186,7 @@ static enum gcb_promise_status check_size(struct gcb_promise_case *c)
 
 /* ---- damage ---- */
 
+/* True if decoding the first `length` bytes of c->message fails. */
 static bool refuses(struct gcb_promise_case *c, size_t length)
 {
     const struct gcb_mview view = {c->z, c->job.config.env.count};
@@ -193,15 +198,21 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
+/* All lengths up to this number are tried. Of greater lengths, each is about half of the last. */
+#define EACH_CUT 64
+
 static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
 {
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
-    for (size_t length = c->message.len; length-- > 0; length = length > 64 ? length / 2 : length)
+    for (size_t length = c->message.len; length-- > 0;) {
         if (!refuses(c, length))
             return gcb_promise_broken(c, (double)length, NAN,
                                       "the decoder accepts the first %zu of %zu bytes as a message",
                                       length, c->message.len);
+        if (length > EACH_CUT)
+            length /= 2;
+    }
     c->message.data[c->message.len] = 0; /* the buffer is larger than the message */
     if (!refuses(c, c->message.len + 1))
         return gcb_promise_broken(c, NAN, NAN,
@@ -211,13 +222,11 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
 
 /* ---- sums ---- */
 
-/* The promise about sums of messages (struct gcb_sum in src/gcbench.h). */
-
-/* The weights of the workers' messages. Some products are rounded. */
+/* The weights of the workers' messages. 0.3 is not a power of two, so its products are rounded. */
 static const float weights[] = {0.5f, 1.0f, -0.25f, 0.3f};
 #define WORKERS (sizeof(weights) / sizeof(weights[0]))
 
-/* The sum of the messages so far, and the same sum of decoded tensors. */
+/* A sum of messages (struct gcb_sum in src/gcbench.h), and the same sum of decoded tensors. */
 struct adding {
     struct gcb_sum *sum;
     float *x;        /* the tensor of the current worker */
@@ -225,6 +234,7 @@ struct adding {
     double norms;    /* sum over messages of |weight| times the norm of the decoded tensor */
 };
 
+/* True if the method transforms tensors before it selects or quantises. */
 static bool has_transform(const struct gcb_method *m)
 {
     const char *transform = gcb_promise_choice(m, "transform");
@@ -232,6 +242,7 @@ static bool has_transform(const struct gcb_method *m)
     return transform[0] && strcmp(transform, "none") != 0;
 }
 
+/* Adds the first `length` bytes of c->other to the sum. */
 static int add(const struct gcb_promise_case *c, const struct adding *a, size_t length,
                float weight, struct gcb_diag *why)
 {
@@ -240,8 +251,8 @@ static int add(const struct gcb_promise_case *c, const struct adding *a, size_t 
     return gcb_sum_add(a->sum, c->other.data, length, weight, why);
 }
 
-/* Adds the message and the decoded tensor of a worker. Returns false if that fails: the promise is
- * broken. */
+/* Adds the message and the decoded tensor of a worker. Returns false if this fails; the promise is
+ * then broken. */
 static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t worker)
 {
     const uint64_t n = c->job.config.env.count;
@@ -250,7 +261,7 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     struct gcb_diag why = {.status = 0};
     int err;
 
-    gcb_sums_turn(a->x, c->job.x, n, worker * (n / WORKERS)); /* as if from another worker */
+    gcb_sums_turn(a->x, c->job.x, n, worker * (n / WORKERS)); /* each worker has another tensor */
     job.x = a->x;
     job.at.worker = (uint32_t)worker;
     job.config.checksum = true;
@@ -266,14 +277,14 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     return true;
 }
 
-/* Tries to add the last message after damaging it. Returns false if the sum accepts a damaged
- * message. */
+/* Damages c->other in several ways and tries to add it. Returns false if the sum accepts a damaged
+ * message; the promise is then broken. */
 static bool refuses_damage(struct gcb_promise_case *c, const struct adding *a)
 {
     const size_t whole = c->other.len;
     const struct {
         size_t length;
-        uint8_t flip;
+        uint8_t flip; /* bits to change in the middle byte */
         const char *words;
     } damages[] = {
         {whole / 2, 0, "half of a message"},
@@ -299,8 +310,8 @@ static bool refuses_damage(struct gcb_promise_case *c, const struct adding *a)
     return true;
 }
 
-/* Compares the finished sum, which is in c->y, with the expected one. */
-static enum gcb_promise_status compare(struct gcb_promise_case *c, const struct adding *a)
+/* Compares the finished sum, which is in c->y, with the expected sum. */
+static enum gcb_promise_status compare_sums(struct gcb_promise_case *c, const struct adding *a)
 {
     const uint64_t n = c->job.config.env.count;
     const double differing = (double)gcb_sums_differing(c->y, a->expected, n);
@@ -313,7 +324,7 @@ static enum gcb_promise_status compare(struct gcb_promise_case *c, const struct 
             c, differing, 0.0,
             "the sum of the messages differs from that of the decoded tensors in %.0f elements",
             differing);
-    /* rounding near the smallest float happens in each message and in the sum */
+    /* each message and the sum are rounded to multiples of the smallest float */
     apart = sqrt(gcb_promise_distance(a->expected, c->y, n)) -
             (WORKERS + 1) * gcb_promise_rounding(c, c->job.method) * sqrt(c->energy);
     apart = apart <= 0.0 ? 0.0 : apart / a->norms;
@@ -322,6 +333,7 @@ static enum gcb_promise_status compare(struct gcb_promise_case *c, const struct 
         "distance from the sum of the decoded tensors, as a share of their norms");
 }
 
+/* Adds the messages of all workers, tries damaged messages in between, and checks the sum. */
 static enum gcb_promise_status run(struct gcb_promise_case *c, struct adding *a)
 {
     struct gcb_diag why = {.status = 0};
@@ -335,7 +347,7 @@ static enum gcb_promise_status run(struct gcb_promise_case *c, struct adding *a)
         gcb_promise_fail(c, err, "finishing the sum fails", &why);
         return GCB_PROMISE_BROKEN;
     }
-    return compare(c, a);
+    return compare_sums(c, a);
 }
 
 static enum gcb_promise_status check_sum(struct gcb_promise_case *c)

@@ -11,8 +11,8 @@ static bool has_choice(const struct gcb_method *m, const char *key, const char *
     return strcmp(gcb_promise_choice(m, key), value) == 0;
 }
 
-/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends their mean,
- * whatever `values` says. */
+/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends the mean of
+ * the kept values, whatever the parameter `values` says. */
 static bool sends(const struct gcb_method *m, const char *values)
 {
     if (has_choice(m, "quant", "asq"))
@@ -25,8 +25,8 @@ static bool is_sparse(const struct gcb_method *m)
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
 }
 
-/* Sends the tensor, into c->other and c->z, with input and kept values as fp32, so that only the
- * transform and the selection change the tensor. *m becomes the method with that setting. */
+/* Sends the tensor, into c->other and c->z, with input and kept values as fp32. So only the
+ * transform and the selection change the tensor. Sets *m to the method with these parameters. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -36,7 +36,7 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
     job.method = m;
     for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
         if (strcmp(p->name, "values") == 0 || strcmp(p->name, "input") == 0)
-            m->given[row] = false; /* otherwise the setting below would be refused */
+            m->given[row] = false; /* gcb_method_set refuses a parameter that was given */
     if (has_choice(m, "input", "fp16") && gcb_method_set(m, "input", "fp32", &c->failure))
         return false;
     return !gcb_method_set(m, "values", "fp32", &c->failure) && gcb_promise_send_other(c, &job);
@@ -68,35 +68,44 @@ static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
 
 #define ROUNDING 4e-6 /* share of the energy that float32 means and transforms may change */
 
-/* ||x - x'||^2 = ||x||^2 - ||x'||^2 holds for every projection: kept values as they are, or
- * replaced by their mean. If rounding moves x' by r of the norm, the two sides differ by at most 2
- * r sqrt(2) + 2 r^2 of the energy. After zeros, which pad=smooth adds, x' is a part of the
- * projection, so both its distance and its energy are at most the projection's: the left side is at
- * most the right. */
+/* True if the method's transform of n elements adds zeros (pad=smooth). */
+static bool adds_zeros(const struct gcb_method *m, uint64_t n)
+{
+    double chunk = 0.0;
+
+    gcb_method_value(m, "chunk", &chunk);
+    return has_choice(m, "pad", "smooth") && gcb_fft_zeros(n, (uint64_t)chunk) > 0;
+}
+
+/*
+ * Checks that the error ||x - x'||^2 equals the lost energy ||x||^2 - ||x'||^2, where y is x'. This
+ * holds for every projection: kept values stay as they are, or are replaced by their mean. If
+ * rounding moves x' by r of the norm, the two sides differ by at most 2 r sqrt(2) + 2 r^2 of the
+ * energy.
+ *
+ * If the transform adds zeros, x' is only a part of the projection. Then the error is at most the
+ * lost energy.
+ */
 static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, const float *y)
 {
     const uint64_t n = c->job.config.env.count;
-    const double lost = gcb_promise_distance(c->job.x, y, n);
-    const double kept = gcb_promise_energy(y, n);
-    const double more = lost - (c->energy - kept);
-    double r, chunk = 0.0;
-    bool pads;
-
-    gcb_method_value(c->job.method, "chunk", &chunk);
-    pads = has_choice(c->job.method, "pad", "smooth") && gcb_fft_zeros(n, (uint64_t)chunk) > 0;
+    const double error = gcb_promise_distance(c->job.x, y, n);
+    const double lost = c->energy - gcb_promise_energy(y, n);
+    double more = error - lost, r;
 
     if (c->energy == 0.0)
         return gcb_promise_idle(c, "all elements are zero");
     r = gcb_promise_rounding(c, c->job.method);
     if (r >= 1.0)
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
-    return gcb_promise_at_most(c, (pads ? fmax(more, 0.0) : fabs(more)) / c->energy,
-                               ROUNDING + 2.0 * r * (sqrt(2.0) + r),
+    more = adds_zeros(c->job.method, n) ? fmax(more, 0.0) : fabs(more);
+    return gcb_promise_at_most(c, more / c->energy, ROUNDING + 2.0 * r * (sqrt(2.0) + r),
                                "error and lost energy differ by this share of the energy");
 }
 
-/* Means of complex bins do not project, because the bins weigh differently in the energy. RedSync
- * sends small tensors in the form of `values` also with quant=asq. */
+/* True if encoding and decoding are a projection. Replacing complex bins by their mean is none,
+ * because bins have different weights in the energy. quant=asq is not asked, because RedSync sends
+ * small tensors in the form of `values` even then. */
 static bool projects(const struct gcb_method *m)
 {
     const char *values = gcb_promise_choice(m, "values");
@@ -112,6 +121,7 @@ static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
     return gcb_promise_send(c) ? check_pythagoras(c, c->y) : GCB_PROMISE_BROKEN;
 }
 
+/* True if the method quantises the coefficients of a transform. */
 static bool quantises_coefficients(const struct gcb_method *m)
 {
     return is_sparse(m) && !has_choice(m, "transform", "none") && !projects(m);
@@ -132,8 +142,10 @@ static bool takes_largest(const struct gcb_method *m)
            (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
 }
 
+#define DIVISION 1e-12 /* rounding of 1 - k/n */
+
 /* Checks that k of the n elements are kept, and that no dropped element is larger than a kept
- * element. Then the squared error is at most (1 - k/n) ||x||^2, which is checked too. */
+ * element. It follows that the squared error is at most (1 - k/n) ||x||^2, which is checked too. */
 static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
@@ -143,9 +155,8 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 
     if (!send_verbatim(c, &m))
         return GCB_PROMISE_BROKEN;
-    if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c,
-                                c->stored ? "the message was sent raw" : "all elements are zero");
+    if (gcb_promise_is_trivial(c))
+        return GCB_PROMISE_IDLE;
     gcb_method_value(&m, "theta", &theta);
     k = gcb_kept_of(1.0 - theta, n);
     if (c->parts.payload.kept != k)
@@ -165,7 +176,7 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
                                   "drops an element of size %g, but keeps an element of size %g",
                                   most, least);
     lost = gcb_promise_distance(c->job.x, c->z, n) / c->energy;
-    return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + 1e-12,
+    return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + DIVISION,
                                "squared error over squared norm");
 }
 
@@ -176,8 +187,9 @@ static bool takes_largest_bins(const struct gcb_method *m)
     return is_sparse(m) && !has_choice(m, "transform", "none") && has_choice(m, "select", "topk");
 }
 
-/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two
- * coefficients and count twice, so with complex bins only half of that share is certain. */
+/* Checks that the k largest of P coefficients hold at least k/P of the energy. A complex bin with a
+ * mirror image counts twice in the energy, so the k largest complex bins hold at least half of
+ * that. */
 static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
@@ -186,9 +198,8 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 
     if (!send_verbatim(c, &m))
         return GCB_PROMISE_BROKEN;
-    if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c,
-                                c->stored ? "the message was sent raw" : "all elements are zero");
+    if (gcb_promise_is_trivial(c))
+        return GCB_PROMISE_IDLE;
     factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
     r = gcb_promise_rounding(c, &m);

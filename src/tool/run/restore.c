@@ -4,7 +4,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/write/container.h"
 
-/* Makes sure that r->decoder decodes this message. */
+/* Sets r->decoder to a decoder for this message, which may be the last decoder. Returns
+ * GCB_E_BACKEND if the device cannot decode the message but the CPU can. */
 static int ready_decoder(struct gcb_restore *r, const struct gcb_container_message *m,
                          const uint8_t *bytes, struct gcb_diag *diag)
 {
@@ -18,11 +19,12 @@ static int ready_decoder(struct gcb_restore *r, const struct gcb_container_messa
     if (err != GCB_E_UNSUPPORTED || !config.place)
         return err;
     config.place = NULL;
-    return gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, NULL)
-               ? err
-               : GCB_E_BACKEND; /* the CPU could decode the message */
+    if (gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, NULL))
+        return err;
+    return GCB_E_BACKEND;
 }
 
+/* Adds a message's tensors, which follow each other in `values`, to the dump. */
 static int put_tensors(struct gcb_restore *r, const struct gcb_container_message *m,
                        const float *values, struct gcb_diag *diag)
 {
@@ -35,7 +37,7 @@ static int put_tensors(struct gcb_restore *r, const struct gcb_container_message
     return err;
 }
 
-/* Decodes a message; an error's message begins with the names of file and message. */
+/* Decodes a message. The text of an error begins with the names of file and message. */
 static int decode(struct gcb_restore *r, const struct gcb_container_message *m, const char *file,
                   const uint8_t *bytes, float *values, struct gcb_diag *diag)
 {

@@ -5,21 +5,23 @@
 #include "src/lib/device/place.h"
 #include "src/tool/write/dump.h"
 
-/* Restores tensors from files of messages: reads, checks and decodes each message, and adds its
- * tensors to a dump. One message is in memory at a time. */
+/* Restores tensors from files of messages: reads, checks and decodes each message, and adds the
+ * message's tensors to a dump. One message is in memory at a time. The caller sets the members up
+ * to `in_process`; the others start zeroed. */
 struct gcb_restore {
     struct gcb_h5out *dump;            /* borrowed; the caller commits it */
     const struct gcb_kernels *kernels; /* borrowed */
     const struct gcb_queue *queue;     /* borrowed */
     struct gcb_place place;            /* where messages are decoded, if it has a device */
-    uint64_t max_bytes;                /* for gcb_container_open, with in_process */
+    uint64_t max_bytes;                /* for gcb_container_open, as in_process */
     bool in_process;
-    struct gcb_coder *decoder; /* owned: the last decoder, which the next message may use too */
+    struct gcb_coder *decoder; /* owned; the last decoder, which may also fit the next message */
 };
 
-/* Adds the tensors of all messages of a file. An error's message names the file and the message.
+/* Adds the tensors of all messages of a file. The text of an error names the file and the message.
  * GCB_E_BACKEND: the CPU can decode a message but the device cannot. */
 int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *diag);
-void gcb_restore_fini(struct gcb_restore *r); /* frees the decoders; zeroed is fine */
+/* Releases place and decoder. A zeroed struct is fine. */
+void gcb_restore_fini(struct gcb_restore *r);
 
 #endif

@@ -27,60 +27,55 @@ struct member {
     bool real; /* a double, not a uint64_t */
 };
 
-#define COUNT(field, name) \
-    { \
-        GCB_FIELD_##field, offsetof(struct gcb_tally, name), false \
-    }
-#define REAL(field, name) \
-    { \
-        GCB_FIELD_##field, offsetof(struct gcb_tally, name), true \
-    }
+#define COUNT(field, name) GCB_FIELD_##field, offsetof(struct gcb_tally, name), false
+#define REAL(field, name) GCB_FIELD_##field, offsetof(struct gcb_tally, name), true
 #define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 
 /* The members that gcb_rows_put_bytes writes. */
 static const struct member bytes[] = {
-    COUNT(WIRE_BYTES, wire_bytes),
-    COUNT(HEADER_BYTES, header_bytes),
-    COUNT(SCALE_BYTES, scale_bytes),
-    COUNT(VALUE_BYTES, value_bytes),
-    COUNT(INDEX_BYTES, index_bytes),
-    COUNT(STORED, stored),
-    COUNT(DENSE, dense),
+    {COUNT(WIRE_BYTES, wire_bytes)},
+    {COUNT(HEADER_BYTES, header_bytes)},
+    {COUNT(SCALE_BYTES, scale_bytes)},
+    {COUNT(VALUE_BYTES, value_bytes)},
+    {COUNT(INDEX_BYTES, index_bytes)},
+    {COUNT(STORED, stored)},
+    {COUNT(DENSE, dense)},
 };
 
-/* The members of the object `sums`. */
+/* The members in the field `sums`, which is an object. */
 static const struct member sums[] = {
-    REAL(INPUT_SQUARES, fidelity.xx),
-    REAL(DECODED_SQUARES, fidelity.yy),
-    REAL(PRODUCTS, fidelity.xy),
-    REAL(ERROR_SQUARES, fidelity.dd),
-    REAL(ERRORS, fidelity.d),
-    COUNT(SAME_SIGNS, fidelity.same_sign),
-    COUNT(ZEROS, fidelity.zeros),
-    COUNT(ZEROS_KEPT, fidelity.zeros_kept),
-    COUNT(ELEMENTS, fidelity.elements),
-    COUNT(NONFINITE, fidelity.nonfinite),
-    COUNT(NONFINITE_KEPT, fidelity.nonfinite_kept),
-    COUNT(COMPARED, fidelity.compared),
-    COUNT(NEARER, fidelity.nearer),
-    COUNT(FARTHER, fidelity.farther),
-    COUNT(KEPT, kept),
-    COUNT(POSITIONS, positions),
-    COUNT(CLAMPED, clamped),
-    REAL(NOMINAL_BITS, nominal_bits),
-    REAL(ENTROPY0_BITS, entropy0_bits),
-    REAL(KEPT_ASKED, asked),
-    COUNT(SPARSE_ELEMENTS, asked_of),
+    {REAL(INPUT_SQUARES, fidelity.xx)},
+    {REAL(DECODED_SQUARES, fidelity.yy)},
+    {REAL(PRODUCTS, fidelity.xy)},
+    {REAL(ERROR_SQUARES, fidelity.dd)},
+    {REAL(ERRORS, fidelity.d)},
+    {COUNT(SAME_SIGNS, fidelity.same_sign)},
+    {COUNT(ZEROS, fidelity.zeros)},
+    {COUNT(ZEROS_KEPT, fidelity.zeros_kept)},
+    {COUNT(ELEMENTS, fidelity.elements)},
+    {COUNT(NONFINITE, fidelity.nonfinite)},
+    {COUNT(NONFINITE_KEPT, fidelity.nonfinite_kept)},
+    {COUNT(COMPARED, fidelity.compared)},
+    {COUNT(NEARER, fidelity.nearer)},
+    {COUNT(FARTHER, fidelity.farther)},
+    {COUNT(KEPT, kept)},
+    {COUNT(POSITIONS, positions)},
+    {COUNT(CLAMPED, clamped)},
+    {REAL(NOMINAL_BITS, nominal_bits)},
+    {REAL(ENTROPY0_BITS, entropy0_bits)},
+    {REAL(KEPT_ASKED, asked)},
+    {COUNT(SPARSE_ELEMENTS, asked_of)},
 };
 
-/* Other members that are read from a result. */
+/* Members that take_members reads from other fields of a result. */
 static const struct member counts[] = {
-    COUNT(MESSAGES, messages),         COUNT(ELEMENTS, elements),
-    COUNT(INPUT_BYTES, input_bytes),   COUNT(NONFINITE, nonfinite),
-    COUNT(SUM_MESSAGES, sum_messages), COUNT(GROUP_MESSAGES, group),
-    COUNT(GPU_CLOCK_MHZ, clock_mhz),
+    {COUNT(MESSAGES, messages)},         {COUNT(ELEMENTS, elements)},
+    {COUNT(INPUT_BYTES, input_bytes)},   {COUNT(NONFINITE, nonfinite)},
+    {COUNT(SUM_MESSAGES, sum_messages)}, {COUNT(GROUP_MESSAGES, group)},
+    {COUNT(GPU_CLOCK_MHZ, clock_mhz)},
 };
 
+/* Writes the members of a table. */
 static void put_members(struct gcb_row *row, const struct gcb_tally *t, const struct member *table,
                         size_t length)
 {
@@ -116,6 +111,7 @@ static double per_element(double bits, const struct gcb_tally *t)
     return t->elements ? bits / (double)t->elements : NAN;
 }
 
+/* Writes ratios and other figures that are sizes per element. */
 static void put_rates(struct gcb_row *row, const struct gcb_method *method,
                       const struct gcb_tally *t)
 {
@@ -137,12 +133,14 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
                          const struct gcb_tally *t)
 {
     const struct gcb_fidelity_figures figures = gcb_tally_figures(t);
-    const double *figure;
     char spec[512] = "";
 
-    for (enum gcb_field field = 0; field < GCB_FIELDS; field++)
-        if ((figure = gcb_fidelity_figure(&figures, field)))
+    for (enum gcb_field field = 0; field < GCB_FIELDS; field++) {
+        const double *figure = gcb_fidelity_figure(&figures, field);
+
+        if (figure)
             gcb_row_real(row, field, *figure);
+    }
     if (s->nearer_than && t->fidelity.compared)
         gcb_method_spec(spec, sizeof(spec), s->nearer_than, GCB_SPEC_FULL);
     gcb_row_text(row, GCB_FIELD_NEARER_THAN, spec[0] ? spec : NULL);
@@ -151,7 +149,7 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
 const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
     &gcb_encode_fields, &gcb_decode_fields, &gcb_sum_fields, &gcb_sum16_fields};
 
-/* Writes a median and its samples. */
+/* Writes a median, its interval and its samples. */
 static void put_seconds(struct gcb_row *row, const struct gcb_rows_setting *s,
                         const struct gcb_times_fields *fields, const struct gcb_times *t,
                         const struct gcb_sample_sums *samples)
@@ -165,12 +163,14 @@ static void put_seconds(struct gcb_row *row, const struct gcb_rows_setting *s,
                   s->without_samples || !samples->count ? NULL : samples->seconds, samples->count);
 }
 
-/* The least that encoding or decoding moves in memory: each element once, and the message once. */
+/* Returns the least bytes that encoding or decoding moves in memory: each element once, and the
+ * message once. */
 static uint64_t device_bytes(const struct gcb_tally *t)
 {
     return sizeof(float) * t->elements + t->wire_bytes;
 }
 
+/* Writes the times by the device's events. */
 static void put_device(struct gcb_row *row, const struct gcb_times_fields *fields,
                        const struct gcb_times *t, bool on_device)
 {
@@ -181,7 +181,8 @@ static void put_device(struct gcb_row *row, const struct gcb_times_fields *field
     gcb_row_known_u64(row, fields->launches, on_device, t->launches);
 }
 
-/* Throughput as a share of the CPU's bandwidth `gbps`, or of the device's copy bandwidth. */
+/* Returns the throughput as a share of the CPU's bandwidth `gbps`, or on a device of its copy
+ * bandwidth. */
 static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
                               const struct gcb_times *times, double gbps)
 {
@@ -223,16 +224,17 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                  bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
-/* Sets how messages may travel: as the user said, or in any way that the method can; and how they
- * do by default. */
+/* Writes the collectives that may carry the method's messages, and the collective that does by
+ * default. If the user chose a collective, only this one may. */
 static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
 {
     const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
     const enum gcb_collective own = gcb_method_collective(method);
+    const unsigned may = gcb_method_gives_collective(method) ? GCB_COLLECTIVE_BIT(own) : can;
     json_t *names = json_array();
 
     for (unsigned i = 0; gcb_collective_names[i]; i++)
-        if ((gcb_method_gives_collective(method) ? i == own : (can & GCB_COLLECTIVE_BIT(i)) != 0) &&
+        if (may & GCB_COLLECTIVE_BIT(i) &&
             json_array_append_new(names, json_string(gcb_collective_names[i])))
             row->failed = true;
     gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
@@ -240,6 +242,7 @@ static void put_collectives(struct gcb_row *row, const struct gcb_method *method
     gcb_row_known_u64(row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
 }
 
+/* Writes the fields that say what was measured, and whether that succeeded. */
 static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
                      const struct gcb_method *method, const char *status, const char *reason)
 {
@@ -258,7 +261,8 @@ static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_fidelity(row, s, t);
 }
 
-/* Writes the options that give the policy; of a result only the rule for its tensor. */
+/* Writes the options that give the policy, or in a result only the rule for its tensor. `trial` is
+ * NULL in a summary. */
 static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
                        const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
@@ -307,8 +311,8 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_sums(row, &trial->tally);
 }
 
-/* Sets all fields of a result that the row does not have yet to null: without messages there are no
- * figures. */
+/* Writes null to all fields of a result that the row does not have yet. Without messages there are
+ * no figures. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];
@@ -322,22 +326,25 @@ static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *sett
     gcb_row_null(row, GCB_FIELD_SUMS);
 }
 
+static const char *status_of(const struct gcb_run_total *total, bool interrupted)
+{
+    if (gcb_run_unsupported(total))
+        return "unsupported";
+    if (total->failure.status)
+        return "failed";
+    return interrupted ? "interrupted" : "ok";
+}
+
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted)
 {
-    const bool failed = total->failure.status != 0;
-
     gcb_row_init(row, GCB_RECORD_SUMMARY);
     gcb_row_text(row, GCB_FIELD_FILE, file);
     gcb_row_null(row, GCB_FIELD_STEP); /* messages of several steps and workers */
     gcb_row_null(row, GCB_FIELD_WORKER);
-    put_case(row, setting, method,
-             gcb_run_unsupported(total) ? "unsupported"
-             : failed                   ? "failed"
-             : interrupted              ? "interrupted"
-                                        : "ok",
-             failed ? total->failure.text : NULL);
+    put_case(row, setting, method, status_of(total, interrupted),
+             total->failure.status ? total->failure.text : NULL);
     if (total->tally.messages == 0) {
         put_nothing(row, setting);
         return;
@@ -357,8 +364,8 @@ void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_rows_summary(row, setting, method, &total, file, false);
 }
 
-/* Reads the members of a table from a JSON object. A real that is null was not finite. Sets
- * *missing, unless it is NULL, if a count is null. */
+/* Reads the members of a table from a JSON object. A real that is null becomes NAN. If a count is
+ * null, stores its field in *missing; `missing` may be NULL. */
 static void take_members(struct gcb_tally *t, const json_t *object, const struct member *table,
                          size_t length, enum gcb_field *missing)
 {
@@ -374,7 +381,7 @@ static void take_members(struct gcb_tally *t, const json_t *object, const struct
     }
 }
 
-/* Reads the times of an operation. Those that were not measured stay 0. */
+/* Reads the times of an operation. Times that were not measured stay 0. */
 static void take_times(struct gcb_times *t, const json_t *row, const struct gcb_times_fields *f,
                        bool on_device)
 {
@@ -385,7 +392,7 @@ static void take_times(struct gcb_times *t, const json_t *row, const struct gcb_
     t->min = gcb_results_real(row, f->min);
     t->low = gcb_results_real(row, f->low);
     t->high = gcb_results_real(row, f->high);
-    /* a message that was timed only once has no speed */
+    /* gcb_tally_gbps gives no speed for a message that was timed only once */
     t->single = t->seconds > 0.0 && json_is_null(gcb_results_json(row, f->gbps));
     t->staged = f->stages[0] && json_is_number(gcb_results_json(row, f->stages[0]));
     for (int i = 0; t->staged && i < GCB_STAGES; i++)
@@ -427,7 +434,7 @@ int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag
     t->follows = gcb_results_u64(object, GCB_FIELD_FOLLOWS) > 0;
     t->varying = !gcb_results_bool(row, GCB_FIELD_FIXED_LENGTH);
     t->on_device = json_is_number(gcb_results_json(row, GCB_FIELD_DEVICE_BYTES));
-    /* null was an infinity: the largest error is never a NaN */
+    /* the largest error is never a NaN, so null stands for an infinity */
     t->fidelity.max_abs = gcb_results_real(row, GCB_FIELD_MAX_ABS_ERROR);
     if (isnan(t->fidelity.max_abs))
         t->fidelity.max_abs = INFINITY;

@@ -5,9 +5,11 @@
 #include "src/tool/run/policy.h"
 #include "src/tool/run/run.h"
 
-/* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record; those that
- * do not apply or were not measured are null. */
-struct gcb_rows_setting { /* common to all rows of a run */
+/* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record. Fields
+ * that do not apply or were not measured are null. */
+
+/* What all rows of a run have in common. Pointers are borrowed. */
+struct gcb_rows_setting {
     const char *scope, *order, *device, *isa;
     int threads;
     double read_gbps, fill_gbps;          /* bandwidth of the CPU with `threads`; NAN: unknown */
@@ -15,32 +17,34 @@ struct gcb_rows_setting { /* common to all rows of a run */
     const char *suite;                    /* NULL: none */
     const char *cache;                    /* "warm" or "cold"; NULL: not controlled */
     bool without_samples;                 /* leave out the samples */
-    const struct gcb_policy *policy;      /* that of the run's gcb_policy_method; NULL: none */
+    const struct gcb_policy *policy;      /* policy of the run's gcb_policy_method; NULL: none */
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
 /* The fields of the times. */
 extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
 
-/* Write fields that other records have too: scope to isa, and wire_bytes to dense. */
+/* Writes the fields `scope` to `isa`, which other records have too. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
+/* Writes the fields `wire_bytes` to `dense`, which other records have too. */
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 
-/* Each starts a row; release it with gcb_row_fini. */
+/* Makes a `result` row. Release it with gcb_row_fini. */
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial);
 
-/* `file` is the name of the input. The status of a method that failed comes from `total`. */
+/* Makes a `summary` row. `file` is the name of the input. Release the row with gcb_row_fini. */
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted);
 
-/* Reads a row of record `result` back into the tally that it was made from; GCB_E_CORRUPT: the row
- * has no sums. */
+/* Reads the tally back from which a `result` row was made. GCB_E_CORRUPT: the row lacks the sums or
+ * a count. */
 int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag);
 
-/* A summary without figures: the method does not run on this device, for the given reason. */
+/* Makes a `summary` row without figures for a method that does not run on this device. `reason`
+ * says why. */
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const char *file, const char *reason);
 

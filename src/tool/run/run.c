@@ -7,22 +7,22 @@
 #include "src/tool/base/host.h"
 #include "src/tool/measure/bandwidth.h"
 
-/* The overhead of a message, in elements. Most tensors of a network are small, so the overhead
- * matters. */
-#define SMALL_WORK 32768.0
+/* The overhead of a message, as a number of elements. Most tensors of a network are small, so the
+ * overhead matters. */
+#define OVERHEAD 32768.0
 
 /* Most elements of a window on an input that is read again: 4 MiB. */
 #define WINDOW (UINT64_C(256) * GCB_SUM_BLOCK)
 
-/* Elements, rounded up so that the next message begins on a cache line. */
+/* A number of elements, rounded up so that the next message begins on a cache line. */
 #define ALIGNED(elements) (((elements) + 15) / 16 * 16)
 
-/* Messages that are in memory together: small ones of one step and worker, or a single one of any
- * size. */
+/* Messages that are in memory together: several small messages of one step and worker, or a single
+ * message of any size. */
 struct span {
     size_t count;
     struct gcb_trial_input in[GCB_TRIAL_GROUP];
-    char name[GCB_TRIAL_GROUP][40];
+    char name[GCB_TRIAL_GROUP][GCB_PLAN_NAME];
 };
 
 struct run {
@@ -32,17 +32,18 @@ struct run {
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
     bool *to_scan; /* of a shard: the tensors to scan; NULL: all */
-    float *input;  /* elements of the current messages */
-    /* what methods[0] decoded from them, in the same places; NULL without config->compare */
+    float *input;  /* elements of the current span */
+    /* elements that methods[0] decoded, in the same places; NULL without config->compare */
     float *reference;
     struct gcb_original original; /* for messages that are decoded in place */
-    bool spent; /* the current message was decoded in place, so `input` is not its input any more */
-    double work, done;     /* elements to scan and to try, and those done, for the progress bar */
-    struct gcb_budget own; /* of config->seconds */
+    bool spent; /* the current message was decoded in place, so its input must be read again */
+    double work, done; /* elements to scan and of all trials, and how many are done, for progress */
+    struct gcb_budget own;     /* of config->seconds */
     struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
     struct span *span;
-    size_t method, from; /* the current method, and the first message of its group in the span */
-    int observed;        /* an error of the observer, not of the method */
+    size_t method; /* index of the current method */
+    size_t from;   /* index in the span of the first message of the current group */
+    int observed;  /* error of the observer, not of the method */
 };
 
 static bool stopped(const struct run *r)
@@ -50,6 +51,7 @@ static bool stopped(const struct run *r)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
+/* Reports progress by this many elements. */
 static void advance(struct run *r, double weight)
 {
     r->done += weight;
@@ -57,6 +59,7 @@ static void advance(struct run *r, double weight)
         r->observer->progress(r->observer->ctx, r->done / r->work);
 }
 
+/* Called after each tensor of the scan. Returns false to end the scan. */
 static bool scanned(void *ctx, uint64_t elements)
 {
     struct run *r = ctx;
@@ -74,16 +77,15 @@ static bool needs_scan(const struct run *r)
 
 double gcb_run_weight(const struct gcb_message_plan *plan)
 {
-    return (double)plan->count + SMALL_WORK;
+    return (double)plan->count + OVERHEAD;
 }
 
-/* Sums the work of all trials and of the scan, which counts only elements. */
+/* Sums the work of all trials and of the scan. The scan has no overhead for each message. */
 static void plan_work(struct run *r)
 {
     const struct gcb_layout *layout = r->config->layout;
     const double methods = (double)r->config->method_count;
 
-    r->budget = r->config->budget;
     for (size_t i = 0; i < layout->count; i++)
         r->work += methods * gcb_run_weight(&layout->messages[i]);
     for (size_t i = 0; needs_scan(r) && i < gcb_source_count(r->config->source); i++)
@@ -91,14 +93,26 @@ static void plan_work(struct run *r)
             r->work += (double)gcb_source_tensor(r->config->source, i)->count;
 }
 
-/* Chooses the tensors that a shard scans: its own, or with GCB_POLICY_SKIP those of its steps,
- * because an infinity in any of them skips the step. Raises *largest to the elements of the largest
- * of them. */
+/* Marks the tensors of a step as tensors to scan. Begins at tensor `next` of the source, which
+ * lists tensors by step. Returns the first tensor of a later step. */
+static size_t mark_step(struct run *r, size_t next, uint64_t step)
+{
+    const struct gcb_source *source = r->config->source;
+
+    for (; next < gcb_source_count(source) && gcb_source_tensor(source, next)->step <= step; next++)
+        if (gcb_source_tensor(source, next)->step == step)
+            r->to_scan[next] = true;
+    return next;
+}
+
+/* Chooses the tensors that a shard scans. These are the shard's own tensors, and with
+ * GCB_POLICY_SKIP all tensors of the shard's steps, because an infinity in any of them skips the
+ * step. Raises *largest to the number of elements of the largest tensor to scan. */
 static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
     const size_t count = gcb_source_count(c->source);
-    size_t next = 0; /* the first tensor whose step no message has had yet */
+    size_t next = 0; /* the first tensor whose step was not marked yet */
 
     if (!c->sharded)
         return 0;
@@ -110,10 +124,8 @@ static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_d
 
         for (size_t k = 0; k < m->piece_count; k++)
             r->to_scan[m->pieces[k].tensor] = true;
-        for (; c->nonfinite == GCB_POLICY_SKIP && next < count &&
-               gcb_source_tensor(c->source, next)->step <= m->step;
-             next++)
-            r->to_scan[next] = gcb_source_tensor(c->source, next)->step == m->step;
+        if (c->nonfinite == GCB_POLICY_SKIP)
+            next = mark_step(r, next, m->step);
     }
     for (size_t i = 0; i < count; i++)
         if (r->to_scan[i] && gcb_source_tensor(c->source, i)->count > *largest)
@@ -121,6 +133,7 @@ static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_d
     return 0;
 }
 
+/* Finds the steps to skip, if the policy is to skip steps. */
 static int scan(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_nonfinite_watch watch = {.progress = scanned, .ctx = r};
@@ -134,8 +147,8 @@ static int scan(struct run *r, struct gcb_diag *diag)
     return err;
 }
 
-/* A message has infinities or NaNs: ends the run with an error that counts and names all tensors
- * that have them. */
+/* Returns the error of a run that must end because a message has infinities or NaNs. The text
+ * counts the tensors that have them and names the first few. */
 static int refuse(struct run *r, struct gcb_diag *diag)
 {
     int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
@@ -149,20 +162,19 @@ static int refuse(struct run *r, struct gcb_diag *diag)
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
 {
     const uint64_t least = UINT64_C(32) << 20, most = gcb_bandwidth_default_bytes();
-    const uint64_t wanted = layout->largest > most / 16 ? most : layout->largest * 16;
+    const uint64_t wanted = layout->largest <= most / 16 ? layout->largest * 16 : most;
 
     return wanted < least ? least : wanted;
 }
 
 bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
 {
-    const uint64_t cache = gcb_host_cache();
-
-    return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
+    return layout->largest <= gcb_host_cache() / 12 &&
+           layout->largest <= bandwidth_bytes / (2 * 12);
 }
 
 /* True if this message is decoded into the memory of its input. */
-static bool in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
+static bool is_in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
 {
     return c->in_place && plan->count >= c->in_place && !c->trial.device && !c->trial.copy &&
            gcb_original_possible(c->source, plan);
@@ -178,7 +190,7 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
     if (err)
         return err;
     in->data = data;
-    if (in_place(r->config, plan)) {
+    if (is_in_place(r->config, plan)) {
         r->original.plan = plan;
         in->original = &r->original;
     }
@@ -212,7 +224,7 @@ int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t
     return 0;
 }
 
-/* The method that encodes a message for methods[r->method]. */
+/* Returns the method that encodes the message: the current method, or what its policy chooses. */
 static const struct gcb_method *method_for(const struct run *r, const struct gcb_message_plan *plan)
 {
     const struct gcb_run_config *c = r->config;
@@ -222,8 +234,8 @@ static const struct gcb_method *method_for(const struct run *r, const struct gcb
     return c->by_tensor[r->method][plan->pieces[0].tensor];
 }
 
-/* Adds the names of method and message to an error. The error ends the run, or with carry_on only
- * the method. */
+/* Adds the names of method and message to an error. Returns the error, which ends the run. With
+ * carry_on, stores the error in the method's total instead and returns 0. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -239,7 +251,8 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
-/* Keeps what methods[0] decoded; compares what the other methods decoded with it. */
+/* Keeps the elements that methods[0] decoded. Compares the elements that another method decoded
+ * with them. */
 static void compare(struct run *r, struct gcb_run_trial *t)
 {
     const struct gcb_run_total *first = &r->result->totals[0];
@@ -263,8 +276,8 @@ static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
     if (r->reference)
         compare(r, t);
     err = gcb_run_total_add(&r->result->totals[t->method], t, diag);
-    if (!err)
-        err = r->observer->trial ? r->observer->trial(r->observer->ctx, t, diag) : 0;
+    if (!err && r->observer->trial)
+        err = r->observer->trial(r->observer->ctx, t, diag);
     if (!err && c->keep && t->method == 0)
         err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
                                 r->bench.message.len, diag);
@@ -272,24 +285,35 @@ static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
     return err;
 }
 
+/* Returns how many messages of the span, from r->from on, `method` encodes as one group. */
+static size_t group_length(struct run *r, const struct gcb_method *method)
+{
+    const struct gcb_trial_input *in = &r->span->in[r->from];
+    const size_t left = r->span->count - r->from;
+    size_t count = 1;
+
+    while (count < left && method_for(r, in[count].plan) == method)
+        count++;
+    return gcb_trial_group(&r->bench, method, in, count);
+}
+
 /* Runs the current method on the group that begins at message r->from, and sets *count to the
  * group's number of messages. */
 static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
-    const struct gcb_run_config *c = r->config;
     const struct gcb_trial_input *in = &r->span->in[r->from];
     const struct gcb_method *method = method_for(r, in->plan);
     double weight = 0.0;
     int err;
 
-    for (*count = 1; *count < r->span->count - r->from && method_for(r, in[*count].plan) == method;)
-        ++*count;
-    *count = gcb_trial_group(&r->bench, method, in, *count);
+    *count = group_length(r, method);
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
-    if (r->budget) /* encode and decode each get half, except what sums get */
-        r->bench.config.timing.max_time =
-            gcb_budget_take(r->budget, weight) / 2.0 * (c->trial.sums ? GCB_SUMS_OTHERS : 1.0);
+    if (r->budget) {
+        const double half = gcb_budget_take(r->budget, weight) / 2.0; /* encoding or decoding */
+
+        r->bench.config.timing.max_time = r->config->trial.sums ? half * GCB_SUMS_OTHERS : half;
+    }
     advance(r, weight);
     if (r->result->totals[r->method].failure.status)
         return 0;
@@ -343,6 +367,7 @@ static size_t span_length(const struct run *r, size_t first)
     return n ? n : 1;
 }
 
+/* Runs all methods on all messages, except those of skipped steps. */
 static int run_messages(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_layout *layout = r->config->layout;
@@ -383,8 +408,8 @@ static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag
     return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
 }
 
-/* Prepares messages that are decoded in place. Returns the elements of the largest other
- * message. */
+/* Prepares messages that are decoded in place. Sets *largest_other to the number of elements of the
+ * largest other message. */
 static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -397,7 +422,7 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
     for (size_t i = 0; i < c->layout->count; i++) {
         const struct gcb_message_plan *plan = &c->layout->messages[i];
 
-        if (in_place(c, plan))
+        if (is_in_place(c, plan))
             any = true;
         else if (plan->count > *largest_other)
             *largest_other = plan->count;
@@ -416,9 +441,11 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
     return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
 }
 
+/* Allocates all memory of the run. */
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
+    /* elements of the largest group, with the gaps between its messages */
     const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
     uint64_t largest = c->layout->largest > span ? c->layout->largest : span, largest_other;
     struct gcb_trial_config trial = c->trial;
@@ -447,7 +474,8 @@ static int start(struct run *r, struct gcb_diag *diag)
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
-    struct run r = {.config = config, .observer = observer, .result = out};
+    struct run r = {
+        .config = config, .observer = observer, .result = out, .budget = config->budget};
     int err;
 
     memset(out, 0, sizeof(*out));

@@ -16,6 +16,7 @@ void gcb_suite_fini(struct gcb_suite *s)
     memset(s, 0, sizeof(*s));
 }
 
+/* Returns GCB_E_INVALID with a message that says `what` is wrong with a field. */
 static int bad(const struct gcb_suite *s, const char *key, const char *what, struct gcb_diag *diag)
 {
     char shown[64];
@@ -26,13 +27,15 @@ static int bad(const struct gcb_suite *s, const char *key, const char *what, str
 
 /* ---- the fields that are not options ---- */
 
+#define SHORT 40 /* bytes of a short text, with its terminator */
+
 /* True if the value is a short text that is safe in rows and on a terminal. */
-static bool plain(const json_t *value)
+static bool is_plain(const json_t *value)
 {
     const char *text = json_string_value(value);
     char shown[64];
 
-    return text && text[0] && strlen(text) < 40 &&
+    return text && text[0] && strlen(text) < SHORT &&
            strcmp(text, gcb_escape(shown, sizeof(shown), text)) == 0;
 }
 
@@ -47,7 +50,7 @@ static int add_tensor(struct gcb_suite *s, const struct gcb_source_synthetic *te
     return 0;
 }
 
-/* Adds a tensor for each size of the list. */
+/* Adds a tensor for each size in the list `elements`. The other members of *tensor are set. */
 static int add_sizes(struct gcb_suite *s, struct gcb_source_synthetic *tensor,
                      const json_t *elements, struct gcb_diag *diag)
 {
@@ -69,16 +72,16 @@ static int add_sizes(struct gcb_suite *s, struct gcb_source_synthetic *tensor,
     return err;
 }
 
-/* Begins an input, or goes on with the last one if both have neither name nor file. */
+/* Begins an input, or continues the last input if both have neither name nor file. */
 static int begin_input(struct gcb_suite *s, const char *name, const char *file,
                        struct gcb_diag *diag)
 {
     struct gcb_suite_input input = {.name = name, .file = file, .first = s->tensor_count};
 
-    if (!name)
-        input.name = !file                ? GCB_SOURCE_SYNTHETIC
-                     : strrchr(file, '/') ? strrchr(file, '/') + 1
-                                          : file;
+    if (!name && file)
+        input.name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    else if (!name)
+        input.name = GCB_SOURCE_SYNTHETIC;
     if (!name && !file && s->input_count &&
         strcmp(s->inputs[s->input_count - 1].name, input.name) == 0)
         return 0;
@@ -92,30 +95,47 @@ static int begin_input(struct gcb_suite *s, const char *name, const char *file,
     return 0;
 }
 
-static int take_input(struct gcb_suite *s, const json_t *entry, struct gcb_diag *diag)
+/* True if an entry of `inputs` has either `file`, or `dist` and one of `layout` and `elements`; may
+ * have `name`; and has nothing else. */
+static bool is_input(const json_t *entry)
 {
     const json_t *dist = json_object_get(entry, "dist"), *layout = json_object_get(entry, "layout");
     const json_t *elements = json_object_get(entry, "elements");
     const json_t *name = json_object_get(entry, "name"), *file = json_object_get(entry, "file");
-    struct gcb_source_synthetic tensor = {.layout = json_string_value(layout)};
-    const size_t keys = (size_t) !!name + (size_t) !!file + 2 * (size_t) !!dist;
+    const size_t keys = (file ? 1 : 2) + (name ? 1 : 0);
+
+    if (json_object_size(entry) != keys || (name && !is_plain(name)))
+        return false;
+    if (file)
+        return is_plain(file);
+    return is_plain(dist) && (layout ? is_plain(layout) : elements != NULL);
+}
+
+/* Adds the tensors or the file of an entry of `inputs`. */
+static int take_input(struct gcb_suite *s, const json_t *entry, struct gcb_diag *diag)
+{
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    const char *file = json_string_value(json_object_get(entry, "file"));
+    struct gcb_source_synthetic tensor = {
+        .name = json_string_value(json_object_get(entry, "dist")),
+        .layout = json_string_value(json_object_get(entry, "layout")),
+    };
     int err;
 
-    if (json_object_size(entry) != keys || (name && !plain(name)) ||
-        (file ? dist || !plain(file)
-              : !plain(dist) || !!layout == !!elements || (layout && !plain(layout))))
+    if (!is_input(entry))
         return bad(s, "inputs",
                    "must have in each entry either file, or dist and one of elements and layout; "
                    "and name, if you like",
                    diag);
-    err = begin_input(s, json_string_value(name), json_string_value(file), diag);
+    err = begin_input(s, name, file, diag);
     if (err || file)
         return err;
-    tensor.name = json_string_value(dist);
     err = gcb_synthetic_parse(&tensor.dist, tensor.name, diag);
     if (err)
         return err;
-    return layout ? add_tensor(s, &tensor, diag) : add_sizes(s, &tensor, elements, diag);
+    if (tensor.layout)
+        return add_tensor(s, &tensor, diag);
+    return add_sizes(s, &tensor, json_object_get(entry, "elements"), diag);
 }
 
 static int take_inputs(struct gcb_suite *s, const json_t *list, struct gcb_diag *diag)
@@ -130,7 +150,7 @@ static int take_inputs(struct gcb_suite *s, const json_t *list, struct gcb_diag 
 
 /* ---- the fields that are options ---- */
 
-/* Adds a pair of the key and the value as a text. */
+/* Adds a pair of the key and the value as a string. */
 static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
                     struct gcb_diag *diag)
 {
@@ -152,6 +172,7 @@ static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
     return 0;
 }
 
+/* Takes one field of the suite. */
 static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                       struct gcb_diag *diag)
 {
@@ -164,7 +185,7 @@ static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                    : bad(s, key, "must be 1, the only version that this gcbench reads", diag);
     if (strcmp(key, "name") == 0) {
         s->name = json_string_value(value);
-        return plain(value) ? 0 : bad(s, key, "must be a short text", diag);
+        return is_plain(value) ? 0 : bad(s, key, "must be a short text", diag);
     }
     if (strcmp(key, "about") == 0)
         return json_is_string(value) ? 0 : bad(s, key, "must be a text", diag);
@@ -215,9 +236,11 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
     return take_all(s, diag);
 }
 
+#define MOST_BYTES 65536 /* largest file of a suite */
+
 static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *diag)
 {
-    char text[65537], file[128];
+    char text[MOST_BYTES + 1], file[128], *slash;
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
     const bool failed = !f || ferror(f);
@@ -235,30 +258,31 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
     s->folder = err ? NULL : gcb_strdup(path);
     if (err || !s->folder)
         return err ? err : gcb_diag_nomem(diag, strlen(path), "the folder of a suite");
-    *(strrchr(s->folder, '/') ? strrchr(s->folder, '/') + 1 : s->folder) = '\0';
+    slash = strrchr(s->folder, '/');
+    *(slash ? slash + 1 : s->folder) = '\0';
     return 0;
 }
 
 bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file)
 {
+    const char *folder = file[0] == '/' ? "" : s->folder;
     char shipped[GCB_DATA_PATH];
 
-    if (s->folder &&
-        snprintf(out, GCB_DATA_PATH, "%s%s", file[0] == '/' ? "" : s->folder, file) <
-            GCB_DATA_PATH &&
+    if (s->folder && snprintf(out, GCB_DATA_PATH, "%s%s", folder, file) < GCB_DATA_PATH &&
         access(out, R_OK) == 0)
         return true;
     return snprintf(shipped, sizeof(shipped), "datasets/%s", file) < (int)sizeof(shipped) &&
            gcb_data_find(out, shipped);
 }
 
+/* Returns the error of an unknown name of a suite. */
 static int no_suite(const char *name, struct gcb_diag *diag)
 {
-    const char *names[32], *near;
+    const char *names[32], *near; /* room for more suites than there are */
     char shown[64], list[256] = "";
     size_t n = 0;
 
-    for (; n < 32 && gcb_suite_texts[n].name; n++) {
+    for (; n < sizeof(names) / sizeof(names[0]) && gcb_suite_texts[n].name; n++) {
         names[n] = gcb_suite_texts[n].name;
         gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", names[n]);
     }
@@ -271,10 +295,10 @@ static int no_suite(const char *name, struct gcb_diag *diag)
 
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag)
 {
-    const size_t n = strlen(name);
+    const size_t n = strlen(name), suffix = strlen(".json");
 
     memset(s, 0, sizeof(*s));
-    if (strchr(name, '/') || (n >= 5 && strcmp(name + n - 5, ".json") == 0))
+    if (strchr(name, '/') || (n >= suffix && strcmp(name + n - suffix, ".json") == 0))
         return load_file(s, name, diag);
     for (const struct gcb_suite_text *t = gcb_suite_texts; t->name; t++)
         if (strcmp(t->name, name) == 0)

@@ -12,6 +12,7 @@
 _Static_assert(offsetof(struct gcb_tally, exchanges) == COUNTS * sizeof(uint64_t),
                "`counts` has all numbers in front of it");
 
+/* `follows`: the launches of `other` were already counted by another message of its group. */
 static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)
 {
     t->seconds += other->seconds;
@@ -35,7 +36,7 @@ static enum gcb_stop worst(enum gcb_stop a, enum gcb_stop b)
     return a > b ? a : b;
 }
 
-/* Returns the smaller one of two numbers, of which 0 is unknown. */
+/* Returns the smaller of two numbers. 0 means unknown and is returned only if both are unknown. */
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return !a || (b && b < a) ? b : a;
@@ -101,8 +102,8 @@ int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
     return 0;
 }
 
-/* Returns a rate times the number of elements; 0 for an empty tensor, whose rate is not a
- * number. */
+/* Returns a rate times the number of elements. Returns 0 for an empty tensor, because its rate is
+ * NAN. */
 static double total(double per_element, uint64_t count)
 {
     return count ? per_element * (double)count : 0.0;
@@ -119,6 +120,7 @@ void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
     t->asked = total(gcb_coder_codec_state(coder)->density, t->elements);
 }
 
+/* Returns part / whole, or NAN if `whole` is not above 0. */
 static double over(double part, double whole)
 {
     return whole > 0.0 ? part / whole : NAN;
@@ -148,7 +150,7 @@ double gcb_tally_density_asked(const struct gcb_tally *t)
 {
     char text[32];
 
-    /* 12 digits: the sum over elements has rounding errors */
+    /* round to 12 digits, because the sum over messages has rounding errors */
     snprintf(text, sizeof(text), "%.12g", over(t->asked, (double)t->asked_of));
     return strtod(text, NULL);
 }
@@ -162,9 +164,9 @@ struct gcb_times gcb_tally_sum(const struct gcb_tally *t, enum gcb_timed_work wo
 {
     const uint64_t measured = t->times[work].measured;
 
-    return measured && measured == t->messages
-               ? t->times[work]
-               : (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
+    if (measured && measured == t->messages)
+        return t->times[work];
+    return (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
 }
 
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
@@ -175,7 +177,7 @@ struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
     return figures;
 }
 
-/* Sets *out to a figure; false if tallies do not have it. */
+/* Sets *out to the figure of a field. Returns false if tallies do not have the figure. */
 static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field field)
 {
     const struct gcb_fidelity_figures fidelity = gcb_tally_figures(t);

@@ -12,8 +12,9 @@ struct verify {
     const struct gcb_verify_config *config;
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
-    float *x;
-    double start, work, done;
+    float *x;               /* the current message */
+    double start;           /* by gcb_clock */
+    double work, done;      /* weight of all trials, and of those that are done, for progress */
     struct gcb_place place; /* of config->device */
     bool undelivered;       /* the observer failed, not the method or the tensor */
 };
@@ -29,16 +30,15 @@ static int compare_sizes(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Moves the first, the middle and the last of a sorted list to its front; returns how many there
- * are. */
+/* Moves the first, the middle and the last message of a sorted list to its front. Returns their
+ * number, which is less than three in a shorter list. */
 static size_t pick_three(struct gcb_message_plan *list, size_t count)
 {
-    const struct gcb_message_plan middle = list[count / 2], last = list[count - 1];
-
-    if (count > 2)
-        list[1] = middle;
-    list[count < 3 ? count - 1 : 2] = last;
-    return count < 3 ? count : 3;
+    if (count < 3)
+        return count;
+    list[1] = list[count / 2];
+    list[2] = list[count - 1];
+    return 3;
 }
 
 int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag)
@@ -73,7 +73,7 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
 static void send_note(struct verify *v, enum gcb_verify_event event,
                       const struct gcb_message_plan *plan, size_t method)
 {
-    char name[40];
+    char name[GCB_PLAN_NAME];
     const struct gcb_verify_note n = {
         .event = event,
         .plan = plan,
@@ -88,6 +88,7 @@ static void send_note(struct verify *v, enum gcb_verify_event event,
 
 /* ---- one message ---- */
 
+/* True if the user has interrupted the run or the budget is spent. */
 static bool must_stop(struct verify *v)
 {
     const struct gcb_verify_observer *o = v->observer;
@@ -97,12 +98,13 @@ static bool must_stop(struct verify *v)
            (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
 }
 
-/* Sets *take to false if the message holds infinities or NaNs and is left out. */
+/* Reads a message to v->x. Sets *take to false if the message is left out, because it holds
+ * infinities or NaNs. */
 static int read_message(struct verify *v, const struct gcb_message_plan *plan, bool *take,
                         struct gcb_diag *diag)
 {
     const struct gcb_verify_config *c = v->config;
-    char name[40], shown[96];
+    char name[GCB_PLAN_NAME], shown[96];
     int err = gcb_layout_read(c->source, plan, v->x, diag);
 
     *take = true;
@@ -130,6 +132,7 @@ static size_t count_promises(const struct gcb_method *m, bool on_device)
     return n;
 }
 
+/* `more`: weight of the checks of the current method that are done. */
 static void show_progress(const struct verify *v, double more)
 {
     const struct gcb_verify_observer *o = v->observer;
@@ -138,6 +141,7 @@ static void show_progress(const struct verify *v, double more)
         o->progress(o->ctx, (v->done + more) / v->work);
 }
 
+/* Checks all promises that bind the case's method. *check has the message and the method. */
 static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
@@ -172,6 +176,7 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
     return err;
 }
 
+/* Checks the promises of a method on the message in v->x. */
 static int check_method(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         struct gcb_diag *diag)
 {
@@ -184,7 +189,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
         .nonfinite = GCB_NONFINITE_TRUSTED,
         .source = plan->dtype,
     };
-    char name[40];
+    char name[GCB_PLAN_NAME];
     struct gcb_verify_check check = {
         .plan = plan,
         .file = gcb_source_tensor(c->source, plan->pieces[0].tensor)->file,
@@ -204,8 +209,8 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
-/* If the device lacks the method, notes that and returns 0, so that the other methods go on.
- * Otherwise returns err. */
+/* If `err` says that the device lacks the method, sends a note and returns 0, so that the other
+ * methods go on. Otherwise returns `err`. */
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {
@@ -217,6 +222,7 @@ static int note_missing(struct verify *v, const struct gcb_message_plan *plan, s
     return 0;
 }
 
+/* Reads a message and checks all methods on it. */
 static int check_message(struct verify *v, const struct gcb_message_plan *plan,
                          struct gcb_diag *diag)
 {
@@ -237,6 +243,7 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
     return err;
 }
 
+/* Sums the work, and allocates memory for the largest message. */
 static int prepare(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_layout *layout = v->config->layout;
