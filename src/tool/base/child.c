@@ -57,9 +57,8 @@ static int close_child(void *cookie)
     return close(c->fd);
 }
 
-/* Starts the process, whose standard output is the descriptor `out`, in a process group of its own.
- * The process starts with no blocked signals, and SIGPIPE ends it. Returns 0 or a value of errno.
- */
+/* Starts the process in a process group of its own, with the descriptor `out` as its standard
+ * output. The process blocks no signals, and SIGPIPE ends it. Returns 0 or a value of errno. */
 static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;

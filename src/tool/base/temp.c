@@ -41,8 +41,8 @@ char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
     return out;
 }
 
-/* True if `name` is a temporary name that a process of this host made which has ended. `host` is
- * from name_host. */
+/* True if `name` is a temporary name of a process of this host that has ended. `host` is from
+ * name_host. */
 static bool is_left_behind(const char *name, const char *host)
 {
     char *end;

@@ -11,7 +11,8 @@
 #define PIECE (UINT64_C(1) << 20)    /* bytes of the walk's buffer that one task reads and writes */
 #define LINE 64                      /* bytes: no longer than any cache line */
 #define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
-#define MOST_FLUSHED 4 /* a walk is faster if there is more memory than this times walk_bytes() */
+/* A walk is faster if the process has more memory than this many times walk_bytes(). */
+#define MOST_FLUSHED 4
 
 /* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of
  * memory. */

@@ -214,16 +214,16 @@ int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
     const struct gcb_fft_config config = {
         .n = count, .threads = queue->threads, .engine = GCB_FFT_FFTW};
 
+    if (bins == 0)
+        return 0;
     if (plan->count != count) {
         gcb_spectrum_plan_fini(plan);
-        if (bins == 0)
-            return 0;
         plan->count = count;
         plan->work = gcb_alloc_array(2 * bins, sizeof(*plan->work));
         if (plan->work)
             gcb_fft_create(&plan->fft, &config);
     }
-    if (bins == 0 || (plan->fft && gcb_fft_has_room(plan->fft)))
+    if (plan->fft && gcb_fft_has_room(plan->fft))
         return 0;
     gcb_spectrum_plan_fini(plan);
     return gcb_diag_nomem(diag, 2 * bins * sizeof(*plan->work), "a spectrum");

@@ -104,15 +104,15 @@ void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 /* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
-    struct gcb_fft *fft; /* NULL for an empty tensor */
+    struct gcb_fft *fft;
     float *work;         /* buffer of 2 * bins floats */
 };
 
 /*
  * Prepares *plan for tensors of `count` elements, unless the plan already is for this size, and
- * checks that there is memory to run the FFT. Zero *plan before the first call. A plan takes 4 *
- * (count + 2) bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and zeroes
- * *plan.
+ * checks that there is memory to run the FFT. Zero *plan before the first call. Does nothing for
+ * empty tensors. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory runs out,
+ * returns GCB_E_NOMEM and zeroes *plan.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);

@@ -402,7 +402,7 @@ static void count_difference(void *ctx, uint64_t i, const struct gcb_element_err
         *expected += 2.0 * e->up * (1.0 - e->up);
 }
 
-/* With fewer expected differences between two draws, chance may leave too few of them. */
+/* With fewer expected differences, two independent draws may be too similar by chance. */
 #define ENOUGH_DIFFERENCES 50.0
 
 static double count_differing(const float *x, const float *y, uint64_t n)

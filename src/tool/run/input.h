@@ -15,7 +15,8 @@
 /* Bytes of a name that gcb_plan_name writes, with its terminator. */
 #define GCB_PLAN_NAME 40
 
-/* Tensors whose path matches one of the globs belong to the output layer. Borrowed. */
+/* Tensors whose path matches one of the globs belong to the output layer. The globs are
+ * borrowed. */
 struct gcb_output_layers {
     const char *const *globs;
     size_t count;

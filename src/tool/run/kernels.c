@@ -275,14 +275,14 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
     return err;
 }
 
-static int run_all(struct bench *b, struct gcb_diag *diag)
+/* Runs a case at each chosen size. */
+static int run_sizes(struct bench *b, const struct gcb_kernel_case *c, struct gcb_diag *diag)
 {
     int err = 0;
 
-    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
-        for (int size = 0; !err && is_chosen(b->config, c) && size < GCB_KERNEL_SIZES; size++)
-            if (b->config->sizes >> size & 1 && !stop_now(b))
-                err = run_case(b, c, (enum gcb_kernel_size)size, diag);
+    for (enum gcb_kernel_size size = 0; !err && size < GCB_KERNEL_SIZES; size++)
+        if (b->config->sizes >> size & 1 && !stop_now(b))
+            err = run_case(b, c, size, diag);
     return err;
 }
 
@@ -298,8 +298,9 @@ int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
     b.total *= (size_t)__builtin_popcount(config->sizes);
     gcb_kernels_init(&b.best, config->flags);
     err = gcb_samples_init(&b.samples, &config->timing, diag);
-    if (!err)
-        err = run_all(&b, diag);
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
+        if (is_chosen(config, c))
+            err = run_sizes(&b, c, diag);
     gcb_samples_fini(&b.samples);
     *interrupted = b.stopped;
     return err;

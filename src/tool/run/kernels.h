@@ -70,8 +70,8 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
 
-/* Returns the size of the buffer with which to measure `bandwidth`: that of a case's largest array,
- * at least 128 MiB. */
+/* Returns the bytes of the buffer with which to measure `bandwidth`: as large as the largest array
+ * of a case, at least 128 MiB. */
 uint64_t gcb_kernels_bandwidth_bytes(void);
 
 /* Makes a `kernel` row (docs/rows.md), with or without the samples. Release it with

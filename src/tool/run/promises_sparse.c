@@ -103,9 +103,9 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
                                "error and lost energy differ by this share of the energy");
 }
 
-/* True if encoding and decoding are a projection. Replacing complex bins by their mean is none,
- * because bins have different weights in the energy. quant=asq is not asked, because RedSync sends
- * small tensors in the form of `values` even then. */
+/* True if encoding and decoding are a projection. Replacing complex bins by their mean is not a
+ * projection, because bins have different weights in the energy. quant=asq does not matter: even
+ * then RedSync sends small tensors in the form of `values`. */
 static bool projects(const struct gcb_method *m)
 {
     const char *values = gcb_promise_choice(m, "values");

@@ -92,8 +92,8 @@ void gcb_suite_run_close(struct gcb_suite_run *r)
     gcb_free(r);
 }
 
-/* Measures the copy bandwidth of each device. The last device measured stays in use. It is the
- * first of the plan, because that one runs the first cases. */
+/* Measures the copy bandwidth of each device. The first device comes last, so that it is in use for
+ * the first case. */
 static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;
@@ -194,8 +194,8 @@ static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
     return at->input * s->scope_count + at->scope;
 }
 
-/* Shapes do not depend on device, threads and caches, so only the first case of a layout collects
- * them. */
+/* Starts collecting histograms and spectra in the first case of a layout. The other cases of the
+ * layout would collect the same: device, threads and caches do not matter. */
 static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
 {
     const struct gcb_shapes_config config = {

@@ -288,9 +288,9 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        /* gcb_run has already dealt with infinities and NaNs. But gcb_encode looks for them, so
-         * looking is part of the time. Not on a device, because looking would need another launch,
-         * and not for identity, because it is compared with memcpy. */
+        /* gcb_encode looks for infinities and NaNs, so looking is part of the time, although
+         * gcb_run has already dealt with them. A device does not look, because that would take
+         * another launch. Neither does identity, because it is compared with memcpy. */
         .nonfinite = trusted ? GCB_NONFINITE_TRUSTED : GCB_NONFINITE_ERROR,
         .source = in->plan->dtype,
         .checksum = true,
@@ -962,7 +962,7 @@ static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
     if (!err)
         err = for_each(b, finish_message, diag);
     if (err)
-        gcb_place_fini(&b->place); /* its stream may keep the error or queued work */
+        gcb_place_fini(&b->place); /* the place's stream may keep the error or queued work */
     release_coders(b);
     return err;
 }
