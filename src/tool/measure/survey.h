@@ -105,7 +105,7 @@ void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 struct gcb_spectrum_plan {
     uint64_t count;
     struct gcb_fft *fft;
-    float *work;         /* buffer of 2 * bins floats */
+    float *work; /* buffer of 2 * bins floats */
 };
 
 /*
