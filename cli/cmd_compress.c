@@ -214,7 +214,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor, NULL};
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
-                                             &c->s.backend.queue};
+                                             &c->s.backend.kernels, &c->s.backend.queue};
     int err = 0;
 
     gcb_groups_init(&c->losses, GCB_PER_TENSOR, c->count);

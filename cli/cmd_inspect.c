@@ -35,6 +35,7 @@ struct inspector {
     struct gcb_table *table, *spectra; /* a line for each tensor; print_tables releases them */
     struct gcb_histogram all;          /* of the values of all tensors */
     uint64_t nonfinite;                /* infinities and NaNs in all tensors */
+    uint64_t untransformed;            /* number of tensors whose transform needs FFTW */
     struct out_report report;
     struct gcb_diag *diag;
 };
@@ -97,6 +98,8 @@ static int inspect_tensor(struct inspector *p, size_t i)
 
     if (!err)
         err = put_rows(p, &item);
+    if (!err && item.spectrum)
+        p->untransformed += item.spectrum->bins == 0;
     if (err || !p->report.table)
         return err;
     p->nonfinite += item.moments.nonfinite;
@@ -221,6 +224,11 @@ static int inspect_run(const void *options, const struct opt_list *operands,
         err = inspect_tensor(&p, i);
     if (!err && p.report.table)
         err = print_tables(&p);
+    if (p.untransformed && !p.options->show.quiet)
+        fprintf(ctx->err,
+                "gcbench: note: no spectrum of %" PRIu64 " tensor%s: lengths that are odd or have "
+                "other factors than 2, 3, 5 and 7 need FFTW, which this build does not have\n",
+                p.untransformed, p.untransformed == 1 ? "" : "s");
     if (!err)
         err = out_commit(&p.report, ctx->diag);
     gcb_survey_destroy(p.survey);

@@ -150,7 +150,8 @@ struct gcb_encoder;
  * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec`
  * is a method, "name:key=value,...", as listed by `gcbench methods`. The caller owns *out.
  * GCB_E_INVALID: the method or a key is unknown, a value or an option is out of range, or the
- * combination is impossible. GCB_E_NOMEM.
+ * combination is impossible. GCB_E_UNSUPPORTED: a transform of this length needs FFTW, which this
+ * build does not have. GCB_E_NOMEM.
  *
  * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder
  * keeps what it did not send, and adds it to the next tensor. Each tensor of each worker then needs
@@ -278,7 +279,8 @@ int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
  * and parameters. The message is only read during the call and may be hostile. If the message is a
  * raw tensor, the decoder learns its method from the first message that is not. The caller owns
  * *out. GCB_E_CORRUPT: damaged, or more than options->max_elements elements. GCB_E_UNSUPPORTED: an
- * unknown method, version or flag. GCB_E_INVALID: an option. GCB_E_NOMEM.
+ * unknown method, version or flag, or a transform that needs FFTW (gcb_encoder_open).
+ * GCB_E_INVALID: an option. GCB_E_NOMEM.
  */
 int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
                           const struct gcb_options *options, struct gcb_diag *diag);

@@ -258,6 +258,10 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
     if (err)
         return gcb_diag_set(diag, err, "--isa is one of auto, c, avx2, avx512, neon, not '%s'",
                             shown);
+    if (in->fft_engine != GCB_FFT_OWN && !gcb_fft_version())
+        return gcb_diag_set(diag, GCB_E_BACKEND,
+                            "--fft-engine %s: this build does not have FFTW: leave the option out",
+                            fft_engines[in->fft_engine]);
     out->isa = gcb_cpu_isa_name(out->cpu_flags);
     out->queue.threads = in->threads ? in->threads : 1;
     out->seed = in->seed ? in->seed : 1;

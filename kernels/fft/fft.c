@@ -43,12 +43,16 @@ uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk)
     return (chunk && smooth > chunk ? chunk : smooth) - last;
 }
 
+bool gcb_fft_can(uint64_t length)
+{
+    return gcb_fft_version() || gcb_fft_is_own(length);
+}
+
 /* ---- parts ---- */
 
 static int make_part(struct part *part, const struct gcb_fft_config *config, uint64_t length,
                      uint64_t chunks, uint64_t zeros)
 {
-    const bool smooth = length % 2 == 0 && gcb_fft_is_smooth(length / 2);
     const struct gcb_fft_need need = {
         .kind = config->kind,
         .length = length,
@@ -63,7 +67,7 @@ static int make_part(struct part *part, const struct gcb_fft_config *config, uin
 
     if (chunks == 0)
         return 0;
-    if (smooth && config->engine == GCB_FFT_OWN)
+    if (gcb_fft_is_own(length) && config->engine == GCB_FFT_OWN)
         part->ops = gcb_fft_own();
 #ifdef GCB_FFTW
     else

@@ -76,6 +76,9 @@ uint64_t gcb_fft_smooth(uint64_t n);
  * longer than `chunk`. So a last chunk that is as long as the others gets none. */
 uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 
+/* True if this build can transform a chunk of this length: with FFTW any length. */
+bool gcb_fft_can(uint64_t length);
+
 /* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. On failure *out is
  * NULL: GCB_E_NOMEM or, in a build without FFTW that would need it, GCB_E_UNSUPPORTED. */
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);

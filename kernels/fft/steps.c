@@ -57,16 +57,16 @@ void gcb_fft_unit(float *to, uint64_t a, uint64_t b)
     to[1] = (float)exact[1];
 }
 
-bool gcb_fft_is_smooth(uint64_t m)
+bool gcb_fft_is_own(uint64_t length)
 {
     static const unsigned primes[] = {2, 3, 5, 7};
 
-    if (m == 0)
+    if (length == 0 || length % 2)
         return false;
     for (unsigned i = 0; i < 4; i++)
-        while (m % primes[i] == 0)
-            m /= primes[i];
-    return m == 1;
+        while (length % primes[i] == 0)
+            length /= primes[i];
+    return length == 1;
 }
 
 uint64_t gcb_fft_tables(uint32_t m, bool dct)

@@ -41,8 +41,8 @@ struct gcb_fft_steps {
     const float *cosine, *sine; /* DCT: of pi k / (4 m) for k <= m. Else NULL */
 };
 
-/* True if the factors of m are 2, 3, 5 and 7. */
-bool gcb_fft_is_smooth(uint64_t m);
+/* True if our own FFT takes this length: even, with the factors 2, 3, 5 and 7. */
+bool gcb_fft_is_own(uint64_t length);
 
 /* The number of floats of the tables of m numbers, and of GCB_FFT_LANES before and after them, which
  * a vector may read, too. */

@@ -8,6 +8,8 @@ mkdir "$tmp/dir"
 
 refused 2 "no method given" compress "$sample"
 refused 2 "did you mean 'topk'" compress --method tokp "$sample"
+has_fftw || refused 1 "needs FFTW" compress --method fft:chunk=95 "$sample"
+has_fftw || refused 3 "does not have FFTW" compress --method fft --fft-engine fftw "$sample"
 refused 2 "of one method" compress --method topk --method fft -o "$tmp/dir/m.h5" "$sample"
 refused 2 "did you mean 'rel_l2'" compress --method topk --sort rel_l3 "$sample"
 refused 2 "same file" compress --method topk -o "$tmp/dir/m.h5" --results "$tmp/dir/m.h5" "$sample"

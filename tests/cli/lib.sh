@@ -9,6 +9,7 @@
 #   fails EXIT TEXT ARGS...    runs gcbench; checks its exit status and its one line on stderr
 #   refused EXIT TEXT ARGS...  the same, and that it prints nothing
 #   check NAME COMMAND...  checks that the command succeeds
+#   has_fftw               succeeds if the build has FFTW
 #   has_sanitizers         succeeds if the build has them
 #   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
 #   leave_out WHY          says that a part of the test is left out
@@ -66,6 +67,10 @@ verdict() { # RESULT WORDS [FILE]
 
 has_sanitizers() {
     [ "${GCBENCH_SANITIZERS:-none}" != none ]
+}
+
+has_fftw() {
+    ldd "$GCBENCH" | grep -q libfftw3f
 }
 
 counts_instructions() {

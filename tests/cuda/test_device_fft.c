@@ -68,8 +68,7 @@ static void all_lengths(void **state)
         const char *transform = found % 2 ? "fft" : "dct";
         char spec[96];
 
-        if (!gcb_fft_is_smooth(length / 2) ||
-            (found++ % 3 && (length & (length - 1)) != 0 && length > 20))
+        if (!gcb_fft_is_own(length) || (found++ % 3 && (length & (length - 1)) != 0 && length > 20))
             continue;
         gcb_host_schedule((enum gcb_host_order)(found % 3), found);
         for (int i = 0; i < 2; i++, transform = transform[0] == 'f' ? "dct" : "fft") {

@@ -23,7 +23,7 @@ static void bind_selection(struct gcb_sparse *s)
 
 bool gcb_sparse_pads(uint64_t chunk)
 {
-    return chunk == 0 || (chunk % 2 == 0 && gcb_fft_is_smooth(chunk / 2));
+    return chunk == 0 || gcb_fft_is_own(chunk);
 }
 
 /* A message says that zeros were added only if they were: else it is one of pad=none. Chunks of

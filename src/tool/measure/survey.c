@@ -200,19 +200,25 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 
 #define LEVEL_SHIFT 21 /* leaves two bits of the mantissa: four levels for each power of two */
 
+static uint64_t spectrum_bins(uint64_t count)
+{
+    return gcb_fft_can(count) ? gcb_fft_bins(count, 0) : 0;
+}
+
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count)
 {
     memset(s, 0, sizeof(*s));
     s->count = count;
-    s->bins = gcb_fft_bins(count, 0);
+    s->bins = spectrum_bins(count);
 }
 
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
-                          const struct gcb_queue *queue, struct gcb_diag *diag)
+                          const struct gcb_kernels *kernels, const struct gcb_queue *queue,
+                          struct gcb_diag *diag)
 {
-    const uint64_t bins = gcb_fft_bins(count, 0);
+    const uint64_t bins = spectrum_bins(count);
     const struct gcb_fft_config config = {
-        .n = count, .threads = queue->threads, .engine = GCB_FFT_FFTW};
+        .n = count, .threads = queue->threads, .fns = &kernels->fft};
 
     if (bins == 0)
         return 0;
@@ -492,7 +498,8 @@ int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
     if (s->config.spectrum && one_size(s, run)) {
         out->spectrum = &s->spectrum;
         gcb_spectrum_init(&s->spectrum, out->first->count);
-        err = gcb_spectrum_plan_for(&s->plan, out->first->count, s->config.queue, diag);
+        err = gcb_spectrum_plan_for(&s->plan, out->first->count, s->config.kernels, s->config.queue,
+                                    diag);
     }
     for (size_t j = 0; !err && j < run->count; j++)
         err = add_dataset(s, &e[j], out, diag);

@@ -87,10 +87,12 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 #define GCB_SPECTRUM_LEVELS 1024
 
 struct gcb_spectrum {
-    uint64_t count;                    /* elements of each tensor */
-    uint64_t bins;                     /* number of bins: count / 2 + 1, or 0 for an empty tensor */
-    uint64_t tensors;                  /* number of tensors added */
-    double energy[GCB_SPECTRUM_BANDS]; /* energy in each band of frequencies */
+    uint64_t count; /* elements of each tensor */
+    /* Number of bins: count / 2 + 1, or 0 for an empty tensor and for a length that this build cannot
+     * transform (gcb_fft_can). */
+    uint64_t bins;
+    uint64_t tensors;                   /* number of tensors added */
+    double energy[GCB_SPECTRUM_BANDS];  /* energy in each band of frequencies */
     double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude in each band of frequencies */
     /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
@@ -104,18 +106,19 @@ void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 /* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
-    struct gcb_fft *fft;
-    float *work; /* buffer of 2 * bins floats */
+    struct gcb_fft *fft; /* NULL if there are no bins */
+    float *work;         /* buffer of 2 * bins floats */
 };
 
 /*
  * Prepares *plan for tensors of `count` elements, unless the plan already is for this size, and
- * checks that there is memory to run the FFT. Zero *plan before the first call. Does nothing for
- * empty tensors. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory runs out,
- * returns GCB_E_NOMEM and zeroes *plan.
+ * checks that there is memory to run the FFT. Zero *plan before the first call. A plan takes
+ * 4 * (count + 2) bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and
+ * zeroes *plan. `kernels` must stay until the plan is released.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
-                          const struct gcb_queue *queue, struct gcb_diag *diag);
+                          const struct gcb_kernels *kernels, const struct gcb_queue *queue,
+                          struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
 
 /* Adds a tensor to the sums. The tensor must have the size of the sums and of the plan, and no

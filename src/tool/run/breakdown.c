@@ -265,7 +265,7 @@ static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const s
     }
     if ((*out)->count != x->count)
         return 0;
-    err = gcb_spectrum_plan_for(&s->plan, x->count, s->config.queue, diag);
+    err = gcb_spectrum_plan_for(&s->plan, x->count, s->config.kernels, s->config.queue, diag);
     if (!err)
         gcb_spectrum_add(*out, &s->plan, x);
     return err;

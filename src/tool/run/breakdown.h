@@ -71,7 +71,8 @@ size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss 
 struct gcb_shapes_config {
     bool histogram, spectrum;
     size_t methods;
-    const struct gcb_queue *queue; /* borrowed until the shapes are destroyed */
+    const struct gcb_kernels *kernels; /* borrowed until the shapes are destroyed, as is `queue` */
+    const struct gcb_queue *queue;
 };
 
 struct gcb_shapes;

@@ -202,6 +202,7 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
         .histogram = r->config.histogram,
         .spectrum = r->config.spectrum,
         .methods = r->config.run.method_count,
+        .kernels = r->config.run.trial.kernels,
         .queue = &r->queue,
     };
 

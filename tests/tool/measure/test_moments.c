@@ -173,13 +173,15 @@ static void test_spectrum_of_a_cosine(void **state)
     struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
     struct gcb_spectrum_band band;
     struct gcb_spectrum_plan plan = {0};
+    struct gcb_kernels kernels;
     static struct gcb_spectrum s;
     float x[64];
 
     for (size_t i = 0; i < 64; i++)
         x[i] = (float)cos(2.0 * 3.14159265358979323846 * 5.0 * (double)i / 64.0);
     gcb_spectrum_init(&s, 64);
-    assert_int_equal(gcb_spectrum_plan_for(&plan, 64, &queue, NULL), 0);
+    gcb_kernels_init(&kernels, gcb_cpu_detect());
+    assert_int_equal(gcb_spectrum_plan_for(&plan, 64, &kernels, &queue, NULL), 0);
     gcb_spectrum_add(&s, &plan, &(struct gcb_view){x, 64});
     close_to(s.total, 32.0, 1e-6);
     for (size_t i = 0; gcb_spectrum_band(&band, &s, i); i++) {
@@ -198,25 +200,31 @@ static void test_spectrum_of_a_cosine(void **state)
     gcb_spectrum_plan_fini(&plan);
 }
 
+/* No elements, zeros only, and in a build without FFTW a length that needs it. */
 static void test_spectrum_of_nothing(void **state)
 {
+    const uint64_t lengths[] = {0, 2, 3};
     const struct gcb_queue queue = {.threads = 1};
     const float zeros[3] = {0};
     struct gcb_spectrum_band band;
     struct gcb_spectrum_plan plan = {0};
+    struct gcb_kernels kernels;
     static struct gcb_spectrum s;
 
-    gcb_spectrum_init(&s, 0);
-    assert_int_equal(gcb_spectrum_plan_for(&plan, 0, &queue, NULL), 0);
-    gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, 0});
-    assert_false(gcb_spectrum_band(&band, &s, 0));
-    gcb_spectrum_plan_fini(&plan);
-    gcb_spectrum_init(&s, 3);
-    assert_int_equal(gcb_spectrum_plan_for(&plan, 3, &queue, NULL), 0);
-    gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, 3});
-    assert_true(gcb_spectrum_band(&band, &s, 1) && isnan(band.share));
-    assert_false(gcb_spectrum_band(&band, &s, 2));
-    assert_true(isnan(gcb_spectrum_kept(&s, 0.5)));
+    gcb_kernels_init(&kernels, 0);
+    for (size_t i = 0; i < 3; i++) {
+        const uint64_t n = lengths[i];
+        const bool exists = n == 2 || (n == 3 && gcb_fft_version());
+
+        gcb_spectrum_init(&s, n);
+        assert_int_equal(gcb_spectrum_plan_for(&plan, n, &kernels, &queue, NULL), 0);
+        gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, n});
+        assert_int_equal(s.bins, exists ? 2 : 0);
+        assert_int_equal(gcb_spectrum_band(&band, &s, 1), exists);
+        assert_true(!exists || isnan(band.share));
+        assert_false(gcb_spectrum_band(&band, &s, 2));
+        assert_true(isnan(gcb_spectrum_kept(&s, 0.5)));
+    }
     gcb_spectrum_plan_fini(&plan);
     gcb_spectrum_plan_fini(&plan);
 }

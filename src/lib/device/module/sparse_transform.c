@@ -34,7 +34,7 @@ static enum gcb_device_way way_of(const struct gcb_device_sparse *s,
 {
     const uint64_t length = run->length;
 
-    if (length > GCB_DEVICE_FFT_MOST || length % 2 || !gcb_fft_is_smooth(length / 2))
+    if (length > GCB_DEVICE_FFT_MOST || !gcb_fft_is_own(length))
         return GCB_WAY_LIBRARY;
     return run == s->runs && length >= GCB_CUDA_FFT_BLOCK_LEAST && (length & (length - 1)) == 0
                ? GCB_WAY_BLOCK
