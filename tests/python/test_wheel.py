@@ -31,6 +31,8 @@ def test_a_wheel_works_in_a_fresh_environment(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     modules = {f"gcbench/{path.name}" for path in (ROOT / "python" / "gcbench").glob("*.py") if path.is_file()}
     assert modules | {"gcbench/libgcbench.so", "gcbench/py.typed"} == {name for name in names if name.startswith("gcbench/")}
+    text = {name.split("/")[-1]: zipfile.ZipFile(wheel).read(name) for name in names if ".dist-info/" in name}
+    assert text["LICENSE"].startswith(b"MIT License") and b"MIT License" in text["METADATA"]
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "fresh"], check=True)
     python = tmp_path / "fresh" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel], check=True, env=clean)
