@@ -5,6 +5,7 @@
 
 data=$(dirname "$0")/../../../shared/data
 [ -e "$data/resnet20.h5" ] && [ -e "$data/alexlike.h5" ] || skip "needs ../shared/data beside the source"
+has_fftw || skip "the lengths of these transforms need FFTW"
 
 has() { # METHOD REL_L2, of the summary in $out, to four digits
     got=$(sed -n 's/.*"record": "summary".*"method": "'"$1"'".*"rel_l2": \([0-9.e-]*\),.*/\1/p' "$out" |

@@ -3,6 +3,7 @@
 # ends the process.
 . "$(dirname "$0")/lib.sh"
 
+has_fftw || skip "this build does not have FFTW"
 ! has_sanitizers || skip "sanitizers need more memory than can be limited"
 cd "$tmp" || exit 99
 ulimit -c 0

@@ -7,6 +7,23 @@
 struct contract_case contract_cases[CONTRACT_MAX];
 size_t contract_count;
 
+/* Our own FFT takes all lengths of a method that pads to its lengths. */
+static bool lacks_fftw(const struct gcb_method *m)
+{
+    double transform;
+
+    return !gcb_fft_version() && gcb_method_caps(m) & GCB_CAP_LIBRARY_MATH &&
+           gcb_method_value(m, "transform", &transform);
+}
+
+void contract_need_fftw(const struct contract_case *c)
+{
+    if (!c->lacks_fftw)
+        return;
+    print_message("skipped: this method and others of its kind need FFTW\n");
+    skip();
+}
+
 static void add_case(const struct gcb_method *m, bool brief)
 {
     const struct gcb_param *table = m->codec->params;
@@ -17,7 +34,8 @@ static void add_case(const struct gcb_method *m, bool brief)
     if (gcb_method_check(m, NULL))
         return;
     assert_true(contract_count < CONTRACT_MAX);
-    contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
+    contract_cases[contract_count++] =
+        (struct contract_case){.method = *m, .brief = brief, .lacks_fftw = lacks_fftw(m)};
 }
 
 /* No zeros after the elements, and elements rounded to float16, change what a transform gets, but
@@ -90,7 +108,7 @@ void contract_generate(const char *filter, bool on_device)
 {
     struct gcb_method m;
     char spec[256];
-    size_t kept = 0;
+    size_t kept = 0, lacking = 0;
 
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         if (on_device && m.codec->cpu_only)
@@ -103,7 +121,7 @@ void contract_generate(const char *filter, bool on_device)
     for (size_t i = 0; i < contract_count; i++) {
         m = contract_cases[i].method;
         if ((!filter || strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), filter)) &&
-            (!on_device || runs_on_device(&m)))
+            (!on_device || runs_on_device(&m)) && (!contract_cases[i].lacks_fftw || !lacking++))
             contract_cases[kept++] = contract_cases[i];
     }
     contract_count = kept;

@@ -13,7 +13,13 @@
 struct contract_case {
     struct gcb_method method;
     bool brief;
+    /* True if the method transforms any length, for which this build lacks FFTW. There is at most one
+     * such case, in place of all. */
+    bool lacks_fftw;
 };
+
+/* Skips the running test if its case lacks FFTW. */
+void contract_need_fftw(const struct contract_case *c);
 
 extern struct contract_case contract_cases[];
 extern size_t contract_count;

@@ -112,6 +112,7 @@ static void exchanges_keep_contract(void **state)
     const struct contract_case *c = *state;
     unsigned failed = 0;
 
+    contract_need_fftw(c);
     if (c->brief)
         failed = check_extent(&c->method, &brief, IN_NOISE, false);
     for (size_t i = 0; !c->brief && i < sizeof(extents) / sizeof(*extents); i++)

@@ -62,6 +62,7 @@ static void sums_keep_contract(void **state)
     static const size_t sizes[] = {0, 1, 37, LONGEST};
     const struct contract_case *c = *state;
 
+    contract_need_fftw(c);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         for (int in = 0; in < INPUTS; in++)
             for (int mixture = c->brief; mixture < 2; mixture++)

@@ -81,6 +81,22 @@ void trip_run(struct trip *t, const char *spec, const float *x, uint64_t n,
     trip_decode(t, o);
 }
 
+bool trip_lacks_fftw(uint64_t n, uint64_t chunk)
+{
+    const uint64_t first = chunk && chunk < n ? chunk : n, rest = n % first;
+
+    return !gcb_fft_can(first) || (rest && !gcb_fft_can(rest));
+}
+
+void trip_need_fftw(uint64_t n, uint64_t chunk)
+{
+    if (!trip_lacks_fftw(n, chunk))
+        return;
+    print_message("skipped: fft:chunk=%u of %u elements needs FFTW\n", (unsigned)chunk,
+                  (unsigned)n);
+    skip();
+}
+
 void trip_free(struct trip *t)
 {
     gcb_coder_destroy(t->encoder);

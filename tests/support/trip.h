@@ -40,6 +40,11 @@ void trip_run(struct trip *t, const char *spec, const float *x, uint64_t n,
               const struct trip_options *o);
 void trip_free(struct trip *t); /* zeroes it */
 
+/* True if this build has no FFTW, and a transform of n elements in these chunks needs it. chunk = 0:
+ * one chunk. trip_need_fftw then skips the rest of the running test. */
+bool trip_lacks_fftw(uint64_t n, uint64_t chunk);
+void trip_need_fftw(uint64_t n, uint64_t chunk);
+
 /* ||x - t->back||^2 / ||x||^2 of a run of its own. */
 double trip_error(const char *spec, const float *x, uint64_t n, const struct trip_options *o);
 

@@ -147,6 +147,30 @@ static bool library_math(const struct golden *g)
            transform == GCB_TRANSFORM_DCT;
 }
 
+/* True if neither side takes the message of this row, because this build has no FFTW. Then both must
+ * say so. */
+static bool is_refused(const struct golden *g)
+{
+    double pad = GCB_TRANSFORM_PAD_SMOOTH, chunk = 0.0;
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_coder *c = NULL;
+    struct gcb_diag diag[2];
+
+    gcb_method_value(&g->method, "pad", &pad);
+    gcb_method_value(&g->method, "chunk", &chunk);
+    if (pad == GCB_TRANSFORM_PAD_SMOOTH || !trip_lacks_fftw(g->n, (uint64_t)chunk))
+        return false;
+    trip_configure(&config, &queue, &kernels, &options, g->n);
+    assert_int_equal(gcb_coder_create(&c, &g->method, &config, &diag[0]), GCB_E_UNSUPPORTED);
+    assert_int_equal(gcb_coder_create_decoder(&c, g->message, g->length, &config, &diag[1]),
+                     GCB_E_UNSUPPORTED);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(strstr(diag[i].text, "FFTW"));
+    return true;
+}
+
 /* Equal; with library math, within this share of the norm. */
 static void same_values(const struct golden *g, const float *have, const float *want,
                         double tolerance)
@@ -160,12 +184,11 @@ static void golden_messages_decode(void **state)
 {
     for (size_t i = 0; i < golden_count; i++) {
         const struct golden *g = &golden[i];
-        struct trip t = {.n = g->n, .message = malloc(g->length), .length = g->length};
+        struct trip t = {.n = g->n, .length = g->length};
 
-        if (g->digests) {
-            free(t.message);
+        if (g->digests || is_refused(g))
             continue;
-        }
+        t.message = malloc(g->length);
         memcpy(t.message, g->message, g->length);
         assert_int_equal(gcb_message_check(t.message, t.length, 0, NULL), 0);
         trip_decode(&t, &options);
@@ -178,9 +201,12 @@ static void messages_are_still_written(void **state)
 {
     for (size_t i = 0; i < golden_count; i++) {
         const struct golden *g = &golden[i];
-        float *x = calloc(g->n ? g->n : 1, sizeof(*x));
+        float *x;
         struct trip t = {0};
 
+        if (is_refused(g))
+            continue;
+        x = calloc(g->n ? g->n : 1, sizeof(*x));
         fill(x, g->n);
         trip_run(&t, g->spec, x, g->n, &options);
         free(x);

@@ -119,7 +119,7 @@ static const struct {
     {"projection", "sbc", SHRINKS},
     {"projection", "redsync:quant=asq", SHRINKS},
     {"projection", "stc", SHRINKS},
-    {"projection", "demo:pad=none", SHRINKS},
+    {"projection", "demo:pad=none,chunk=64", SHRINKS},
     {"kept-energy", "fft", SHRINKS},
     {"kept-energy", "fft:pad=smooth", NEGATES},
     {"largest", "topk", DROPS_LARGEST},
