@@ -300,15 +300,51 @@ static float *folded_part(struct planes z, size_t e, uint32_t m)
     return (at % 2 ? z.im : z.re) + at / 2;
 }
 
+/* Elements 4 q to 4 q + 3 are the parts of numbers q and m - 1 - q. */
+static void fold(struct planes z, const float *x, uint32_t m)
+{
+    size_t q = 0;
+
+    for (; q + LANES <= m / 2; q += LANES) {
+        const struct number a = get_zipped(x + 4 * q, LANES);
+        const struct number b = get_zipped(x + 4 * q + 2 * LANES, LANES);
+
+        put_up(z.re + q, SHUFFLE(a.re, b.re, EVENS), LANES);
+        put_up(z.im + q, SHUFFLE(a.re, b.re, ODDS), LANES);
+        put_down(z.re + m - 1 - q, SHUFFLE(a.im, b.im, ODDS), LANES);
+        put_down(z.im + m - 1 - q, SHUFFLE(a.im, b.im, EVENS), LANES);
+    }
+    for (size_t e = 4 * q; e < 2 * (size_t)m; e++)
+        *folded_part(z, e, m) = x[e];
+}
+
+/* The reverse. */
+static void unfold(float *x, struct planes z, uint32_t m)
+{
+    size_t q = 0;
+
+    for (; q + LANES <= m / 2; q += LANES) {
+        const struct number near = numbers_up(z.re, z.im, q);
+        const struct number far = numbers_down(z.re, z.im, m - 1 - q);
+
+        put_zipped(x + 4 * q, SHUFFLE(near.re, near.im, ZIP_LOW),
+                   SHUFFLE(far.im, far.re, ZIP_LOW), LANES);
+        put_zipped(x + 4 * q + 2 * LANES, SHUFFLE(near.re, near.im, ZIP_HIGH),
+                   SHUFFLE(far.im, far.re, ZIP_HIGH), LANES);
+    }
+    for (size_t e = 4 * q; e < 2 * (size_t)m; e++)
+        x[e] = *folded_part(z, e, m);
+}
+
 void NAME(forward_one)(const struct gcb_fft_steps *steps, const float *x, float *bins, bool dct,
                        float *room)
 {
     const uint32_t m = steps->m;
     const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
 
-    for (size_t e = 0; dct && e < 2 * (size_t)m; e++)
-        *folded_part(a, e, m) = x[e];
-    if (!dct)
+    if (dct)
+        fold(a, x, m);
+    else
         unzip(a, x, m);
     transform(steps, a, b);
     if (dct) {
@@ -333,12 +369,9 @@ void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, flo
         bins_to_numbers(steps, b, a);
     }
     transform(steps, a, b);
-    for (size_t e = 0; dct && e < 2 * (size_t)m; e++) {
-        const size_t at = folded(e, m);
-
-        x[e] = (at % 2 ? b.re : b.im)[at / 2];
-    }
-    if (!dct)
+    if (dct)
+        unfold(x, (struct planes){b.im, b.re}, m);
+    else
         zip(x, b.im, b.re, m);
 }
 
