@@ -327,8 +327,8 @@ static void unfold(float *x, struct planes z, uint32_t m)
         const struct number near = numbers_up(z.re, z.im, q);
         const struct number far = numbers_down(z.re, z.im, m - 1 - q);
 
-        put_zipped(x + 4 * q, SHUFFLE(near.re, near.im, ZIP_LOW),
-                   SHUFFLE(far.im, far.re, ZIP_LOW), LANES);
+        put_zipped(x + 4 * q, SHUFFLE(near.re, near.im, ZIP_LOW), SHUFFLE(far.im, far.re, ZIP_LOW),
+                   LANES);
         put_zipped(x + 4 * q + 2 * LANES, SHUFFLE(near.re, near.im, ZIP_HIGH),
                    SHUFFLE(far.im, far.re, ZIP_HIGH), LANES);
     }

@@ -14,10 +14,12 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
     s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* pages that stay unused cost nothing */
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
     s->value = gcb_alloc_array(positions, sizeof(*s->value));
+    s->ranked = gcb_alloc_array(positions, sizeof(*s->ranked));
     s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));
-    if (s->pos && s->segment_kept && s->value && s->sample)
+    if (s->pos && s->segment_kept && s->value && s->ranked && s->sample)
         return 0;
-    return gcb_diag_nomem(diag, positions * (sizeof(*s->pos) + sizeof(*s->value)), "a selection");
+    return gcb_diag_nomem(diag, positions * (sizeof(*s->pos) + 2 * sizeof(*s->value)),
+                          "a selection");
 }
 
 void gcb_selection_fini(struct gcb_selection *s)
@@ -25,5 +27,6 @@ void gcb_selection_fini(struct gcb_selection *s)
     gcb_free(s->pos);
     gcb_free(s->segment_kept);
     gcb_free(s->value);
+    gcb_free(s->ranked);
     gcb_free(s->sample);
 }

@@ -22,24 +22,20 @@ extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
 uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
                         uint64_t *above);
 
-/* Collects all positions of x whose magnitude reaches the threshold, in order: fills pos,
+/* Collects all positions of x whose magnitude reaches the threshold, in order: fills pos, value,
  * segment_kept, kept. */
 void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold);
 
-/* Copies the values of one side at the collected positions to s->value, in order. Returns their
- * number. */
-uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side);
-
 /* Drops collected positions. Keeps those of the side above the threshold, and the first `ties`
  * equal to it. */
-void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
-                    uint32_t threshold, uint64_t ties);
+void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
+                    uint64_t ties);
 
 /* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 
 /* Of the collected positions, keeps exactly those with the k largest magnitudes, k <= kept. */
-void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k);
+void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 
 /*
  * Estimates a threshold from an evenly spaced sample: slightly more than k elements of the side

@@ -22,35 +22,38 @@ struct ranking {
     uint64_t ties; /* how many of them equal the threshold */
 };
 
-/* Ranks the collected values of one side and leaves all of them in s->value. k is 0 if the side has
- * no values. */
-static struct ranking rank_side(struct gcb_selection *s, const float *x, struct gcb_side side,
-                                uint64_t k)
+/* Ranks the collected values of one side and leaves all of them in s->ranked. k is 0 if the side
+ * has no values. */
+static struct ranking rank_side(struct gcb_selection *s, struct gcb_side side, uint64_t k)
 {
-    const uint64_t count = gcb_select_gather(s, x, side);
-    struct ranking r = {.side = side, .k = count < k ? count : k};
-    uint64_t above = 0;
+    struct ranking r = {.side = side};
+    uint64_t count = 0, above = 0;
 
+    for (uint64_t i = 0; i < s->kept; i++) {
+        s->ranked[count] = s->value[i];
+        count += (gcb_bits_of(s->value[i]) & side.mask) == side.sign;
+    }
+    r.k = count < k ? count : k;
     if (r.k)
-        r.threshold = gcb_select_kth(s->kernels, s->value, count, r.k, &above);
+        r.threshold = gcb_select_kth(s->kernels, s->ranked, count, r.k, &above);
     r.ties = r.k - above;
     return r;
 }
 
-/* Sum of the k largest magnitudes. Call it after rank_side, while s->value is unchanged. */
+/* Sum of the k largest magnitudes. Call it after rank_side, while s->ranked is unchanged. */
 static double sum_ranked(struct gcb_selection *s, const struct ranking *r)
 {
     uint64_t ties = r->ties, n = 0;
 
     for (uint64_t i = 0; n < r->k; i++) {
-        const uint32_t m = gcb_magnitude(s->value[i]);
+        const uint32_t m = gcb_magnitude(s->ranked[i]);
         const bool tie = m == r->threshold && ties > 0;
 
-        s->value[n] = s->value[i];
+        s->ranked[n] = s->ranked[i];
         n += m > r->threshold || tie;
         ties -= tie;
     }
-    return gcb_reduce_blocks(s->kernels->reduce.sum_abs, s->value, n);
+    return gcb_reduce_blocks(s->kernels->reduce.sum_abs, s->ranked, n);
 }
 
 /* A tensor of zeros has no side: then the first k positions are kept, as in top-k. */
@@ -60,7 +63,7 @@ static void keep_ranked(struct gcb_selection *s, const float *x, const struct ra
     if (r->k == 0)
         gcb_select_exact(s, x, k);
     else
-        gcb_select_cut(s, x, r->side, r->threshold, r->ties);
+        gcb_select_cut(s, r->side, r->threshold, r->ties);
 }
 
 static void select_one_sided(struct gcb_selection *s, const float *order, uint64_t k)
@@ -74,9 +77,9 @@ static void select_one_sided(struct gcb_selection *s, const float *order, uint64
     /* runs a second time, with all values, if the guess was too high */
     for (uint32_t threshold = guess ? guess : 1;; threshold = 1) {
         gcb_select_collect(s, order, threshold);
-        up = rank_side(s, order, gcb_side_positive, k);
+        up = rank_side(s, gcb_side_positive, k);
         difference = sum_ranked(s, &up);
-        down = rank_side(s, order, gcb_side_negative, k);
+        down = rank_side(s, gcb_side_negative, k);
         difference -= sum_ranked(s, &down);
         if (threshold == 1 || (up.k == k && down.k == k))
             break;
@@ -93,14 +96,14 @@ static void select_alternate(struct gcb_selection *s, const float *order, uint64
 
     if (guess) {
         gcb_select_collect(s, order, guess);
-        r = rank_side(s, order, turn, k);
+        r = rank_side(s, turn, k);
     }
     if (r.k < k) {
         gcb_select_collect(s, order, 1);
-        r = rank_side(s, order, turn, k);
+        r = rank_side(s, turn, k);
     }
     if (r.k == 0)
-        r = rank_side(s, order, other, k);
+        r = rank_side(s, other, k);
     keep_ranked(s, order, &r, k);
 }
 

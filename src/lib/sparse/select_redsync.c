@@ -41,7 +41,7 @@ static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t
         return;
     }
     gcb_select_collect(s, order, threshold);
-    gcb_select_exact_of_collected(s, order, k);
+    gcb_select_exact_of_collected(s, k);
 }
 
 /* Returns the threshold, or 0 if no ratio lets k elements pass. */
@@ -70,7 +70,7 @@ static uint32_t search_threshold(struct gcb_selection *s, const float *order, ui
         if (count <= s->positions / NARROW && x == order) { /* later thresholds are higher */
             gcb_select_collect(s, order, threshold);
             x = s->value;
-            n = gcb_select_gather(s, order, gcb_side_any);
+            n = s->kept;
         }
     }
     return best;

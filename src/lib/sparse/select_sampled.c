@@ -62,7 +62,7 @@ static void select_sampled(struct gcb_selection *s, const float *order, uint64_t
     if (!gcb_sampled_enough(s->kept, k) || s->positions == 0)
         gcb_select_exact(s, order, k);
     else if (gcb_sampled_too_many(s->kept, k))
-        gcb_select_exact_of_collected(s, order, k);
+        gcb_select_exact_of_collected(s, k);
 }
 
 const struct gcb_selector gcb_selector_sampled = {

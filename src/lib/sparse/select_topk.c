@@ -103,15 +103,26 @@ struct collect_job {
     uint64_t found[MAX_TASKS];
 };
 
+/* Values are copied while they are in the cache. */
 static void collect_part(void *ctx, uint64_t i)
 {
     struct collect_job *job = ctx;
+    const struct gcb_select_fns *f = &job->s->kernels->select;
     const uint64_t first = i * job->part;
-    const uint64_t n = job->length - first < job->part ? job->length - first : job->part;
+    const uint64_t left = job->length - first, end = first + (left < job->part ? left : job->part);
+    const float *x = job->x + job->base;
+    uint32_t *pos = job->s->pos + job->base + first;
+    float *value = job->s->value + job->base + first;
+    uint64_t found = 0;
 
-    job->found[i] =
-        job->s->kernels->select.collect(job->s->pos + job->base + first, job->x + job->base + first,
-                                        n, (uint32_t)first, job->threshold);
+    for (uint64_t at = first; at < end; at += GCB_TILE) {
+        const size_t n =
+            f->collect(pos + found, x + at, gcb_tile_length(end, at), (uint32_t)at, job->threshold);
+
+        f->gather(value + found, x, pos + found, n);
+        found += n;
+    }
+    job->found[i] = found;
 }
 
 /*
@@ -137,8 +148,12 @@ static uint64_t collect_segment(struct gcb_selection *s, const float *x, uint32_
     job.part = (job.part + GCB_TILE - 1) / GCB_TILE * GCB_TILE;
     gcb_parallel(s->queue, (job.length + job.part - 1) / job.part, collect_part, &job);
     for (uint64_t i = 0; i * job.part < job.length; i++) {
-        memmove(s->pos + used + total, s->pos + job.base + i * job.part,
-                job.found[i] * sizeof(*s->pos));
+        const uint64_t from = job.base + i * job.part, to = used + total;
+
+        if (from != to) {
+            memmove(s->pos + to, s->pos + from, job.found[i] * sizeof(*s->pos));
+            memmove(s->value + to, s->value + from, job.found[i] * sizeof(*s->value));
+        }
         total += job.found[i];
     }
     return total;
@@ -153,45 +168,27 @@ void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t thresh
     }
 }
 
-uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side)
+void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
+                    uint64_t ties)
 {
-    const uint32_t *pos = s->pos;
-    uint64_t n = 0;
+    uint64_t from = 0, to = 0;
 
     for (uint64_t g = 0; g < s->segments; g++) {
-        const float *base = x + g * s->segment;
+        const uint64_t start = to;
 
-        for (uint64_t i = 0; i < s->segment_kept[g]; i++, pos++) {
-            s->value[n] = base[*pos];
-            n += (gcb_bits_of(base[*pos]) & side.mask) == side.sign;
-        }
-    }
-    return n;
-}
-
-void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
-                    uint32_t threshold, uint64_t ties)
-{
-    const uint32_t *from = s->pos;
-    uint32_t *to = s->pos;
-
-    s->kept = 0;
-    for (uint64_t g = 0; g < s->segments; g++) {
-        const float *base = x + g * s->segment;
-        const uint32_t *start = to;
-
-        for (uint64_t i = 0; i < s->segment_kept[g]; i++, from++) {
-            const uint32_t u = gcb_bits_of(base[*from]), m = u & GCB_MAGNITUDE_MASK;
+        for (const uint64_t end = from + s->segment_kept[g]; from < end; from++) {
+            const uint32_t u = gcb_bits_of(s->value[from]), m = u & GCB_MAGNITUDE_MASK;
             const bool on_side = (u & side.mask) == side.sign;
-            const bool tie = on_side && m == threshold && ties > 0;
+            const bool tie = on_side & (m == threshold) & (ties > 0);
 
-            *to = *from;
-            to += (on_side && m > threshold) || tie;
+            s->pos[to] = s->pos[from];
+            s->value[to] = s->value[from];
+            to += (on_side & (m > threshold)) | tie;
             ties -= tie;
         }
-        s->segment_kept[g] = (uint64_t)(to - start);
-        s->kept += s->segment_kept[g];
+        s->segment_kept[g] = to - start;
     }
+    s->kept = to;
 }
 
 /* ---- exact top-k ---- */
@@ -199,12 +196,29 @@ void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side sid
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM ((uint64_t)1 << 16)
 
+/* The elements of a sample, and how many of them are expected among the k largest: about `share`,
+ * and hardly ever more or less than `slack` from it. */
+struct plan {
+    size_t m;
+    double share, slack;
+};
+
+static struct plan sample_plan(const struct gcb_selection *s, uint64_t k)
+{
+    const uint64_t n = s->positions;
+    struct plan plan = {.m = n / 16 < GCB_SAMPLE_MAX ? (size_t)(n / 16) : GCB_SAMPLE_MAX};
+
+    plan.share = (double)k / (double)n * (double)plan.m;
+    plan.slack = 4.0 * sqrt(plan.share) + 8.0;
+    return plan;
+}
+
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side, uint64_t k)
 {
     const uint64_t n = s->positions;
-    const size_t m = n / 16 < GCB_SAMPLE_MAX ? (size_t)(n / 16) : GCB_SAMPLE_MAX;
-    const double share = (double)k / (double)n * (double)m;
-    const double rank = share + 4.0 * sqrt(share) + 8.0;
+    const struct plan plan = sample_plan(s, k);
+    const size_t m = plan.m;
+    const double rank = plan.share + plan.slack;
     uint64_t above;
 
     if (n < SAMPLE_FROM || rank >= (double)m)
@@ -217,16 +231,37 @@ uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_si
     return gcb_select_kth(s->kernels, s->sample, m, (uint64_t)rank, &above);
 }
 
-void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k)
+/*
+ * The k-th largest magnitude of the collected values, k <= kept. Fewer than k of them are expected
+ * to reach `high`: only those below it are ranked then.
+ */
+static uint32_t kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
+                                 uint64_t *above)
+{
+    const uint64_t top = s->kernels->select.count(s->value, s->kept, high);
+    uint64_t n = 0;
+    uint32_t kth;
+
+    if (top >= k)
+        return gcb_select_kth(s->kernels, s->value, s->kept, k, above);
+    for (uint64_t i = 0; i < s->kept; i++) {
+        s->ranked[n] = s->value[i];
+        n += gcb_magnitude(s->value[i]) < high;
+    }
+    kth = gcb_select_kth(s->kernels, s->ranked, n, k - top, above);
+    *above += top;
+    return kth;
+}
+
+void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
 {
     uint64_t above;
     uint32_t threshold;
 
     if (k == s->kept)
         return;
-    gcb_select_gather(s, x, gcb_side_any);
     threshold = gcb_select_kth(s->kernels, s->value, s->kept, k, &above);
-    gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
+    gcb_select_cut(s, gcb_side_any, threshold, k - above);
 }
 
 /*
@@ -241,17 +276,26 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
     uint64_t above = 0;
 
     s->kept = 0;
-    if (guess)
+    if (guess) {
+        const struct plan plan = sample_plan(s, k);
+        uint32_t high = GCB_INF_BITS;
+
+        if (plan.share > plan.slack + 1.0)
+            high = gcb_select_kth(s->kernels, s->sample, plan.m,
+                                  (uint64_t)(plan.share - plan.slack), &above);
         gcb_select_collect(s, x, guess);
-    if (s->kept >= k) {
-        gcb_select_exact_of_collected(s, x, k);
-        return;
+        if (s->kept > k) {
+            threshold = kth_of_collected(s, high, k, &above);
+            gcb_select_cut(s, gcb_side_any, threshold, k - above);
+        }
     }
+    if (s->kept >= k)
+        return;
     if (k < s->positions)
         threshold = gcb_select_kth(s->kernels, x, s->positions, k, &above);
     gcb_select_collect(s, x, threshold);
     if (s->kept > k)
-        gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
+        gcb_select_cut(s, gcb_side_any, threshold, k - above);
 }
 
 void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max)

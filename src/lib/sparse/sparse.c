@@ -151,13 +151,19 @@ static int sparse_rebind(void *state)
 /* Handles one tile of the kept coefficients: n floats. x[0] is number `at` of all kept floats. */
 typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
 
-static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, const uint32_t *pos,
-                        size_t n, uint64_t base)
+/* Copies the coefficients at n kept positions, from number `at` on, in a segment that begins at
+ * position `base`. */
+static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, uint64_t at, size_t n,
+                        uint64_t base)
 {
     const struct gcb_kernels *k = s->t.env.kernels;
     const unsigned width = s->transform_ops->width;
+    const uint32_t *pos = s->selection.pos + at;
 
-    (width == 2 ? k->select.gather2 : k->select.gather)(tile, coef + base * width, pos, n);
+    if (width == 2)
+        k->select.gather2(tile, coef + 2 * base, pos, n);
+    else
+        memcpy(tile, s->selection.value + at, n * sizeof(*tile));
     s->base.nonfinite |= k->reduce.max_bits(tile, n * width) >= GCB_INF_BITS;
     if (s->transform_ops->scale)
         s->transform_ops->scale(&s->t, tile, pos, n, base);
@@ -185,7 +191,7 @@ static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, 
             while (left == 0)
                 left = sel->segment_kept[++g];
             n = left < want - have ? (size_t)left : want - have;
-            gather_tile(s, tile + have * width, coef, sel->pos + done + have, n, g * sel->segment);
+            gather_tile(s, tile + have * width, coef, done + have, n, g * sel->segment);
             have += n;
             left -= n;
         }

@@ -115,12 +115,13 @@ struct gcb_selection_params {
 struct gcb_selection {
     struct gcb_selection_params p;
     uint32_t *pos;          /* kept positions, segment after segment */
+    float *value;           /* what orders the kept positions */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;
     uint64_t count;     /* elements of the tensor */
     struct gcb_step at; /* step and worker of the message */
     uint64_t positions, segment, segments;
-    float *value;  /* scratch: values at the collected positions */
+    float *ranked; /* scratch: `positions` floats */
     float *sample; /* scratch */
     bool found;    /* redsync: there is a threshold to use again */
     struct gcb_step found_at;
@@ -138,8 +139,8 @@ struct gcb_selector {
     bool keeps_largest;
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
-    /* selects about k positions; `order` has one finite float per position. Fills pos, segment_kept
-     * and kept. */
+    /* selects about k positions; `order` has one finite float per position. Fills pos, value,
+     * segment_kept and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
 };
 
