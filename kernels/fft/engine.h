@@ -37,6 +37,13 @@ struct gcb_fft_need {
     const struct gcb_fft_fns *fns;
 };
 
+/* Some chunks: numbers first, first + apart, ... The worker's room is used. */
+struct gcb_fft_chunks {
+    uint64_t first, apart;
+    unsigned count;
+    uint64_t worker;
+};
+
 struct gcb_fft_engine_ops {
     /* Returns 0, GCB_E_NOMEM or, if this library has no engine for the length, GCB_E_UNSUPPORTED.
      * On failure *state may be set, too. */
@@ -46,6 +53,13 @@ struct gcb_fft_engine_ops {
     void (*forward)(void *state, const float *x, float *bins);
     void (*inverse)(void *state, float *bins, float *x);
     bool (*has_room)(const void *state); /* as gcb_fft_has_room. NULL: there is always room */
+    /* As gcb_fft_group, gcb_fft_forward_chunks and gcb_fft_inverse_chunks. NULL: chunks are only
+     * transformed all together. */
+    unsigned (*group)(const void *state, unsigned *workers);
+    void (*forward_chunks)(void *state, const float *x, const struct gcb_fft_chunks *which,
+                           float *bins);
+    void (*inverse_chunks)(void *state, const float *bins, const struct gcb_fft_chunks *which,
+                           float *x);
 };
 
 /* Functions, because programs and the modules that they load may both have these tables. */

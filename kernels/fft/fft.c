@@ -10,6 +10,7 @@ struct part {
     const struct gcb_fft_engine_ops *ops; /* NULL: there are no such chunks */
     void *state;
     uint64_t element, bin; /* the places of its first element and bin, in floats */
+    uint64_t chunk;        /* the number of its first chunk */
 };
 
 struct gcb_fft {
@@ -90,6 +91,7 @@ int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
     if (n > 0) {
         const uint64_t chunks = n / chunk, rest = n % chunk;
 
+        fft->parts[1].chunk = chunks;
         fft->parts[1].element = chunks * chunk;
         fft->parts[1].bin = chunks * gcb_fft_floats(config->kind, chunk);
         err = make_part(&fft->parts[0], config, chunk, chunks, rest ? 0 : config->zeros);
@@ -131,6 +133,53 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
         if (p->ops)
             p->ops->inverse(p->state, bins + p->bin, x + p->element);
     }
+}
+
+/* ---- chunks apart ---- */
+
+unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers)
+{
+    unsigned group = 0, alone;
+
+    for (unsigned i = 2; i-- > 0;) {
+        const struct part *p = &fft->parts[i];
+
+        if (!p->ops)
+            continue;
+        group = p->ops->group ? p->ops->group(p->state, i ? &alone : workers) : 0;
+        if (group == 0)
+            break;
+    }
+    return group;
+}
+
+/* Returns the part that has the chunks, and sets their numbers in this part. The shorter chunk has
+ * one worker's room. */
+static const struct part *part_of(const struct gcb_fft *fft, struct gcb_fft_chunks *which)
+{
+    const bool last = fft->parts[1].ops && which->first == fft->parts[1].chunk;
+
+    which->first -= fft->parts[last].chunk;
+    which->worker = last ? 0 : which->worker;
+    return &fft->parts[last];
+}
+
+void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
+                            const struct gcb_fft_chunks *which, float *bins)
+{
+    struct gcb_fft_chunks here = *which;
+    const struct part *p = part_of(fft, &here);
+
+    p->ops->forward_chunks(p->state, x + p->element, &here, bins);
+}
+
+void gcb_fft_inverse_chunks(const struct gcb_fft *fft, const float *bins,
+                            const struct gcb_fft_chunks *which, float *x)
+{
+    struct gcb_fft_chunks here = *which;
+    const struct part *p = part_of(fft, &here);
+
+    p->ops->inverse_chunks(p->state, bins, &here, x + p->element);
 }
 
 bool gcb_fft_has_room(const struct gcb_fft *fft)

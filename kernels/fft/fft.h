@@ -92,6 +92,23 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 /* Like gcb_fft_forward, but `fft` was made with inverse = 1. bins is overwritten. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
+/*
+ * Chunks apart, so that their bins are still in the cache when the caller takes them.
+ *
+ * gcb_fft_group returns how many chunks are best transformed at once, at most GCB_FFT_LANES, and
+ * sets how many workers there are: each may make one call at a time. It returns 0 if this transform
+ * cannot take its chunks apart.
+ *
+ * The other two transform chunks `which`: at most a group of whole ones, or the shorter last one
+ * alone. x is that of the whole message, but bins are those of these chunks only. The chunks of an
+ * inverse follow each other (apart = 1).
+ */
+unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
+void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
+                            const struct gcb_fft_chunks *which, float *bins);
+void gcb_fft_inverse_chunks(const struct gcb_fft *fft, const float *bins,
+                            const struct gcb_fft_chunks *which, float *x);
+
 /* True if the memory that FFTW may take in the next call can be allocated. Only lengths from
  * 65,536 on are checked. */
 bool gcb_fft_has_room(const struct gcb_fft *fft);

@@ -107,22 +107,24 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
 
 /* ---- chunks in lanes ---- */
 
-/* Transforms `count` chunks, from chunk `first` on. If the last of them needs zeros, o->chunk takes
- * its elements and the zeros. */
-static void forward_some(const struct call *call, uint64_t first, unsigned count, float *room)
+/* If the last chunk needs zeros, o->chunk takes its elements and the zeros. */
+static void own_forward_chunks(void *state, const float *in, const struct gcb_fft_chunks *which,
+                               float *bins)
 {
-    struct own *o = call->o;
+    struct own *o = state;
     const struct gcb_fft_need *need = &o->need;
     const bool dct = need->kind == GCB_FFT_DCT;
-    const uint64_t bins = gcb_fft_floats(need->kind, need->length);
+    const uint64_t floats = gcb_fft_floats(need->kind, need->length);
+    const unsigned count = which->count;
+    float *room = o->rooms + o->room * which->worker;
     const float *x[GCB_FFT_LANES];
     float *y[GCB_FFT_LANES];
 
     for (unsigned c = 0; c < count; c++) {
-        x[c] = call->in + (first + c) * need->length;
-        y[c] = call->out + (first + c) * bins;
+        x[c] = in + (which->first + c * which->apart) * need->length;
+        y[c] = bins + c * floats;
     }
-    if (need->zeros && first + count == need->chunks) {
+    if (need->zeros && which->first + (count - 1) * which->apart + 1 == need->chunks) {
         const size_t given = (size_t)(need->length - need->zeros);
 
         memcpy(o->chunk, x[count - 1], given * sizeof(float));
@@ -136,19 +138,22 @@ static void forward_some(const struct call *call, uint64_t first, unsigned count
             o->fns->forward_one(&o->steps, x[c], y[c], dct, room);
 }
 
-static void inverse_some(const struct call *call, uint64_t first, unsigned count, float *room)
+static void own_inverse_chunks(void *state, const float *bins, const struct gcb_fft_chunks *which,
+                               float *out)
 {
-    struct own *o = call->o;
+    struct own *o = state;
     const struct gcb_fft_need *need = &o->need;
     const bool dct = need->kind == GCB_FFT_DCT;
-    const uint64_t bins = gcb_fft_floats(need->kind, need->length);
-    const bool zeros = need->zeros && first + count == need->chunks;
+    const uint64_t floats = gcb_fft_floats(need->kind, need->length);
+    const unsigned count = which->count;
+    const bool zeros = need->zeros && which->first + count == need->chunks;
+    float *room = o->rooms + o->room * which->worker;
     const float *y[GCB_FFT_LANES];
     float *x[GCB_FFT_LANES], *last;
 
     for (unsigned c = 0; c < count; c++) {
-        y[c] = call->in + (first + c) * bins;
-        x[c] = call->out + (first + c) * need->length;
+        y[c] = bins + c * floats;
+        x[c] = out + (which->first + c) * need->length;
     }
     last = x[count - 1];
     if (zeros)
@@ -168,15 +173,18 @@ static void transform_share(void *ctx, uint64_t worker)
     struct own *o = call->o;
     const uint64_t workers = (uint64_t)o->workers;
     const uint64_t end = gcb_fft_first(o->need.chunks, worker + 1, workers);
-    float *room = o->rooms + o->room * worker;
+    const uint64_t bins = gcb_fft_floats(o->need.kind, o->need.length);
+    struct gcb_fft_chunks which = {
+        .first = gcb_fft_first(o->need.chunks, worker, workers), .apart = 1, .worker = worker};
 
-    for (uint64_t c = gcb_fft_first(o->need.chunks, worker, workers); c < end; c += o->fns->lanes) {
-        const unsigned count = end - c < o->fns->lanes ? (unsigned)(end - c) : o->fns->lanes;
+    for (; which.first < end; which.first += o->fns->lanes) {
+        const uint64_t left = end - which.first;
 
+        which.count = left < o->fns->lanes ? (unsigned)left : o->fns->lanes;
         if (o->need.inverse)
-            inverse_some(call, c, count, room);
+            own_inverse_chunks(o, call->in + which.first * bins, &which, call->out);
         else
-            forward_some(call, c, count, room);
+            own_forward_chunks(o, call->in, &which, call->out + which.first * bins);
     }
 }
 
@@ -323,6 +331,14 @@ static void own_inverse(void *state, float *bins, float *x)
                          x + c * need->length, given_of(need, c));
 }
 
+static unsigned own_group(const void *state, unsigned *workers)
+{
+    const struct own *o = state;
+
+    *workers = (unsigned)o->workers;
+    return is_long(o) ? 0 : o->fns->lanes;
+}
+
 const struct gcb_fft_engine_ops *gcb_fft_own(void)
 {
     static const struct gcb_fft_engine_ops ops = {
@@ -330,6 +346,9 @@ const struct gcb_fft_engine_ops *gcb_fft_own(void)
         .destroy = own_destroy,
         .forward = own_forward,
         .inverse = own_inverse,
+        .group = own_group,
+        .forward_chunks = own_forward_chunks,
+        .inverse_chunks = own_inverse_chunks,
     };
 
     return &ops;

@@ -31,6 +31,13 @@ void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t thresh
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties);
 
+/*
+ * The k-th largest magnitude of the collected values, k <= kept. Fewer than k of them are expected
+ * to reach `high`: then only those below it are ranked. *above: number of larger magnitudes.
+ */
+uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
+                                     uint64_t *above);
+
 /* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 

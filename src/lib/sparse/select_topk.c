@@ -183,6 +183,8 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 
             s->pos[to] = s->pos[from];
             s->value[to] = s->value[from];
+            if (s->pair)
+                memcpy(s->pair + 2 * to, s->pair + 2 * from, 2 * sizeof(float));
             to += (on_side & (m > threshold)) | tie;
             ties -= tie;
         }
@@ -231,12 +233,8 @@ uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_si
     return gcb_select_kth(s->kernels, s->sample, m, (uint64_t)rank, &above);
 }
 
-/*
- * The k-th largest magnitude of the collected values, k <= kept. Fewer than k of them are expected
- * to reach `high`: only those below it are ranked then.
- */
-static uint32_t kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
-                                 uint64_t *above)
+uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
+                                     uint64_t *above)
 {
     const uint64_t top = s->kernels->select.count(s->value, s->kept, high);
     uint64_t n = 0;
@@ -285,7 +283,7 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
                                   (uint64_t)(plan.share - plan.slack), &above);
         gcb_select_collect(s, x, guess);
         if (s->kept > k) {
-            threshold = kth_of_collected(s, high, k, &above);
+            threshold = gcb_select_kth_of_collected(s, high, k, &above);
             gcb_select_cut(s, gcb_side_any, threshold, k - above);
         }
     }
@@ -325,5 +323,6 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 const struct gcb_selector gcb_selector_topk = {
     .exact = true,
     .keeps_largest = true,
+    .by_chunks = true,
     .select = gcb_select_exact,
 };

@@ -5,6 +5,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/transform.h"
 
@@ -160,7 +161,9 @@ static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, ui
     const unsigned width = s->transform_ops->width;
     const uint32_t *pos = s->selection.pos + at;
 
-    if (width == 2)
+    if (width == 2 && s->selection.pair)
+        memcpy(tile, s->selection.pair + 2 * at, 2 * n * sizeof(*tile));
+    else if (width == 2)
         k->select.gather2(tile, coef + 2 * base, pos, n);
     else
         memcpy(tile, s->selection.value + at, n * sizeof(*tile));
@@ -253,13 +256,29 @@ void gcb_sparse_count_values(struct gcb_sparse *s)
                           : (double)NAN;
 }
 
+/* Transforms all of x and then selects. Sets *coef to the coefficients. */
+static int select_whole(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
+                        const float **coef)
+{
+    const struct gcb_transform *transform = s->transform_ops;
+    const float *order;
+
+    *coef = transform->forward ? transform->forward(&s->t, at, x) : x;
+    gcb_probe_mark(s->t.env.probe, GCB_STAGE_TRANSFORM);
+    order = transform->order ? transform->order(&s->t, *coef) : *coef;
+    if (s->base.env.count && !order) /* the transform overflowed, or its input is not finite */
+        return GCB_E_SEND_RAW;
+    s->selector_ops->select(&s->selection, order, s->k);
+    return 0;
+}
+
 static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                          struct gcb_wbuf *out)
 {
     struct gcb_sparse *s = state;
     const struct gcb_transform *transform = s->transform_ops;
     const struct gcb_probe *probe = s->t.env.probe;
-    const float *x = in->data, *coef, *order;
+    const float *x = in->data, *coef = NULL;
     int err;
 
     s->base.nonfinite = false;
@@ -267,15 +286,16 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         return GCB_E_NOMEM;
     if (s->t.rounded)
         x = gcb_transform_round(&s->t, x);
-    coef = transform->forward ? transform->forward(&s->t, at, x) : x;
-    gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
-    order = transform->order ? transform->order(&s->t, coef) : coef;
-    if (in->count && !order) { /* the transform overflowed, or its input is not finite */
-        s->base.nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
-        return GCB_E_SEND_RAW;
-    }
     s->selection.at = *at;
-    s->selector_ops->select(&s->selection, order, s->k);
+    s->selection.pair = NULL;
+    if (!s->selector_ops->by_chunks ||
+        !gcb_chunks_select(&s->selection, &s->t, transform, x, s->k)) {
+        err = select_whole(s, at, x, &coef);
+        s->base.nonfinite =
+            err && s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
+        if (err)
+            return err;
+    }
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);

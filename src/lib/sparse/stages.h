@@ -42,6 +42,10 @@ struct gcb_transform_state {
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL without a transform or elements */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
+    unsigned group;   /* chunks that are transformed at once (src/lib/sparse/chunks.h), or 0 */
+    unsigned workers;
+    float *room;      /* for each worker: a group's coefficients, and an order of one chunk */
+    uint32_t top;     /* fft: a part that is near the largest one; it gives the scale of powers */
     float unitary;    /* dct, hadamard: makes the coefficients of any chunk unitary */
     uint64_t key;     /* hadamard: key of the random signs; sent in the payload */
 };
@@ -68,6 +72,12 @@ struct gcb_transform {
     /* One float per position whose magnitude orders the coefficients. Returns NULL if a coefficient
      * is not finite. A row without this function orders by the coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
+    /* forward and order, or the beginning of inverse, for one chunk of n positions, from position
+     * `first` on. order_chunk returns `room`, n floats, or `coef`. NULL: chunks are not taken
+     * apart. */
+    const float *(*order_chunk)(const struct gcb_transform_state *t, float *coef, uint64_t first,
+                                size_t n, float *room);
+    void (*unscale_chunk)(const struct gcb_transform_state *t, float *coef, size_t n);
     /* Multiplies the coefficients at n positions so that the transform is unitary. The decoder
      * calls it again before the inverse, which undoes it. `base` is the first position of the
      * segment. */
@@ -116,6 +126,7 @@ struct gcb_selection {
     struct gcb_selection_params p;
     uint32_t *pos;          /* kept positions, segment after segment */
     float *value;           /* what orders the kept positions */
+    float *pair;            /* borrowed: the bins at the kept positions, or NULL */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;
     uint64_t count;     /* elements of the tensor */
@@ -135,6 +146,7 @@ struct gcb_selector {
     bool by_magnitude; /* selects by a given magnitude, so it has no density */
     bool exact;        /* always keeps the largest number of positions */
     bool stateful;     /* the selection depends on earlier steps */
+    bool by_chunks;    /* is that of gcb_select_exact, so that gcb_select_by_chunks may do it */
     /* keeps the largest magnitude, and takes infinities and NaNs for larger ones than all others */
     bool keeps_largest;
     /* largest number of positions kept when k are asked for; NULL: k */

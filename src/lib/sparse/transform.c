@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/sparse/chunks.h"
 
 const struct gcb_transform gcb_transform_none = {
     .width = 1,
@@ -18,6 +19,7 @@ void gcb_transform_fini(struct gcb_transform_state *t)
     gcb_fft_destroy(t->fft);
     gcb_free(t->coef);
     gcb_free(t->magnitude);
+    gcb_free(t->room);
 }
 
 int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag)
@@ -86,6 +88,8 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
                             " needs FFTW, which this build does not have: lengths that are even, "
                             "with the factors 2, 3, 5 and 7, do not need it",
                             t->length, gcb_transform_chunk(t));
+    if (!err)
+        err = gcb_chunks_init(t, width);
     if (err)
         return gcb_diag_set(diag, err, "out of memory (for a transform of %" PRIu64 " elements)",
                             t->length);

@@ -18,20 +18,36 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     return gcb_transform_plan(t, GCB_FFT_DCT, diag);
 }
 
-/* Multiplies the first coefficient of each chunk by `first`, and all of a shorter last chunk by its
- * scale. */
+/* Multiplies the first coefficient of a chunk of n by `first`, and all of a shorter last chunk by
+ * its scale. */
+static void correct_chunk(const struct gcb_transform_state *t, float *coef, size_t n, float first)
+{
+    const uint64_t length = gcb_transform_chunk(t);
+    const float scale = (float)sqrt((double)length / (double)n);
+
+    coef[0] *= first;
+    for (size_t i = 0; n < length && i < n; i++)
+        coef[i] *= scale;
+}
+
 static void correct_scale(struct gcb_transform_state *t, float first)
 {
-    const uint64_t length = gcb_transform_chunk(t), rest = t->length % length;
+    const uint64_t length = gcb_transform_chunk(t);
 
     for (uint64_t c = 0; c < t->length; c += length)
-        t->coef[c] *= first;
-    if (rest) {
-        const float scale = (float)sqrt((double)length / (double)rest);
+        correct_chunk(t, t->coef + c, t->length - c < length ? t->length - c : length, first);
+}
 
-        for (uint64_t i = t->length - rest; i < t->length; i++)
-            t->coef[i] *= scale;
-    }
+static const float *dct_order_chunk(const struct gcb_transform_state *t, float *coef,
+                                    uint64_t first, size_t n, float *room)
+{
+    correct_chunk(t, coef, n, (float)sqrt(0.5));
+    return coef;
+}
+
+static void dct_unscale_chunk(const struct gcb_transform_state *t, float *coef, size_t n)
+{
+    correct_chunk(t, coef, n, (float)sqrt(2.0));
 }
 
 static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_step *at,
@@ -60,6 +76,8 @@ const struct gcb_transform gcb_transform_dct = {
     .has_room = gcb_transform_has_room,
     .forward = dct_forward,
     .order = gcb_transform_order,
+    .order_chunk = dct_order_chunk,
+    .unscale_chunk = dct_unscale_chunk,
     .scale = gcb_transform_scale,
     .canvas = gcb_transform_canvas,
     .inverse = dct_inverse,

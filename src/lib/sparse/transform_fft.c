@@ -72,6 +72,16 @@ static const float *fft_order(struct gcb_transform_state *t, const float *coef)
     return t->magnitude;
 }
 
+static const float *fft_order_chunk(const struct gcb_transform_state *t, float *coef,
+                                    uint64_t first, size_t n, float *room)
+{
+    const float weight =
+        first >= tail_bin(t) ? (float)t->chunk / (float)(t->length % t->chunk) : 1.0f;
+
+    t->env.kernels->select.power(room, coef, n, gcb_select_power_scale(t->top), weight);
+    return room;
+}
+
 static void fft_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
                       size_t n, uint64_t base)
 {
@@ -106,6 +116,7 @@ const struct gcb_transform gcb_transform_fft = {
     .has_room = gcb_transform_has_room,
     .forward = fft_forward,
     .order = fft_order,
+    .order_chunk = fft_order_chunk,
     .scale = fft_scale,
     .canvas = gcb_transform_canvas,
     .inverse = fft_inverse,

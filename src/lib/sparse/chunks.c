@@ -1,0 +1,275 @@
+#include "src/lib/sparse/chunks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/select/select_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/sparse/select.h"
+#include "src/lib/sparse/transform.h"
+
+/* Messages of fewer groups of chunks are transformed as a whole. */
+#define LEAST_GROUPS 4
+#define MOST_WORKERS 64
+
+uint64_t gcb_chunks_count(const struct gcb_transform_state *t)
+{
+    const uint64_t chunk = gcb_transform_chunk(t);
+
+    return (t->length + chunk - 1) / chunk;
+}
+
+uint64_t gcb_chunks_positions(const struct gcb_transform_state *t, unsigned width)
+{
+    const uint64_t chunk = gcb_transform_chunk(t);
+
+    return width == 2 ? chunk / 2 + 1 : chunk;
+}
+
+/* Floats of a worker's room: the coefficients of a group, and an order. */
+static uint64_t room_floats(const struct gcb_transform_state *t, unsigned width)
+{
+    return gcb_chunks_positions(t, width) * (t->group * width + 1) / 16 * 16 + 16;
+}
+
+int gcb_chunks_init(struct gcb_transform_state *t, unsigned width)
+{
+    t->group = gcb_fft_group(t->fft, &t->workers);
+    if (t->group == 0 || t->length / gcb_transform_chunk(t) < LEAST_GROUPS * t->group) {
+        t->group = 0;
+        return 0;
+    }
+    t->workers = t->workers < MOST_WORKERS ? t->workers : MOST_WORKERS;
+    t->room = gcb_alloc_array(t->workers * room_floats(t, width), sizeof(float));
+    return t->room ? 0 : GCB_E_NOMEM;
+}
+
+/* ---- visiting ---- */
+
+/* The positions of a chunk: their coefficients, and what orders them. */
+struct block {
+    uint64_t first;
+    size_t n;
+    const float *coef, *order;
+};
+
+typedef void block_fn(void *ctx, uint64_t worker, const struct block *block);
+
+struct visit {
+    struct gcb_transform_state *t;
+    const struct gcb_transform *ops;
+    const float *x;
+    block_fn *fn;
+    void *ctx;
+};
+
+/* Transforms the chunks and calls fn for each of them. */
+static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *which)
+{
+    const struct gcb_transform_state *t = v->t;
+    const unsigned width = v->ops->width;
+    const uint64_t positions = gcb_chunks_positions(t, width);
+    float *coef = t->room + which->worker * room_floats(t, width);
+    float *order = coef + t->group * width * positions;
+
+    gcb_fft_forward_chunks(t->fft, v->x, which, coef);
+    for (unsigned c = 0; c < which->count; c++) {
+        const uint64_t first = (which->first + c * which->apart) * positions;
+        const uint64_t left = t->positions - first;
+        struct block block = {.first = first, .n = left < positions ? left : positions};
+
+        block.coef = coef + c * positions * width;
+        block.order = v->ops->order_chunk(t, coef + c * positions * width, first, block.n, order);
+        v->fn(v->ctx, which->worker, &block);
+    }
+}
+
+/* The first chunk of a worker: those of all workers follow each other. The shorter last chunk
+ * belongs to the last worker. */
+static uint64_t first_of_worker(const struct gcb_transform_state *t, uint64_t worker)
+{
+    return worker == t->workers ? gcb_chunks_count(t)
+                                : gcb_fft_first(t->length / t->chunk, worker, t->workers);
+}
+
+static void visit_share(void *ctx, uint64_t worker)
+{
+    const struct visit *v = ctx;
+    const uint64_t whole = v->t->length / v->t->chunk, end = first_of_worker(v->t, worker + 1);
+    struct gcb_fft_chunks which = {
+        .first = first_of_worker(v->t, worker), .apart = 1, .worker = worker};
+
+    for (; which.first < end; which.first += which.count) {
+        const uint64_t left = (end < whole ? end : whole) - which.first;
+
+        which.count = which.first == whole ? 1 : left < v->t->group ? (unsigned)left : v->t->group;
+        visit_chunks(v, &which);
+    }
+}
+
+/* ---- a sample ---- */
+
+#define SAMPLED_CHUNKS 64 /* most chunks in a sample */
+
+struct sample {
+    struct gcb_selection *s;
+    size_t each; /* elements of a chunk */
+    size_t m;    /* elements so far */
+};
+
+static void sample_block(void *ctx, uint64_t worker, const struct block *block)
+{
+    struct sample *sample = ctx;
+    const size_t apart = block->n / sample->each;
+
+    for (size_t i = 0; i < sample->each; i++)
+        sample->s->sample[sample->m++] = block->order[i * apart];
+}
+
+/* Four standard deviations of the number of elements of the sample that reach the threshold, taken
+ * from how much its chunks differ. */
+static double deviation(const struct sample *sample, uint32_t threshold)
+{
+    const size_t chunks = sample->m / sample->each;
+    double sum = 0.0, squares = 0.0;
+
+    for (size_t c = 0; c < chunks; c++) {
+        const double count = (double)sample->s->kernels->select.count(
+            sample->s->sample + c * sample->each, sample->each, threshold);
+
+        sum += count;
+        squares += count * count;
+    }
+    return 4.0 * sqrt((squares - sum * sum / (double)chunks) * (double)chunks /
+                      (double)(chunks - 1));
+}
+
+/* Finds thresholds in some chunks: a few more than k positions are expected to reach *low, and a few
+ * less *high. Returns false if the sample cannot tell. */
+static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uint32_t *low,
+                        uint32_t *high)
+{
+    struct gcb_transform_state *t = v.t;
+    const uint64_t whole = t->length / t->chunk;
+    const unsigned groups = whole / 8 < SAMPLED_CHUNKS
+                                ? (unsigned)(whole / 8 / t->group) + 1
+                                : SAMPLED_CHUNKS / t->group;
+    const size_t n = gcb_chunks_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
+    struct sample sample = {.s = s, .each = n < share / groups ? n : share / groups};
+    struct gcb_fft_chunks which = {.apart = whole / (groups * t->group), .count = t->group};
+    double expected, slack;
+    uint64_t above;
+
+    v.fn = sample_block;
+    v.ctx = &sample;
+    gcb_fft_forward_chunks(t->fft, v.x, &which, t->room);
+    t->top = s->kernels->reduce.max_bits(t->room, t->group * n * v.ops->width);
+    for (unsigned g = 0; g < groups; g++) {
+        which.first = g * t->group * which.apart;
+        visit_chunks(&v, &which);
+    }
+    expected = (double)k / (double)s->positions * (double)sample.m;
+    if (expected < 1.0)
+        return false;
+    *low = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)expected, &above);
+    slack = deviation(&sample, *low) + 8.0;
+    if (expected + slack >= (double)sample.m)
+        return false;
+    *high = GCB_INF_BITS;
+    if (expected > slack + 1.0)
+        *high = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)(expected - slack),
+                               &above);
+    *low = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)(expected + slack), &above);
+    return true;
+}
+
+/* ---- collecting ---- */
+
+#define PART ((size_t)1024) /* positions that are collected at once */
+
+struct collect_job {
+    struct gcb_selection *s;
+    uint32_t threshold;
+    float *pair; /* NULL: there are no bins */
+    /* for each worker: where its positions go, and how many they are */
+    uint64_t first[MOST_WORKERS], found[MOST_WORKERS];
+};
+
+static void collect_block(void *ctx, uint64_t worker, const struct block *block)
+{
+    struct collect_job *job = ctx;
+    const struct gcb_select_fns *f = &job->s->kernels->select;
+    uint32_t near[PART];
+
+    for (size_t i = 0; i < block->n; i += PART) {
+        const size_t n = block->n - i < PART ? block->n - i : PART;
+        const uint64_t at = job->first[worker] + job->found[worker];
+        const size_t found = f->collect(near, block->order + i, n, 0, job->threshold);
+
+        f->gather(job->s->value + at, block->order + i, near, found);
+        if (job->pair)
+            f->gather2(job->pair + 2 * at, block->coef + 2 * i, near, found);
+        for (size_t j = 0; j < found; j++)
+            job->s->pos[at + j] = (uint32_t)(block->first + i) + near[j];
+        job->found[worker] += found;
+    }
+}
+
+/* Moves the positions of all workers together. */
+static void join_shares(const struct collect_job *job, unsigned workers)
+{
+    struct gcb_selection *s = job->s;
+
+    s->kept = 0;
+    for (unsigned w = 0; w < workers; w++) {
+        const uint64_t from = job->first[w], n = job->found[w];
+
+        if (from != s->kept) {
+            memmove(s->pos + s->kept, s->pos + from, n * sizeof(*s->pos));
+            memmove(s->value + s->kept, s->value + from, n * sizeof(*s->value));
+            if (job->pair)
+                memmove(job->pair + 2 * s->kept, job->pair + 2 * from, 2 * n * sizeof(float));
+        }
+        s->kept += n;
+    }
+    s->segment_kept[0] = s->kept;
+}
+
+/*
+ * True if powers at the scale of `top` select the bins that those at the scale of the largest part
+ * would. `largest` and `least` are patterns of the largest power and of the least that is kept. No
+ * part is larger than the root of the largest power.
+ */
+static bool same_by_largest(uint32_t top, uint32_t largest, uint32_t least)
+{
+    const double part =
+        sqrt((double)gcb_float_of(largest)) / (double)gcb_select_power_scale(top);
+
+    return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(top, least);
+}
+
+bool gcb_chunks_select(struct gcb_selection *s, struct gcb_transform_state *t,
+                       const struct gcb_transform *ops, const float *x, uint64_t k)
+{
+    struct collect_job job = {.s = s, .pair = ops->width == 2 ? t->coef : NULL};
+    struct visit visit = {.t = t, .ops = ops, .x = x, .fn = collect_block, .ctx = &job};
+    uint64_t above;
+    uint32_t high, kth, largest;
+
+    if (!t->room || s->segments != 1 || k == s->positions ||
+        !take_sample(s, visit, k, &job.threshold, &high))
+        return false;
+    for (unsigned w = 0; w < t->workers; w++)
+        job.first[w] = first_of_worker(t, w) * gcb_chunks_positions(t, ops->width);
+    gcb_parallel(s->queue, t->workers, visit_share, &visit);
+    join_shares(&job, t->workers);
+    largest = s->kernels->reduce.max_bits(s->value, s->kept);
+    if (s->kept < k || largest >= GCB_INF_BITS)
+        return false;
+    kth = gcb_select_kth_of_collected(s, high, k, &above);
+    if (job.pair && !same_by_largest(t->top, largest, kth))
+        return false;
+    s->pair = job.pair;
+    gcb_select_cut(s, gcb_side_any, kth, k - above);
+    return true;
+}
