@@ -63,16 +63,19 @@ struct visit {
     void *ctx;
 };
 
-/* Transforms the chunks and calls fn for each of them. */
+/* Transforms the chunks and calls fn for each of them. The first worker's time stands for that of
+ * all. */
 static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *which)
 {
     const struct gcb_transform_state *t = v->t;
+    const struct gcb_probe *probe = which->worker == 0 ? t->env.probe : NULL;
     const unsigned width = v->ops->width;
     const uint64_t positions = gcb_chunks_positions(t, width);
     float *coef = t->room + which->worker * room_floats(t, width);
     float *order = coef + t->group * width * positions;
 
     gcb_fft_forward_chunks(t->fft, v->x, which, coef);
+    gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     for (unsigned c = 0; c < which->count; c++) {
         const uint64_t first = (which->first + c * which->apart) * positions;
         const uint64_t left = t->positions - first;
@@ -82,6 +85,7 @@ static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *whi
         block.order = v->ops->order_chunk(t, coef + c * positions * width, first, block.n, order);
         v->fn(v->ctx, which->worker, &block);
     }
+    gcb_probe_mark(probe, GCB_STAGE_SELECT);
 }
 
 /* The first chunk of a worker: those of all workers follow each other. The shorter last chunk
@@ -100,9 +104,9 @@ static void visit_share(void *ctx, uint64_t worker)
         .first = first_of_worker(v->t, worker), .apart = 1, .worker = worker};
 
     for (; which.first < end; which.first += which.count) {
-        const uint64_t left = (end < whole ? end : whole) - which.first;
+        const uint64_t left = which.first == whole ? 1 : (end < whole ? end : whole) - which.first;
 
-        which.count = which.first == whole ? 1 : left < v->t->group ? (unsigned)left : v->t->group;
+        which.count = left < v->t->group ? (unsigned)left : v->t->group;
         visit_chunks(v, &which);
     }
 }
@@ -140,8 +144,8 @@ static double deviation(const struct sample *sample, uint32_t threshold)
         sum += count;
         squares += count * count;
     }
-    return 4.0 * sqrt((squares - sum * sum / (double)chunks) * (double)chunks /
-                      (double)(chunks - 1));
+    return 4.0 *
+           sqrt((squares - sum * sum / (double)chunks) * (double)chunks / (double)(chunks - 1));
 }
 
 /* Finds thresholds in some chunks: a few more than k positions are expected to reach *low, and a few
@@ -151,9 +155,8 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
 {
     struct gcb_transform_state *t = v.t;
     const uint64_t whole = t->length / t->chunk;
-    const unsigned groups = whole / 8 < SAMPLED_CHUNKS
-                                ? (unsigned)(whole / 8 / t->group) + 1
-                                : SAMPLED_CHUNKS / t->group;
+    const unsigned groups = whole / 8 < SAMPLED_CHUNKS ? (unsigned)(whole / 8 / t->group) + 1
+                                                       : SAMPLED_CHUNKS / t->group;
     const size_t n = gcb_chunks_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
     struct sample sample = {.s = s, .each = n < share / groups ? n : share / groups};
     struct gcb_fft_chunks which = {.apart = whole / (groups * t->group), .count = t->group};
@@ -177,24 +180,26 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
         return false;
     *high = GCB_INF_BITS;
     if (expected > slack + 1.0)
-        *high = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)(expected - slack),
-                               &above);
+        *high =
+            gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)(expected - slack), &above);
     *low = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)(expected + slack), &above);
     return true;
 }
 
 /* ---- collecting ---- */
 
-#define PART ((size_t)1024) /* positions that are collected at once */
-
 struct collect_job {
     struct gcb_selection *s;
-    uint32_t threshold;
     float *pair; /* NULL: there are no bins */
-    /* for each worker: where its positions go, and how many they are */
+    uint32_t threshold;
+    /* for each worker: where its positions go, how many they are, and the next chunk's hint */
     uint64_t first[MOST_WORKERS], found[MOST_WORKERS];
+    uint32_t hint[MOST_WORKERS];
 };
 
+#define PART ((size_t)1024) /* positions that are collected at once */
+
+/* Collects what reaches the threshold. */
 static void collect_block(void *ctx, uint64_t worker, const struct block *block)
 {
     struct collect_job *job = ctx;
@@ -213,6 +218,19 @@ static void collect_block(void *ctx, uint64_t worker, const struct block *block)
             job->s->pos[at + j] = (uint32_t)(block->first + i) + near[j];
         job->found[worker] += found;
     }
+}
+
+/* Collects the largest of the chunk. */
+static void select_block(void *ctx, uint64_t worker, const struct block *block)
+{
+    struct collect_job *job = ctx;
+    const uint64_t first = job->first[worker], at = first + job->found[worker];
+    const uint64_t kept =
+        gcb_select_of_chunk(job->s, at, first, block->order, block->n, &job->hint[worker]);
+
+    for (uint64_t j = 0; j < kept; j++)
+        job->s->pos[at + j] += (uint32_t)block->first;
+    job->found[worker] += kept;
 }
 
 /* Moves the positions of all workers together. */
@@ -242,34 +260,81 @@ static void join_shares(const struct collect_job *job, unsigned workers)
  */
 static bool same_by_largest(uint32_t top, uint32_t largest, uint32_t least)
 {
-    const double part =
-        sqrt((double)gcb_float_of(largest)) / (double)gcb_select_power_scale(top);
+    const double part = sqrt((double)gcb_float_of(largest)) / (double)gcb_select_power_scale(top);
 
     return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(top, least);
 }
 
-bool gcb_chunks_select(struct gcb_selection *s, struct gcb_transform_state *t,
-                       const struct gcb_transform *ops, const float *x, uint64_t k)
+/* Transforms the message and collects positions by fn. Returns false if a kept coefficient is not
+ * finite; such ones are always kept. */
+static bool collect(struct collect_job *job, struct visit *v, block_fn *fn)
+{
+    const struct gcb_transform_state *t = v->t;
+
+    v->fn = fn;
+    v->ctx = job;
+    for (unsigned w = 0; w < t->workers; w++)
+        job->first[w] = first_of_worker(t, w) * gcb_chunks_positions(t, v->ops->width);
+    gcb_parallel(job->s->queue, t->workers, visit_share, v);
+    join_shares(job, t->workers);
+    return job->s->kernels->reduce.max_bits(job->s->value, job->s->kept) < GCB_INF_BITS;
+}
+
+bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_state *t,
+                               const struct gcb_transform *ops, const float *x, uint64_t k)
 {
     struct collect_job job = {.s = s, .pair = ops->width == 2 ? t->coef : NULL};
-    struct visit visit = {.t = t, .ops = ops, .x = x, .fn = collect_block, .ctx = &job};
+    struct visit visit = {.t = t, .ops = ops, .x = x};
     uint64_t above;
-    uint32_t high, kth, largest;
+    uint32_t high, kth;
 
     if (!t->room || s->segments != 1 || k == s->positions ||
-        !take_sample(s, visit, k, &job.threshold, &high))
-        return false;
-    for (unsigned w = 0; w < t->workers; w++)
-        job.first[w] = first_of_worker(t, w) * gcb_chunks_positions(t, ops->width);
-    gcb_parallel(s->queue, t->workers, visit_share, &visit);
-    join_shares(&job, t->workers);
-    largest = s->kernels->reduce.max_bits(s->value, s->kept);
-    if (s->kept < k || largest >= GCB_INF_BITS)
+        !take_sample(s, visit, k, &job.threshold, &high) || !collect(&job, &visit, collect_block) ||
+        s->kept < k)
         return false;
     kth = gcb_select_kth_of_collected(s, high, k, &above);
-    if (job.pair && !same_by_largest(t->top, largest, kth))
+    if (job.pair && !same_by_largest(t->top, s->kernels->reduce.max_bits(s->value, s->kept), kth))
         return false;
     s->pair = job.pair;
     gcb_select_cut(s, gcb_side_any, kth, k - above);
     return true;
+}
+
+/* Chunks of bins are not taken apart, because the scale of their powers is that of the largest. */
+bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state *t,
+                            const struct gcb_transform *ops, const float *x, uint64_t k)
+{
+    struct collect_job job = {.s = s};
+    struct visit visit = {.t = t, .ops = ops, .x = x};
+
+    return t->room && s->segments == 1 && ops->width == 1 && collect(&job, &visit, select_block);
+}
+
+/* ---- decoding ---- */
+
+int gcb_chunks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
+                      float *out, gcb_chunks_read_fn *read, void *ctx)
+{
+    const uint64_t whole = t->length / t->chunk, chunks = gcb_chunks_count(t);
+    const uint64_t positions = gcb_chunks_positions(t, ops->width);
+    struct gcb_fft_chunks which = {.apart = 1};
+
+    for (; which.first < chunks; which.first += which.count) {
+        const uint64_t first = which.first * positions;
+        const uint64_t left = which.first < whole ? whole - which.first : 1;
+        uint64_t end;
+        int err;
+
+        which.count = left < t->group ? (unsigned)left : t->group;
+        end = which.first < whole ? first + which.count * positions : t->positions;
+        err = read(ctx, t->room, first, end);
+        if (err)
+            return err;
+        for (uint64_t at = 0; ops->unscale_chunk && at < end - first; at += positions)
+            ops->unscale_chunk(t, t->room + at,
+                               end - first - at < positions ? end - first - at : positions);
+        gcb_fft_inverse_chunks(t->fft, t->room, &which, out);
+        gcb_probe_mark(t->env.probe, GCB_STAGE_TRANSFORM);
+    }
+    return 0;
 }

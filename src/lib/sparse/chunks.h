@@ -16,13 +16,17 @@ int gcb_chunks_init(struct gcb_transform_state *t, unsigned width);
 uint64_t gcb_chunks_count(const struct gcb_transform_state *t);
 uint64_t gcb_chunks_positions(const struct gcb_transform_state *t, unsigned width);
 
-/*
- * Selects exactly the k largest, as gcb_select_exact does, of the coefficients of x. Fills `s`, and
- * points s->pair to bins in t->coef. Returns false, and a caller must select in the usual way, if
- * the message has few chunks, or if the sample of chunks was misleading, or if a coefficient is not
- * finite.
- */
-bool gcb_chunks_select(struct gcb_selection *s, struct gcb_transform_state *t,
-                       const struct gcb_transform *ops, const float *x, uint64_t k);
+/* `by_chunks` of select=topk and select=chunk. They fill `s`, and point s->pair to bins in
+ * t->coef. */
+bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_state *t,
+                               const struct gcb_transform *ops, const float *x, uint64_t k);
+bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state *t,
+                            const struct gcb_transform *ops, const float *x, uint64_t k);
+
+/* Calls `read` to set the coefficients at positions from `first` to `end` - 1, group after group,
+ * and transforms them to `out`. Returns 0 or what `read` returned. The message has t->room. */
+typedef int gcb_chunks_read_fn(void *ctx, float *coef, uint64_t first, uint64_t end);
+int gcb_chunks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
+                      float *out, gcb_chunks_read_fn *read, void *ctx);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/sparse.h"
 
 /* Payloads of the sparse codec are read here: decoded, added to a sum, or described. */
@@ -39,24 +40,6 @@ int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_
     return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }
 
-/* Sets the canvas to zero from position `from` to the last position of the tile, except for the
- * tile's values. */
-static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float *x,
-                         const uint32_t *pos, size_t n, uint64_t from)
-{
-    const unsigned width = s->transform_ops->width;
-    const uint64_t to = (uint64_t)pos[n - 1] + 1;
-
-    memset(canvas + from * width, 0, (to - from) * width * sizeof(float));
-    if (width == 1) {
-        for (size_t j = 0; j < n; j++)
-            canvas[pos[j]] = x[j];
-        return;
-    }
-    for (size_t j = 0; j < n; j++)
-        memcpy(canvas + 2 * (size_t)pos[j], x + 2 * j, 2 * sizeof(float));
-}
-
 /* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values,
  * between two bytes. */
 static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, float *x,
@@ -75,54 +58,119 @@ static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_paylo
     memcpy(x, wide + skip, n * sizeof(float));
 }
 
-/* `before`: number of positions kept in the segments before segment g. */
-static int decode_segment(struct gcb_sparse *s, const struct gcb_sparse_payload *p,
-                          struct gcb_rbuf *in, uint64_t g, uint64_t before, float *canvas)
-{
-    const struct gcb_probe *probe = s->t.env.probe;
-    const unsigned width = s->transform_ops->width;
+/* The kept positions of a segment and their coefficients, tile by tile. */
+struct reader {
+    struct gcb_sparse *s;
+    const struct gcb_sparse_payload *p;
     struct gcb_index_cursor c;
-    uint64_t from = 0;
+    uint64_t base;   /* first position of the segment */
+    uint64_t before; /* number of positions kept in the segments before */
+    size_t n, used;  /* positions in the tile, and how many of them were scattered */
     uint32_t pos[GCB_TILE];
     float x[GCB_SPARSE_TILE];
+};
 
-    if (gcb_sparse_open_segment(s, p, g, in, &c))
+static int next_tile(struct reader *r)
+{
+    struct gcb_sparse *s = r->s;
+    const unsigned width = s->transform_ops->width;
+    const uint64_t done = r->c.done;
+
+    r->n = gcb_tile_length(r->c.kept, done);
+    r->used = 0;
+    if (s->index_ops->next(&r->c, r->pos, r->n))
         return GCB_E_CORRUPT;
-    for (uint64_t done = 0; done < c.kept;) {
-        const size_t n = gcb_tile_length(c.kept, done);
+    gcb_probe_mark(s->t.env.probe, GCB_STAGE_INDEX);
+    get_values(s, r->p, r->x, (r->before + done) * width, r->n * width);
+    if (s->transform_ops->scale)
+        s->transform_ops->scale(&s->t, r->x, r->pos, r->n, r->base);
+    gcb_probe_mark(s->t.env.probe, GCB_STAGE_QUANTISE);
+    return 0;
+}
 
-        if (s->index_ops->next(&c, pos, n))
-            return GCB_E_CORRUPT;
-        gcb_probe_mark(probe, GCB_STAGE_INDEX);
-        get_values(s, p, x, (before + done) * width, n * width);
-        if (s->transform_ops->scale)
-            s->transform_ops->scale(&s->t, x, pos, n, g * s->t.env.segment);
-        gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
-        scatter_tile(s, canvas, x, pos, n, from);
-        gcb_probe_mark(probe, GCB_STAGE_SELECT);
-        from = (uint64_t)pos[n - 1] + 1;
-        done += n;
+/* Number of the tile's positions before `end`. */
+static size_t positions_before(const struct reader *r, uint64_t end)
+{
+    size_t low = r->used, high = r->n;
+
+    if (high > low && r->pos[high - 1] < end)
+        return high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (r->pos[middle] < end)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    memset(canvas + from * width, 0, (c.n - from) * width * sizeof(float));
-    gcb_probe_mark(probe, GCB_STAGE_SELECT);
+    return low;
+}
+
+/* Scatters what the tile has for positions before `end`. The first of `coef` is at position
+ * `first`. */
+static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
+{
+    const size_t n = positions_before(r, end);
+    size_t j = r->used;
+
+    if (r->s->transform_ops->width == 1)
+        for (; j < n; j++)
+            coef[r->pos[j] - first] = r->x[j];
+    for (; j < n; j++)
+        memcpy(coef + 2 * (r->pos[j] - first), r->x + 2 * j, 2 * sizeof(*coef));
+    r->used = n;
+}
+
+/* Sets the coefficients at positions from `first` to `end` - 1 of the segment. */
+static int read_range(void *ctx, float *coef, uint64_t first, uint64_t end)
+{
+    struct reader *r = ctx;
+
+    memset(coef, 0, (end - first) * r->s->transform_ops->width * sizeof(*coef));
+    scatter(r, coef, first, end);
+    while (r->used == r->n && r->c.done < r->c.kept) {
+        if (next_tile(r))
+            return GCB_E_CORRUPT;
+        scatter(r, coef, first, end);
+    }
+    gcb_probe_mark(r->s->t.env.probe, GCB_STAGE_SELECT);
+    return 0;
+}
+
+#define RANGE ((uint64_t)8192) /* positions whose coefficients fit in the cache */
+
+static int read_segment(struct reader *r, float *canvas)
+{
+    const unsigned width = r->s->transform_ops->width;
+
+    for (uint64_t at = 0, end; at < r->c.n; at = end) {
+        end = r->c.n - at < RANGE ? r->c.n : at + RANGE;
+        if (read_range(r, canvas + (r->base + at) * width, at, end))
+            return GCB_E_CORRUPT;
+    }
     return 0;
 }
 
 static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 {
     const struct gcb_transform *transform = s->transform_ops;
+    const bool by_chunks = s->t.room && s->segments == 1 && s->t.env.queue->threads == 1;
     float *canvas = transform->canvas ? transform->canvas(&s->t, out) : out;
     struct gcb_sparse_payload p;
-    uint64_t before = 0;
+    struct reader r = {.s = s, .p = &p};
 
     if (gcb_sparse_open_payload(s, s->t.positions, in, &p))
         return GCB_E_CORRUPT;
     for (uint64_t g = 0; g < s->segments; g++) {
-        if (decode_segment(s, &p, in, g, before, canvas + g * s->t.env.segment * transform->width))
+        if (gcb_sparse_open_segment(s, &p, g, in, &r.c) ||
+            (by_chunks ? gcb_chunks_decode(&s->t, transform, out, read_range, &r)
+                       : read_segment(&r, canvas)))
             return GCB_E_CORRUPT;
-        before += gcb_load_u32(p.kept + g * sizeof(uint32_t));
+        r.base += s->t.env.segment;
+        r.before += r.c.kept;
+        r.n = r.used = 0;
     }
-    if (!transform->inverse)
+    if (!transform->inverse || by_chunks)
         return 0;
     if (gcb_sparse_inverse(s, out))
         return GCB_E_NOMEM;

@@ -45,6 +45,15 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 
 /*
+ * select_chunk.c: selects from a chunk of n positions with the density. Appends the kept positions,
+ * counted from the chunk's first, and their values at number `at`. Returns how many. Scratch is
+ * s->ranked from `room` on, n floats. *hint, 0 for the first chunk, makes it faster to select from
+ * chunks that are alike.
+ */
+uint64_t gcb_select_of_chunk(const struct gcb_selection *s, uint64_t at, uint64_t room,
+                             const float *x, uint64_t n, uint32_t *hint);
+
+/*
  * Estimates a threshold from an evenly spaced sample: slightly more than k elements of the side
  * should reach it. Returns 0 if the sample is too small.
  */

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/select.h"
 
 /* Exact top-k, and its parts, which the other selectors use too. */
@@ -269,16 +270,17 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
  */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
 {
-    const uint32_t guess = k < s->positions ? gcb_select_guess(s, x, gcb_side_any, k) : 0;
-    uint32_t threshold = 0;
+    uint32_t guess = k < s->positions ? s->hint : 0, threshold = 0;
     uint64_t above = 0;
 
     s->kept = 0;
+    if (k < s->positions && !guess)
+        guess = gcb_select_guess(s, x, gcb_side_any, k);
     if (guess) {
         const struct plan plan = sample_plan(s, k);
         uint32_t high = GCB_INF_BITS;
 
-        if (plan.share > plan.slack + 1.0)
+        if (!s->hint && plan.share > plan.slack + 1.0)
             high = gcb_select_kth(s->kernels, s->sample, plan.m,
                                   (uint64_t)(plan.share - plan.slack), &above);
         gcb_select_collect(s, x, guess);
@@ -323,6 +325,6 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 const struct gcb_selector gcb_selector_topk = {
     .exact = true,
     .keeps_largest = true,
-    .by_chunks = true,
+    .by_chunks = gcb_chunks_select_largest,
     .select = gcb_select_exact,
 };

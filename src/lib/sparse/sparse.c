@@ -289,7 +289,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     s->selection.at = *at;
     s->selection.pair = NULL;
     if (!s->selector_ops->by_chunks ||
-        !gcb_chunks_select(&s->selection, &s->t, transform, x, s->k)) {
+        !s->selector_ops->by_chunks(&s->selection, &s->t, transform, x, s->k)) {
         err = select_whole(s, at, x, &coef);
         s->base.nonfinite =
             err && s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;

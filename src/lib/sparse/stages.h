@@ -44,10 +44,10 @@ struct gcb_transform_state {
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/chunks.h), or 0 */
     unsigned workers;
-    float *room;      /* for each worker: a group's coefficients, and an order of one chunk */
-    uint32_t top;     /* fft: a part that is near the largest one; it gives the scale of powers */
-    float unitary;    /* dct, hadamard: makes the coefficients of any chunk unitary */
-    uint64_t key;     /* hadamard: key of the random signs; sent in the payload */
+    float *room;   /* for each worker: a group's coefficients, and an order of one chunk */
+    uint32_t top;  /* fft: a part that is near the largest one; it gives the scale of powers */
+    float unitary; /* dct, hadamard: makes the coefficients of any chunk unitary */
+    uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
 };
 
 /* A function that is NULL does nothing, unless said otherwise. */
@@ -134,6 +134,7 @@ struct gcb_selection {
     uint64_t positions, segment, segments;
     float *ranked; /* scratch: `positions` floats */
     float *sample; /* scratch */
+    uint32_t hint; /* a threshold that about k positions are expected to reach; 0: none */
     bool found;    /* redsync: there is a threshold to use again */
     struct gcb_step found_at;
     uint32_t found_threshold;
@@ -146,7 +147,6 @@ struct gcb_selector {
     bool by_magnitude; /* selects by a given magnitude, so it has no density */
     bool exact;        /* always keeps the largest number of positions */
     bool stateful;     /* the selection depends on earlier steps */
-    bool by_chunks;    /* is that of gcb_select_exact, so that gcb_select_by_chunks may do it */
     /* keeps the largest magnitude, and takes infinities and NaNs for larger ones than all others */
     bool keeps_largest;
     /* largest number of positions kept when k are asked for; NULL: k */
@@ -154,6 +154,11 @@ struct gcb_selector {
     /* selects about k positions; `order` has one finite float per position. Fills pos, value,
      * segment_kept and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
+    /* The same while x is transformed, chunk by chunk (src/lib/sparse/chunks.h). Returns false, and
+     * then `select` must select, if the message has few chunks, if a sample of them was misleading,
+     * or if a coefficient is not finite. NULL: needs all coefficients. */
+    bool (*by_chunks)(struct gcb_selection *s, struct gcb_transform_state *t,
+                      const struct gcb_transform *ops, const float *x, uint64_t k);
 };
 
 extern const struct gcb_selector gcb_selector_topk, gcb_selector_chunk, gcb_selector_threshold,
