@@ -25,8 +25,10 @@ static float *tensor(int in)
     for (uint64_t i = 0; i < COUNT; i++) {
         if (in == SCALES)
             x[i] *= ldexpf(1.0f, (int)(i / (COUNT / 10)) * 7 % 10 * 3);
-        if (in == HUGE_CHUNK && i / 512 == 77)
-            x[i] *= 4e18f; /* powers of all others underflow at its scale */
+        if (in == HUGE_CHUNK && i > COUNT / 2)
+            x[i] *= 1e-4f;
+        if (in == HUGE_CHUNK && i / 512 == 7)
+            x[i] *= 4e18f; /* some powers underflow at its scale */
         if (in == TINY_SAMPLE && i / 512 % 8 == 0)
             x[i] *= 1e-20f;
     }
