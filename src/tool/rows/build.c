@@ -7,22 +7,31 @@
 #include "src/tool/gcb_revision.h"
 #include "src/tool/rows/environment.h"
 
-/* Copies the build id from a segment of ELF notes; false if it has none. */
-static bool read_notes(char *out, const unsigned char *p, size_t size)
+#define ID_BYTES 20 /* longest build id: a SHA-1 */
+
+/* Names and contents of ELF notes are padded to 4 bytes. */
+static size_t padded(size_t bytes)
+{
+    return (bytes + 3) & ~(size_t)3;
+}
+
+/* Copies the build id from a segment of ELF notes to `out` in hexadecimal. Returns false if the
+ * segment has none. */
+static bool read_notes(char out[2 * ID_BYTES + 1], const unsigned char *p, size_t size)
 {
     ElfW(Nhdr) note;
 
     while (size >= sizeof(note)) {
-        size_t name, total;
+        size_t content, total;
 
         memcpy(&note, p, sizeof(note));
-        name = (note.n_namesz + 3u) & ~(size_t)3;
-        total = sizeof(note) + name + ((note.n_descsz + 3u) & ~(size_t)3);
+        content = sizeof(note) + padded(note.n_namesz);
+        total = content + padded(note.n_descsz);
         if (total > size)
             return false;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= 20) {
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= ID_BYTES) {
             for (size_t i = 0; i < note.n_descsz; i++)
-                snprintf(out + 2 * i, 3, "%02x", p[sizeof(note) + name + i]);
+                snprintf(out + 2 * i, 3, "%02x", p[content + i]);
             return true;
         }
         p += total;
@@ -31,8 +40,8 @@ static bool read_notes(char *out, const unsigned char *p, size_t size)
     return false;
 }
 
-/* Called by dl_iterate_phdr for the program, which is the first object: reads its build id, then
- * stops. */
+/* Reads the build id of the program, which is the first object that dl_iterate_phdr visits. Returns
+ * 1, which ends the iteration. */
 static int visit(struct dl_phdr_info *info, size_t size, void *id)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {

@@ -12,7 +12,7 @@
 #include "src/tool/base/host.h"
 #include "src/tool/gcb_build.h"
 
-#define HASH_LIMIT (UINT64_C(1) << 30)
+#define HASH_LIMIT (UINT64_C(1) << 30) /* hashing a larger file takes longer than most commands */
 
 /* XXH3-64 of a file's bytes, as 16 hexadecimal digits. Returns false if the file cannot be read or
  * has more than `limit` bytes. */
@@ -41,27 +41,6 @@ out:
         fclose(f);
     XXH3_freeState(state);
     return good;
-}
-
-bool gcb_environment_library(const char **name, char version[32], size_t i)
-{
-    static const char *const names[] = {"hdf5", "jansson", "xxhash", "fftw"};
-    const unsigned xxh = XXH_versionNumber();
-
-    const char *fftw = gcb_fft_version();
-
-    if (i >= sizeof(names) / sizeof(names[0]) || (i == 3 && !fftw))
-        return false;
-    *name = names[i];
-    if (i == 0)
-        snprintf(version, 32, "%s", GCB_BUILD_HDF5);
-    else if (i == 1)
-        snprintf(version, 32, "%s", jansson_version_str());
-    else if (i == 2)
-        snprintf(version, 32, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
-    else
-        snprintf(version, 32, "%.*s", (int)strcspn(fftw, " "), fftw);
-    return true;
 }
 
 /* Writes a count, or null for a count of 0, which means "not known". */
@@ -108,13 +87,15 @@ static void put_host(struct gcb_row *row)
 
 static void put_libraries(struct gcb_row *row)
 {
-    json_t *libraries = json_object();
-    const char *name;
-    char version[32];
+    const unsigned xxh = XXH_versionNumber(); /* 802 is version 0.8.2 */
+    const char *fftw = gcb_fft_version();     /* NULL: built without FFTW */
+    json_t *libraries =
+        json_pack("{ss ss so}", "hdf5", GCB_BUILD_HDF5, "jansson", jansson_version_str(), "xxhash",
+                  json_sprintf("%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100));
 
-    for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
-        if (json_object_set_new(libraries, name, json_string(version)))
-            row->failed = true;
+    if (fftw &&
+        json_object_set_new(libraries, "fftw", json_sprintf("%.*s", (int)strcspn(fftw, " "), fftw)))
+        row->failed = true;
     gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
@@ -126,8 +107,8 @@ static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
     gcb_row_known_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b, b ? b->bytes : 0);
 }
 
-/* Writes the bandwidth for the row's own threads, then a list with the bandwidth for each number of
- * threads. */
+/* Writes the bandwidth with the number of threads of the run as fields of the row, and the
+ * bandwidths with all numbers of threads as a list. */
 static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
 {
     json_t *list = env->bandwidth_count ? json_array() : json_null();
@@ -165,7 +146,6 @@ static void put_date(struct gcb_row *row)
     const time_t now = time(NULL);
     char text[32];
     struct tm utc;
-
     const bool known =
         gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
 

@@ -3,8 +3,8 @@
 
 #include "src/tool/rows/row.h"
 
-/* Memory bandwidth of this machine, the best of several passes: the limit that throughput is
- * compared with. 1 GB is 1e9 bytes. */
+/* Memory bandwidth of this machine, the best of several passes. Throughput is compared with this
+ * limit. 1 GB is 1e9 bytes. */
 struct gcb_bandwidth {
     double read_gbps; /* bytes read */
     double fill_gbps; /* bytes written */
@@ -13,7 +13,8 @@ struct gcb_bandwidth {
     int threads;
 };
 
-/* What the caller knows for the `environment` row, the first row of a stream of results. */
+/* What the caller knows for the `environment` row, the first row of a stream of results. All
+ * pointers are borrowed. */
 struct gcb_environment {
     int argc; /* the command line; argv may be NULL */
     char *const *argv;
@@ -24,18 +25,21 @@ struct gcb_environment {
     unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
     double gpu_copy_gbps;                      /* bandwidth of copies of gpu_copy_bytes */
     uint64_t gpu_copy_bytes;                   /* 0: not measured */
-    const struct gcb_bandwidth *bandwidth; /* for `threads`, then for other numbers of threads */
-    size_t bandwidth_count;                /* 0: not measured */
-    const char *const *inputs;             /* files to hash */
+    /* The first item is the bandwidth with `threads` threads; the others are for other numbers of
+     * threads. */
+    const struct gcb_bandwidth *bandwidth;
+    size_t bandwidth_count;    /* 0: not measured */
+    const char *const *inputs; /* paths of files to hash */
     size_t input_count;
     bool hash_large; /* hash files over 1 GiB too */
 };
 
-/* Fills the row, with facts about the build and the machine. Reads the input files to hash them.
- * The hash of a file that cannot be read is null, like every fact that is not known. */
+/* Starts the row and fills it with `env` and with facts about the build and the machine. Reads the
+ * input files to hash them. A fact that is not known, such as the hash of a file that cannot be
+ * read, is null. The caller releases the row. */
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
 
-/* How the program was built. The pointers are to static texts, NULL if unknown. */
+/* How the program was built. The pointers are to static texts; NULL: unknown. */
 struct gcb_build {
     const char *type, *compiler, *flags;
     const char *sanitize; /* the sanitisers, or "none" */
@@ -44,8 +48,5 @@ struct gcb_build {
     char id[41]; /* build id of the program or library that contains this code, "" if it has none */
 };
 void gcb_environment_build(struct gcb_build *out);
-
-/* Name and version of the i-th library in use; false past the end. */
-bool gcb_environment_library(const char **name, char version[32], size_t i);
 
 #endif

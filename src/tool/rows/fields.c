@@ -69,8 +69,8 @@ static const struct gcb_field_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The fields of times whose names begin with WAY. CODING: those that only encoding and decoding
- * have. */
+/* Initialisers of struct gcb_times_fields, with the fields whose ids begin with WAY. All times have
+ * the fields of TIMES; only encoding and decoding have those of CODING and STAGES. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \
@@ -81,7 +81,7 @@ static const struct gcb_field_row rows[] = {
     .kernel_high = GCB_FIELD_##WAY##KERNEL_SECONDS_HIGH, \
     .transfer = GCB_FIELD_##WAY##TRANSFER_SECONDS, .launches = GCB_FIELD_##WAY##LAUNCHES, \
     .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
-/* The fields of stages whose names begin with WAY, in the order of enum gcb_stage. */
+/* The fields of the stages, in the order of enum gcb_stage. */
 #define STAGES(WAY) \
     .stages = {GCB_FIELD_##WAY##TRANSFORM_SECONDS, GCB_FIELD_##WAY##SELECT_SECONDS, \
                GCB_FIELD_##WAY##QUANTISE_SECONDS, GCB_FIELD_##WAY##INDEX_SECONDS}
@@ -136,14 +136,6 @@ const struct gcb_field_row *gcb_field_row(size_t i)
     return i < ROWS ? &rows[i] : NULL;
 }
 
-const char *gcb_field_meaning(enum gcb_field field, unsigned records)
-{
-    for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].field == field && rows[i].records & records)
-            return rows[i].meaning;
-    return "";
-}
-
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records)
 {
     bool seen[GCB_FIELDS] = {false};
@@ -170,7 +162,7 @@ size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
 
 static char *show_count(char *out, double value)
 {
-    if (!(value >= 0.0 && value < 1e18))
+    if (!(value >= 0.0 && value < 1e18)) /* uint64_t has no room for others */
         return gcb_number(out, value, 3);
     return gcb_count(out, (uint64_t)value);
 }
@@ -185,6 +177,7 @@ char *gcb_show_number(char *out, enum gcb_field_show show, double value)
     case GCB_SHOW_ERROR:
         return value == 0.0 ? strcpy(out, "0") : gcb_number(out, value, size < 1e-3 ? 2 : 4);
     case GCB_SHOW_COSINE:
+        /* rounding may pass 1 a little, but a larger number is no cosine */
         return gcb_number(out, size < 10.0 ? value : (double)NAN, 4);
     case GCB_SHOW_PERCENT:
         return gcb_percent(out, value);
@@ -193,6 +186,7 @@ char *gcb_show_number(char *out, enum gcb_field_show show, double value)
     case GCB_SHOW_SECONDS:
         return gcb_seconds(out, value);
     default:
+        /* the fourth decimal is the third significant digit of a number such as 0.0123 */
         return value == 0.0 ? strcpy(out, "0")
                             : gcb_number(out, value, size < 0.1 && size >= 1e-3 ? 4 : 3);
     }

@@ -6,15 +6,15 @@
 
 #include "src/lib/codec/probe.h"
 
-/* The records (kinds of rows) of a stream of results. GCB_RECORD_SWEEP and later ones are only
- * parts of the table of fields. */
+/* The records (kinds of rows) of a stream of results, then the parts: from GCB_RECORD_SWEEP on,
+ * each item is a group of fields inside rows, not a row. */
 enum gcb_record {
 #define RECORD(id, name) GCB_RECORD_##id,
 #include "src/tool/rows/fields.def"
-    GCB_RECORD_PARTS,
-    GCB_RECORDS = GCB_RECORD_SWEEP
+    GCB_RECORD_PARTS,              /* number of records and parts */
+    GCB_RECORDS = GCB_RECORD_SWEEP /* number of records */
 };
-/* The set that has only this record. Join sets with |. */
+/* A set with one record or part. Join sets with |. */
 #define GCB_RECORD_BIT(record) (1u << (record))
 
 /* All fields of all rows (src/tool/rows/fields.def). */
@@ -55,12 +55,13 @@ enum gcb_field_show {
 enum gcb_field_gate {
     GCB_GATE_NONE,
     GCB_GATE_SIZE, /* larger is worse, even by one byte */
-    /* `better` tells what is worse; differences below a tolerance may count as equal */
+    /* the field's `better` says whether less or more is worse; small differences may be tolerated */
     GCB_GATE_ERROR,
     GCB_GATE_TIME,  /* larger is worse, if the confidence interval of the ratio says so */
     GCB_GATE_PLACE, /* times are compared only if the field is equal in both environments */
 };
 
+/* Which values of a field are better. */
 enum gcb_field_better { GCB_BETTER_NEITHER, GCB_BETTER_LESS, GCB_BETTER_MORE };
 
 struct gcb_field_info {
@@ -70,21 +71,19 @@ struct gcb_field_info {
     enum gcb_field_type type;
     const char *unit; /* "" if the field has no unit */
     enum gcb_field_show show;
-    bool negative; /* of a number: it may be below 0 */
+    bool negative; /* a number in this field may be below 0 */
 };
 const struct gcb_field_info *gcb_field_info(enum gcb_field field);
 
-/* A row of the table of fields, in the order of fields.def: records that have the field, and its
- * meaning there. */
+/* A line of fields.def: which records have the field, and what it means in them. */
 struct gcb_field_row {
     enum gcb_field field;
-    unsigned records;
-    bool csv; /* a column of csv and tsv */
+    unsigned records; /* a set of GCB_RECORD_BIT */
+    bool csv;         /* a column of csv and tsv */
     const char *meaning;
 };
-const struct gcb_field_row *gcb_field_row(size_t i); /* NULL past the end */
-/* The meaning of a field in any of these records; "" if none of them has the field. */
-const char *gcb_field_meaning(enum gcb_field field, unsigned records);
+/* Returns the i-th line, in the order of the file. NULL: past the end. */
+const struct gcb_field_row *gcb_field_row(size_t i);
 
 const char *gcb_record_name(enum gcb_record record); /* also of a part */
 /* Finds the record with this name, which may be NULL. Returns GCB_RECORDS if no record has it. */
@@ -93,25 +92,26 @@ const char *gcb_field_name(enum gcb_field field);
 /* Finds the first field with this name. Returns GCB_FIELD_NONE if no field has it. */
 enum gcb_field gcb_field_find(const char *name);
 
-/* Writes the fields with this gate, in the order of the table. Returns how many. */
+/* Writes the fields with this gate to `out`, in the order of the table. Returns their number. */
 size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate);
-/* Writes the columns of csv and tsv for a set of records, in their order. Returns how many. */
+/* Writes the columns of csv and tsv for a set of records to `out`, from left to right. Returns
+ * their number. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
-/* Writes a number as tables show it to `out` (32 bytes). Drops digits if it is longer than `width`
- * (0: no limit). */
+/* Writes a number to `out` (32 bytes) as tables show it. Drops digits if it is longer than `width`
+ * columns (0: no limit). Returns out. */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
-/* Writes a number as gcb_field_number does for a field whose display is `show`. Drops no digits. */
+/* Writes a number to `out` (32 bytes) as tables show a field with this `show`, without a limit on
+ * its width. Returns out. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
-/* The fields for the times of encoding, of decoding, of sums, or of a kernel. Fields that only
- * some of them have are 0: the device fields, the stages by enum gcb_stage, and the share of
- * bandwidth. */
+/* The fields for one kind of times: of encoding, decoding, sums, or a kernel. GCB_FIELD_NONE: this
+ * kind does not have the field. */
 struct gcb_times_fields {
     enum gcb_field seconds, min, mad, low, high, samples;
-    enum gcb_field kernel, kernel_low, kernel_high, transfer, launches;
+    enum gcb_field kernel, kernel_low, kernel_high, transfer, launches; /* on a device */
     enum gcb_field gbps, bandwidth_share;
-    enum gcb_field stages[GCB_STAGES];
+    enum gcb_field stages[GCB_STAGES]; /* by enum gcb_stage */
 };
 extern const struct gcb_times_fields gcb_encode_fields, gcb_decode_fields, gcb_sum_fields,
     gcb_sum16_fields, gcb_kernel_fields;

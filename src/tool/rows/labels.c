@@ -65,7 +65,7 @@ bool gcb_spec_is_named(const char *wanted, const char *spec, const char *label)
     return true;
 }
 
-/* True if the parameter tells the method from another one of its name and set. */
+/* True if another method of this name and set does not have the parameter with this value. */
 static bool tells_apart(const struct gcb_label *items, size_t count, const struct gcb_label *one,
                         const char *piece, size_t length)
 {
@@ -76,7 +76,8 @@ static bool tells_apart(const struct gcb_label *items, size_t count, const struc
     return false;
 }
 
-/* True if the parameter differs from what the method's name means. `label`: gcb_method_label's. */
+/* True if the parameter differs from what the method's name means. `label`: from
+ * gcb_method_label. */
 static bool is_changed(const char *label, const char *piece, size_t length)
 {
     char name[GCB_LABEL], plain[GCB_LABEL];
@@ -86,10 +87,10 @@ static bool is_changed(const char *label, const char *piece, size_t length)
     return gcb_spec_has(label, piece, length) && !gcb_spec_has(plain, piece, length);
 }
 
-/* True if there is another policy with as many rules. */
+/* True if the set has another policy with as many rules. */
 static bool has_twin(const struct gcb_label *items, size_t count, const struct gcb_label *one)
 {
-    const size_t rules = strcspn(one->spec, ",") + 1; /* "policy:rules=3," */
+    const size_t rules = strcspn(one->spec, ",") + 1; /* length of "policy:rules=3," */
 
     for (size_t i = 0; i < count; i++)
         if (&items[i] != one && items[i].set == one->set &&
@@ -98,29 +99,50 @@ static bool has_twin(const struct gcb_label *items, size_t count, const struct g
     return false;
 }
 
-/* Appends the parameters of `from` that have to be shown, or the first of the others that fits.
- * `label`: gcb_method_label's. */
-static void add_parameters(struct gcb_label *one, const char *from, const char *label, bool musts,
-                           const struct gcb_label *items, size_t count)
+/* True if the parameter is the id of a policy, which says nothing to a reader. */
+static bool is_policy_id(const struct gcb_label *one, const char *piece)
 {
-    const char *at = from + strcspn(from, ":");
+    return strncmp(one->spec, "policy:", strlen("policy:")) == 0 &&
+           strncmp(piece, "id=", strlen("id=")) == 0;
+}
+
+static void append_parameter(struct gcb_label *one, const char *piece, size_t length)
+{
+    gcb_append(one->text, sizeof(one->text), "%c%.*s", strchr(one->text, ':') ? ',' : ':',
+               (int)length, piece);
+}
+
+/* Appends the parameters of the spec that a label needs. `brief`: from gcb_method_label. */
+static void add_needed(struct gcb_label *one, const char *brief, const struct gcb_label *items,
+                       size_t count)
+{
+    const char *at = one->spec + strcspn(one->spec, ":");
 
     while (*at) {
         const size_t length = strcspn(++at, ",");
-        /* the id of a policy, which nobody can read */
-        const bool id = strncmp(one->spec, "policy:", strlen("policy:")) == 0 &&
-                        strncmp(at, "id=", strlen("id=")) == 0;
-        const bool must =
-            id ? has_twin(items, count, one)
-               : gcb_spec_has(label, at, length) &&
-                     (is_changed(label, at, length) || tells_apart(items, count, one, at, length));
+        bool needed = is_changed(brief, at, length) || (gcb_spec_has(brief, at, length) &&
+                                                        tells_apart(items, count, one, at, length));
 
-        if (must == musts && (must || !id) &&
-            (must || strcspn(one->text, ":") + 1 + length <= GCB_LABEL_COLUMNS)) {
-            gcb_append(one->text, sizeof(one->text), "%c%.*s", strchr(one->text, ':') ? ',' : ':',
-                       (int)length, at);
-            if (!must)
-                return;
+        if (is_policy_id(one, at))
+            needed = has_twin(items, count, one);
+        if (needed)
+            append_parameter(one, at, length);
+        at += length;
+    }
+}
+
+/* Appends the first other main parameter that leaves the label short enough. */
+static void add_first(struct gcb_label *one, const char *brief)
+{
+    const char *at = brief + strcspn(brief, ":");
+
+    while (*at) {
+        const size_t length = strcspn(++at, ",");
+
+        if (!is_policy_id(one, at) && !gcb_spec_has(one->text, at, length) &&
+            strcspn(one->text, ":") + 1 + length <= GCB_LABEL_COLUMNS) {
+            append_parameter(one, at, length);
+            return;
         }
         at += length;
     }
@@ -130,20 +152,20 @@ void gcb_label_all(struct gcb_label *items, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct gcb_label *one = &items[i];
-        char label[4 * GCB_LABEL], bare[GCB_LABEL];
+        char brief[4 * GCB_LABEL], bare[GCB_LABEL];
 
-        gcb_method_label(label, sizeof(label), one->spec);
+        gcb_method_label(brief, sizeof(brief), one->spec);
         snprintf(one->text, sizeof(one->text), "%.*s", (int)strcspn(one->spec, ":"), one->spec);
-        add_parameters(one, one->spec, label, true, items, count);
+        add_needed(one, brief, items, count);
         snprintf(bare, sizeof(bare), "%s", one->text);
         if (!strchr(gcb_spec_drop(bare, "collective"), ':'))
-            add_parameters(one, label, label, false, items, count);
+            add_first(one, brief);
     }
 }
 
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count)
 {
-    enum { SPEC = 1024 };
+    enum { SPEC = 1024 }; /* bytes for a full spec, which lies behind the labels */
     struct gcb_label *items = gcb_alloc_zero(count, sizeof(*items) + SPEC);
     char *spec = items ? (char *)(items + count) : NULL;
 

@@ -8,33 +8,35 @@
 
 /*
  * Short names for a set of methods, for tables, answers and plots: "topk:theta=0.99". Two methods
- * of a set with different specs have different labels, except policies, of which only the number of
- * rules is shown unless that is not enough.
+ * of a set with different specs have different labels. The label of a policy shows only its number
+ * of rules, unless another policy of the set has as many.
  */
-#define GCB_LABEL 160
+#define GCB_LABEL 160        /* bytes of a label; a longer one is cut */
 #define GCB_LABEL_COLUMNS 32 /* a label gets longer only if that is needed to tell methods apart */
 struct gcb_label {
-    const char *spec; /* in full (GCB_SPEC_FULL); any other text is its own label */
-    size_t set;       /* only labels of one set need to differ */
+    const char *spec; /* borrowed; in full (GCB_SPEC_FULL). Any other text is its own label. */
+    size_t set;       /* only labels with the same `set` need to differ */
     char text[GCB_LABEL];
 };
 
-/* Fills `text` of all. A label has the parameters that differ from what the method's name means,
- * the main parameters that differ in the set, and otherwise at most one main parameter. */
+/* Writes `text` of all items. A label has the parameters that differ from what the method's name
+ * means, and the main parameters that differ in the set. If there are none, it has the first main
+ * parameter that fits. */
 void gcb_label_all(struct gcb_label *items, size_t count);
 
-/* Labels a set of methods, which lie `stride` bytes apart. Release the array, which also has their
- * specs, with gcb_free. NULL if memory runs out. */
+/* Labels a set of methods that lie `stride` bytes apart. Returns an array of `count` labels, which
+ * the caller releases with gcb_free; their specs go with it. NULL: out of memory. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
 /* Removes a parameter, such as "collective", from a label or a spec. Returns text. */
 char *gcb_spec_drop(char *text, const char *key);
 
-/* True if the spec has this parameter, such as "theta=0.99", of `length` bytes. */
+/* True if the spec has this parameter with this value: the first `length` bytes of `piece`, such as
+ * "theta=0.99". */
 bool gcb_spec_has(const char *spec, const char *piece, size_t length);
 
-/* True if `wanted`, which a user wrote ("topk", "topk:theta=0.99", a spec or a label), names the
- * method with this spec and label. */
+/* True if `wanted` names the method with this spec and label. A user may write the spec, the label,
+ * or the name with some of the parameters: "topk", "topk:theta=0.99". */
 bool gcb_spec_is_named(const char *wanted, const char *spec, const char *label);
 
 #endif

@@ -8,12 +8,14 @@
 char *gcb_number(char *out, double value, int digits)
 {
     const double size = fabs(value);
-    int decimals;
+    int decimals = digits;
 
+    /* beyond these limits the zeros would need counting */
     if (!isfinite(value) || (value != 0.0 && (size >= 1e7 || size < 1e-3)))
         return gcb_scientific(out, value, digits);
-    decimals = size >= 1.0 ? digits - 1 - (int)floor(log10(size)) : digits;
-    snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
+    if (size >= 1.0)
+        decimals = digits - 1 - (int)floor(log10(size));
+    snprintf(out, GCB_NUMBER_TEXT, "%.*f", decimals < 0 ? 0 : decimals, value);
     return out;
 }
 
@@ -31,33 +33,40 @@ char *gcb_number_within(char *out, double value, int digits, size_t width)
 char *gcb_scientific(char *out, double value, int digits)
 {
     if (!isfinite(value))
-        snprintf(out, 32, "-");
+        snprintf(out, GCB_NUMBER_TEXT, "-");
     else if (value == 0.0)
-        snprintf(out, 32, "0");
+        snprintf(out, GCB_NUMBER_TEXT, "0");
     else
-        snprintf(out, 32, "%.*e", digits - 1, value);
+        snprintf(out, GCB_NUMBER_TEXT, "%.*e", digits - 1, value);
     return out;
 }
 
 char *gcb_factor(char *out, double times)
 {
+    int decimals = 0;
+
+    /* the limits are where rounding would add a digit: 9.995 is "10.0", not "10.00" */
+    if (times < 9.995)
+        decimals = 2;
+    else if (times < 99.95)
+        decimals = 1;
     if (!isfinite(times))
         strcpy(out, "-");
     else
-        snprintf(out, 32, times < 9.995 ? "%.2f" : times < 99.95 ? "%.1f" : "%.0f", times);
+        snprintf(out, GCB_NUMBER_TEXT, "%.*f", decimals, times);
     return out;
 }
 
 char *gcb_percent(char *out, double share)
 {
     if (!isfinite(share))
-        snprintf(out, 32, "-");
-    else if (share > 0.0 && share < 0.0005)
-        snprintf(out, 32, "<0.1 %%");
+        snprintf(out, GCB_NUMBER_TEXT, "-");
+    else if (share > 0.0 && share < 0.0005) /* would be "0.0 %" */
+        snprintf(out, GCB_NUMBER_TEXT, "<0.1 %%");
     else if (fabs(share) >= 1e4)
-        snprintf(out, 32, "%.1e %%", 100.0 * share);
+        snprintf(out, GCB_NUMBER_TEXT, "%.1e %%", 100.0 * share);
     else
-        snprintf(out, 32, "%.1f %%", 100.0 * share);
+        snprintf(out, GCB_NUMBER_TEXT, "%.1f %%", 100.0 * share);
     return out;
 }
 
@@ -69,18 +78,18 @@ char *gcb_bytes(char *out, double bytes)
     for (; bytes >= 1000.0 && unit < 5; unit++)
         bytes /= 1000.0;
     if (unit == 0)
-        snprintf(out, 32, "%.0f %s", bytes, units[unit]);
+        snprintf(out, GCB_NUMBER_TEXT, "%.0f %s", bytes, units[unit]);
     else
-        snprintf(out, 32, "%.*f %s", bytes < 100.0 ? 1 : 0, bytes, units[unit]);
+        snprintf(out, GCB_NUMBER_TEXT, "%.*f %s", bytes < 100.0 ? 1 : 0, bytes, units[unit]);
     return out;
 }
 
 char *gcb_count(char *out, uint64_t n)
 {
     if (n < 10000000)
-        snprintf(out, 32, "%" PRIu64, n);
+        snprintf(out, GCB_NUMBER_TEXT, "%" PRIu64, n);
     else
-        snprintf(out, 32, "%.1f M", (double)n / 1e6);
+        snprintf(out, GCB_NUMBER_TEXT, "%.1f M", (double)n / 1e6);
     return out;
 }
 
@@ -88,14 +97,14 @@ char *gcb_seconds(char *out, double seconds)
 {
     static const char *const units[] = {"s", "ms", "us", "ns"};
     size_t unit = 0;
-    char number[32];
+    char number[GCB_NUMBER_TEXT];
 
     if (!isfinite(seconds) || seconds == 0.0) {
-        snprintf(out, 32, seconds == 0.0 ? "0 s" : "-");
+        snprintf(out, GCB_NUMBER_TEXT, seconds == 0.0 ? "0 s" : "-");
         return out;
     }
-    for (; seconds > 0.0 && seconds < 0.9995 && unit < 3; unit++)
+    for (; seconds > 0.0 && seconds < 0.9995 && unit < 3; unit++) /* 0.9996 s is "1.00 s" */
         seconds *= 1000.0;
-    snprintf(out, 32, "%s %s", gcb_number(number, seconds, 3), units[unit]);
+    snprintf(out, GCB_NUMBER_TEXT, "%s %s", gcb_number(number, seconds, 3), units[unit]);
     return out;
 }

@@ -1,12 +1,16 @@
-#ifndef SRC_TOOL_PRINT_NUMBER_H
-#define SRC_TOOL_PRINT_NUMBER_H
+#ifndef SRC_TOOL_ROWS_NUMBER_H
+#define SRC_TOOL_ROWS_NUMBER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* All functions print a number for people into `out` (at least 32 bytes) and return `out`. "-": the
- * number is not finite. */
-char *gcb_number(char *out, double value, int digits); /* significant digits */
+#define GCB_NUMBER_TEXT 32 /* bytes of `out` in these functions */
+
+/* All functions write a number for people to `out` and return out. "-": the number is not
+ * finite. */
+
+/* Writes `digits` significant digits; below 1, `digits` decimals. */
+char *gcb_number(char *out, double value, int digits);
 /* Like gcb_number, but with fewer digits, or as d.de+03, if the text would take more than `width`
  * columns. 7 columns are enough for any number. */
 char *gcb_number_within(char *out, double value, int digits, size_t width);

@@ -14,11 +14,12 @@ struct reading {
     char name[256]; /* escaped */
     char *line;     /* the current line, without its newline; `cap` bytes */
     size_t cap;
-    uint64_t offset; /* where the current line begins in the file */
-    uint64_t number;
-    unsigned records; /* those to visit */
+    uint64_t offset;  /* where the current line begins in the file */
+    uint64_t number;  /* of the current line, from 1; 0: no line was read */
+    unsigned records; /* the records to visit */
 };
 
+/* Sets a message with the name of the file and, after the first line was read, the line. */
 static int fail(const struct reading *r, int status, const char *what, struct gcb_diag *diag)
 {
     return r->number
@@ -26,8 +27,8 @@ static int fail(const struct reading *r, int status, const char *what, struct gc
                : gcb_diag_set(diag, status, "%s: %s", r->name, what);
 }
 
-/* Reads the next line; *length is 0 after the last line. Does not use getline, which has no
- * limit. */
+/* Reads the next line; *length is 0 after the last line. An empty line is an error. getline would
+ * set no limit on the length. */
 static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
 {
     size_t n = 0;
@@ -57,14 +58,15 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
     return 0;
 }
 
-static int check(const struct reading *r, const json_t *json, const json_error_t *why,
-                 struct gcb_diag *diag)
+/* Checks that the current line is a row of results. `json` is NULL if the line is not JSON, for the
+ * reason `why`. A file of another kind that users pass by mistake gets a message of its own. */
+static int check_row(const struct reading *r, const json_t *json, const json_error_t *why,
+                     struct gcb_diag *diag)
 {
     char words[2 * JSON_ERROR_TEXT_LENGTH + 16] = "not JSON: ";
 
-    /* the first line of HDF5's signature */
-    if (r->number == 1 && strcmp(r->line, "\x89"
-                                          "HDF\r") == 0)
+    /* the first line of HDF5's signature, "\x89HDF\r" */
+    if (r->number == 1 && strcmp(r->line, "\211HDF\r") == 0)
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "%s: an HDF5 file, not results; `gcbench bench FILE --results r.json` "
                             "makes results",
@@ -84,10 +86,23 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     return 0;
 }
 
+/* True if an integer field of one of these records may have this value. */
+static bool is_possible_integer(unsigned records, const json_t *value)
+{
+    const double number = json_number_value(value);
+
+    if (!(number >= 0.0 && number <= 0x1p64))
+        return false;
+    /* gcb_row_u64 writes a number from 2^63 on as a real */
+    if (json_is_integer(value) || number >= 0x1p63)
+        return true;
+    /* the bytes of a training are shares of messages, added up */
+    return json_is_number(value) && records & GCB_RECORD_BIT(GCB_RECORD_TRAINING);
+}
+
 /* True if a row of one of these records may have this value in this field. */
 static bool is_possible(const struct gcb_field_info *info, unsigned records, const json_t *value)
 {
-    const double number = json_number_value(value);
     bool possible = true;
 
     switch (info->type) {
@@ -102,17 +117,15 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
             possible &= json_number_value(json_array_get(value, i)) >= 0.0;
         return possible && json_is_array(value);
     case GCB_TYPE_INTEGER:
-        /* gcb_row_u64 writes a number from 2^63 on as a real. A training adds up shares of bytes. */
-        return number >= 0.0 && (json_is_integer(value) || (number >= 0x1p63 && number <= 0x1p64) ||
-                                 (records & GCB_RECORD_BIT(GCB_RECORD_TRAINING) &&
-                                  json_is_number(value) && number <= 0x1p64));
+        return is_possible_integer(records, value);
     case GCB_TYPE_REAL:
-        return json_is_number(value) && (info->negative || number >= 0.0);
+        return json_is_number(value) && (info->negative || json_number_value(value) >= 0.0);
     }
     return false;
 }
 
-/* Checks all fields of these records in an object. No sum over floats reaches 1e100. */
+/* Checks the fields of these records in an object, and in the object `sums` inside it. No sum over
+ * floats reaches 1e100. */
 static int check_values(const struct reading *r, const json_t *object, unsigned records,
                         struct gcb_diag *diag)
 {
@@ -138,8 +151,8 @@ static int check_values(const struct reading *r, const json_t *object, unsigned 
     return err;
 }
 
-/* The record of a line that begins as this program writes it, without parsing it, which takes most
- * of the time. GCB_RECORDS: not known. */
+/* Returns the record of the current line without parsing it, because parsing takes most of the
+ * time. GCB_RECORDS: unknown, because the line does not begin as this program writes lines. */
 static enum gcb_record record_of(const struct reading *r, size_t length)
 {
     static const char start[] = "{\"record\": \"";
@@ -152,38 +165,38 @@ static enum gcb_record record_of(const struct reading *r, size_t length)
     return gcb_record_find(name);
 }
 
+/* True if rows of this record are to be visited. GCB_RECORDS: unknown rows are. */
+static bool is_wanted(const struct reading *r, enum gcb_record kind)
+{
+    return kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(kind);
+}
+
+/* Parses, checks and visits the current line. */
 static int take_line(struct reading *r, size_t length, const char *path,
                      gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
 {
-    const enum gcb_record kind = record_of(r, length);
+    struct gcb_results_row row = {
+        .path = path, .line = r->number, .offset = r->offset, .length = length};
     json_error_t why;
     json_t *json;
     int err;
 
-    if (kind != GCB_RECORDS && !(r->records & GCB_RECORD_BIT(kind)))
+    if (!is_wanted(r, record_of(r, length)))
         return 0;
     json = json_loadb(r->line, length, JSON_REJECT_DUPLICATES, &why);
-    err = check(r, json, &why, diag);
-    if (!err) {
-        const char *record = gcb_results_text(json, GCB_FIELD_RECORD);
-        const struct gcb_results_row row = {
-            .json = json,
-            .record = record,
-            .kind = gcb_record_find(record),
-            .path = path,
-            .line = r->number,
-            .offset = r->offset,
-            .length = length,
-        };
-
-        if (row.kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(row.kind)) {
-            /* sweep adds fields to the rows of other records */
-            err = check_values(r, json, GCB_RECORD_BIT(row.kind) | GCB_RECORD_BIT(GCB_RECORD_SWEEP),
-                               diag);
-            if (!err)
-                err = visit(ctx, &row, diag);
-        }
-    }
+    err = check_row(r, json, &why, diag);
+    if (err)
+        goto out;
+    row.json = json;
+    row.record = gcb_results_text(json, GCB_FIELD_RECORD);
+    row.kind = gcb_record_find(row.record);
+    if (!is_wanted(r, row.kind))
+        goto out;
+    /* sweep adds fields to the rows of other records */
+    err = check_values(r, json, GCB_RECORD_BIT(row.kind) | GCB_RECORD_BIT(GCB_RECORD_SWEEP), diag);
+    if (!err)
+        err = visit(ctx, &row, diag);
+out:
     json_decref(json);
     return err;
 }
@@ -192,14 +205,16 @@ int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results
                      void *ctx, struct gcb_diag *diag)
 {
     const bool standard = !file && strcmp(path, "-") == 0;
-    struct reading r = {.records = records};
+    const bool opens = !file && !standard;
+    struct reading r = {.file = standard ? stdin : file, .records = records};
     size_t length = 0;
     int err;
 
     if (!file && !*path)
         return gcb_diag_set(diag, GCB_E_IO, "'' is not the name of a result file");
     gcb_escape(r.name, sizeof(r.name), standard ? "standard input" : path);
-    r.file = file ? file : standard ? stdin : fopen(path, "re");
+    if (opens)
+        r.file = fopen(path, "re");
     if (!r.file)
         return fail(&r, GCB_E_IO, strerror(errno), diag);
     do {
@@ -211,7 +226,7 @@ int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results
     if (!err && r.number == 0)
         err = fail(&r, GCB_E_CORRUPT, "no results in the file", diag);
     gcb_free(r.line);
-    if (!file && !standard)
+    if (opens)
         fclose(r.file);
     return err;
 }
@@ -237,7 +252,9 @@ double gcb_results_amount(const json_t *row, enum gcb_field field)
 {
     const double value = gcb_results_real(row, field);
 
-    return fabs(value) < 1e-30 ? 0.0 : fabs(value) <= 1e30 ? value : (double)NAN;
+    if (fabs(value) < 1e-30)
+        return 0.0;
+    return fabs(value) <= 1e30 ? value : (double)NAN;
 }
 
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field)

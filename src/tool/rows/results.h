@@ -11,11 +11,11 @@
 
 /*
  * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Rows
- * are passed on one at a time, because a hundred thousand rows take a gigabyte as JSON values. A
- * reader copies what it needs.
+ * are passed on one at a time, because a hundred thousand rows take a gigabyte as JSON values. The
+ * caller copies what it needs.
  *
  * A file is untrusted: a line has at most GCB_RESULTS_LINE bytes and must be one object with a
- * `record` and "schema": 1. Unknown records are passed on too, and a reader ignores them.
+ * `record` and "schema": 1. Rows of unknown records are passed on too; callers ignore them.
  */
 #define GCB_RESULTS_LINE (UINT64_C(64) << 20)
 
@@ -30,7 +30,8 @@ struct gcb_results_row {
     size_t length;        /* length of the line, without its newline */
 };
 
-/* Returns 0, or a negative status with a message in diag, which ends the reading. */
+/* Receives a row. `ctx` is the caller's. Returns 0, or a negative status with a message in diag,
+ * which ends the reading. */
 typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
                                  struct gcb_diag *diag);
 
@@ -38,26 +39,28 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
 #define GCB_RESULTS_ALL (~0u)
 
 /*
- * Calls `visit` for each row of a file, in order; "-" is standard input. If `file` is not NULL,
- * reads this open stream, which stays open; `path` is then its name in messages and rows. Rows of
- * records that are not in `records` (GCB_RECORD_BIT) are left out, and most of them are not even
- * parsed. Returns the error of `visit`; GCB_E_IO: the file cannot be read; GCB_E_CORRUPT, with file
- * and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON, has an
- * unknown schema, or has a field (fields.def) of another type or with an impossible number.
+ * Calls `visit` for each row of the file at `path`, in order; "-" is standard input. If `file` is
+ * not NULL, reads this open stream, which stays open; `path` is then its name in messages and rows.
+ * `records` is a set of GCB_RECORD_BIT. Rows of other records are left out; most of them are not
+ * even parsed, so their errors are not found.
+ *
+ * Returns 0, or the error of `visit`. GCB_E_IO: the file cannot be read. GCB_E_CORRUPT, with file
+ * and line in the message: the file has no row, its last line is incomplete, or a row is not JSON,
+ * has another schema, or has a field (fields.def) of a wrong type or with an impossible number.
  */
 int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
                      void *ctx, struct gcb_diag *diag);
 
-/* Fields of a row. A field that is absent, null or of another type gives NULL, NAN, 0 or false.
- * Texts are borrowed from the row, which holds them escaped (gcb_escape). */
+/* Return a field of a row; NULL, NAN, 0 or false if it is absent, null or of another type. Texts
+ * are borrowed from the row, and escaped (gcb_escape). */
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
-/* The same for arithmetic with the numbers of any file: 0 if it is nearer to 0 than 1e-30, NAN if
- * it is further than 1e30. So products and ratios of a few such numbers are finite. */
+/* Like gcb_results_real, but returns 0 for a number nearer to 0 than 1e-30, and NAN for one
+ * further than 1e30. So products and ratios of a few numbers from an untrusted file are finite. */
 double gcb_results_amount(const json_t *row, enum gcb_field field);
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field);
 bool gcb_results_bool(const json_t *row, enum gcb_field field);
-/* A field of any type, borrowed from the row; NULL if absent. */
+/* Returns a field of any type, borrowed from the row; NULL if it is absent. */
 json_t *gcb_results_json(const json_t *row, enum gcb_field field);
 
 #endif

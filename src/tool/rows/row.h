@@ -23,9 +23,10 @@ struct gcb_row {
 
 /* Starts {"record": record, "schema": 1}. */
 void gcb_row_init(struct gcb_row *row, enum gcb_record record);
-void gcb_row_fini(struct gcb_row *row); /* zeroed is fine */
+/* Releases the JSON object. A zeroed row is fine. */
+void gcb_row_fini(struct gcb_row *row);
 
-/* NULL is stored as null */
+/* A NULL text is stored as null. */
 void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text);
 void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
@@ -38,15 +39,16 @@ void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, b
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Stores an array of texts; NULL is stored as null. */
 void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
-/* Stores any JSON value. Takes over its reference, even on failure. NULL marks the row as
- * failed. */
+/* Stores any JSON value, and takes over its reference even on failure. If `value` is NULL, marks
+ * the row as failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 
 /* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an
  * effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
-/* Make values for arrays and nested objects, as the setters store them. NULL: no memory. */
+/* Make values for arrays and nested objects, as gcb_row_text and gcb_row_real store them. The
+ * caller owns the reference. NULL: out of memory. */
 json_t *gcb_row_make_text(const char *text);
 json_t *gcb_row_make_real(double value);
 

@@ -19,9 +19,8 @@ struct gcb_sink {
 /* ---- JSON Lines ---- */
 
 /*
- * jansson writes reals with a fixed number of digits only: 0.8 would be 0.80000000000000004. So
- * objects and arrays are written here, with reals in their shortest form. Returns false if jansson
- * found no memory.
+ * Writes any JSON value, with reals in their shortest form. jansson would write all reals with the
+ * same number of digits: 0.8 as 0.80000000000000004. Returns false if jansson found no memory.
  */
 static bool write_value(FILE *f, const json_t *value);
 
@@ -30,7 +29,7 @@ static void write_real(FILE *f, double value)
     char text[32];
 
     gcb_real_text(text, value);
-    /* a reader gets a real again: 5.0, not 5 */
+    /* 5.0, not 5, so that readers see a real */
     fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
@@ -56,7 +55,7 @@ static bool write_object(FILE *f, const json_t *object)
     memcpy(&o, &object, sizeof(o)); /* jansson's iterators take a pointer that is not const */
     fputc('{', f);
     for (void *it = json_object_iter(o); it && good; it = json_object_iter_next(o, it)) {
-        /* keys are the program's own names, so nothing in them needs quoting */
+        /* keys are names of fields and parameters, so nothing in them needs quoting */
         fprintf(f, "%s\"%s\": ", separator, json_object_iter_key(it));
         good = write_value(f, json_object_iter_value(it));
         separator = ", ";
@@ -79,18 +78,22 @@ static bool write_value(FILE *f, const json_t *value)
 
 /* ---- csv and tsv ---- */
 
-/* A text that begins like a formula gets a quote in front, because spreadsheets would run it. */
+/* Writes a text as csv or tsv. A text that begins like a formula gets a quote in front, because
+ * spreadsheets would run it. Rows hold tabs and newlines escaped. */
 static void write_text(FILE *f, const char *text, char separator)
 {
     const char *guard = *text && strchr("=+-@", *text) ? "'" : "";
 
     if (separator == '\t' || !strpbrk(text, ",\"")) {
-        fprintf(f, "%s%s", guard, text); /* rows hold tabs and newlines escaped */
+        fprintf(f, "%s%s", guard, text);
         return;
     }
     fprintf(f, "\"%s", guard);
-    for (; *text; text++)
-        fprintf(f, *text == '"' ? "\"\"" : "%c", *text);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', f);
+        fputc(*text, f);
+    }
     fputc('"', f);
 }
 
@@ -109,7 +112,7 @@ static void write_cell(FILE *f, const json_t *value, char separator)
         fputs(json_boolean_value(value) ? "true" : "false", f);
 }
 
-/* Writes one line of cells, or the header if `row` is NULL. */
+/* Writes one line of cells, or the header if `row` is NULL. Rows of other records are left out. */
 static void write_cells(const struct gcb_sink *s, const json_t *row)
 {
     const char separator = s->format == GCB_FORMAT_CSV ? ',' : '\t';
@@ -136,7 +139,7 @@ static int flush(const struct gcb_sink *s, struct gcb_diag *diag)
     if (!ferror(s->file) && fflush(s->file) == 0)
         return 0;
     if (errno == EPIPE)
-        return gcb_diag_set(diag, GCB_E_IO, "%s", "");
+        return gcb_diag_set(diag, GCB_E_IO, "%s", ""); /* the reader is gone: an empty message */
     return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", s->name,
                         strerror(errno ? errno : EIO));
 }

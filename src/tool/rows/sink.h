@@ -7,11 +7,11 @@
 
 /*
  * A sink writes rows to a FILE in one format. It flushes after each row, so an interrupted run
- * keeps all rows that were finished.
+ * keeps all finished rows.
  *
- * A failed write is GCB_E_IO; the message names the stream. If the reader went away (EPIPE; the
- * caller ignores SIGPIPE), the message is empty: nobody is left to read it, and the command ends
- * quietly.
+ * If a write fails, functions return GCB_E_IO with a message that names the stream. If the reader
+ * of a pipe is gone (EPIPE; the caller ignores SIGPIPE), the message is empty, so that the command
+ * ends quietly.
  */
 enum gcb_format {
     /* for people: the command prints the table itself, and the sink drops the rows */
@@ -28,12 +28,15 @@ enum gcb_format {
 struct gcb_sink;
 
 /*
- * `file` and `name` (of the stream, for messages) are borrowed. csv and tsv show only rows of
- * `records`, a set of GCB_RECORD_BIT, all in the columns of gcb_field_columns; their header is
- * written here. A cell is empty if its row does not have the field, or has null there.
+ * Creates a sink; for csv and tsv it also writes the header. `file` and `name`, which messages call
+ * the stream, are borrowed. csv and tsv show only rows of `records`, a set of GCB_RECORD_BIT, in
+ * the columns of gcb_field_columns. A cell is empty if its row does not have the field, or has null
+ * there. GCB_E_NOMEM, GCB_E_IO: *out is unchanged.
  */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag);
+/* Writes a row, which stays the caller's. GCB_E_NOMEM: out of memory, here or in a setter of the
+ * row. */
 int gcb_sink_put(struct gcb_sink *sink, const struct gcb_row *row, struct gcb_diag *diag);
 void gcb_sink_destroy(struct gcb_sink *sink); /* NULL is fine; the FILE stays open */
 

@@ -6,18 +6,19 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/base/strings.h"
 
-#define GAP 2
-#define LEAST 8      /* smallest width of an elastic column */
-#define LONGEST 1200 /* bytes of a part of a name; of a longer part, the end is missing */
-#define LEAST_CUT 4  /* smallest width of another column: "a..b" */
+#define GAP 2          /* spaces between columns */
+#define LEAST 8        /* smallest width of an elastic column */
+#define LEAST_CUT 4    /* smallest width of another column: "a..b" */
+#define NAME_LINE 1200 /* buffer for a line of a name; the end of a longer line is lost */
+#define NAME_INDENT 4  /* spaces before the second line of a name, and before later ones */
 
 struct gcb_table {
     const struct gcb_table_column *columns;
     size_t count;
-    const char **cells; /* rows * count, in `strings` */
+    const char **cells; /* row after row; the texts are in `strings` */
     struct gcb_strings strings;
-    size_t used, cap;
-    bool failed; /* memory ran out */
+    size_t used, cap; /* of cells */
+    bool failed;      /* memory ran out */
 };
 
 /* A table that is being printed. */
@@ -64,11 +65,11 @@ void gcb_table_title(struct gcb_table *t, const char *text)
         gcb_table_cell(t, "");
 }
 
-/* True if the row is only a text. */
-static bool is_title(const struct gcb_table *t, size_t row)
+/* True if the row that begins at this cell was added by gcb_table_title. */
+static bool is_title(const struct gcb_table *t, size_t first)
 {
     for (size_t i = 1; i < t->count; i++)
-        if (*t->cells[row + i])
+        if (*t->cells[first + i])
             return false;
     return t->count > 1;
 }
@@ -83,6 +84,7 @@ bool gcb_table_failed(const struct gcb_table *t)
     return !t || t->failed;
 }
 
+/* Returns the width that the title and all cells of a column need. */
 static size_t natural_width(const struct gcb_table *t, size_t column)
 {
     size_t width = gcb_text_columns(t->columns[column].title);
@@ -105,31 +107,44 @@ static bool is_text(const struct gcb_table_column *column)
     return column->text || column->elastic;
 }
 
-/* A number that does not fit is shown as "?", because some of its digits would mislead. */
+/* Prints a number. If it does not fit, prints "?", because some of its digits would mislead. */
+static void print_number(struct print *p, const char *text, size_t width)
+{
+    if (gcb_text_columns(text) > width) {
+        p->left_out = true;
+        text = "?";
+    }
+    print_spaces(p->out, width - gcb_text_columns(text));
+    fputs(text, p->out);
+}
+
+/* Prints a text, and cuts its middle if it does not fit. Returns the number of columns. */
+static size_t print_text(FILE *out, const char *text, size_t width)
+{
+    const size_t columns = gcb_text_columns(text), keep = width - strlen("..");
+    const char *head, *tail;
+
+    if (columns <= width) {
+        fputs(text, out);
+        return columns;
+    }
+    gcb_text_cut(text, keep, keep / 2, &head, &tail);
+    fprintf(out, "%.*s..%s", (int)(head - text), text, tail);
+    return columns - gcb_text_columns(head) + strlen("..") + gcb_text_columns(tail);
+}
+
+/* Prints a cell of column i. A text that is not the last of its line is padded. */
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
-    const size_t own = gcb_text_columns(text), width = p->widths[i];
-    const bool number = !is_text(&p->table->columns[i]);
-    size_t shown = own;
+    const size_t width = p->widths[i];
 
-    if (own > width && number) {
-        p->left_out = true;
-        print_cell(p, "?", i, last);
-        return;
-    }
-    if (number)
-        print_spaces(p->out, width - own);
-    if (own > width) {
-        const char *head, *tail;
-
-        gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
-        fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
-        shown = own - gcb_text_columns(head) + 2 + gcb_text_columns(tail);
+    if (!is_text(&p->table->columns[i])) {
+        print_number(p, text, width);
     } else {
-        fputs(text, p->out);
+        const size_t shown = print_text(p->out, text, width);
+
+        print_spaces(p->out, last ? 0 : width - shown);
     }
-    if (!number && !last)
-        print_spaces(p->out, width - shown);
 }
 
 /* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no
@@ -149,8 +164,8 @@ static size_t find_widest(const struct print *p)
     return found;
 }
 
-/* Chooses the widths. To fit the limit, elastic columns shrink first, from left to right; then the
- * widest other column. */
+/* Chooses the widths. To fit the limit (0: none), elastic columns shrink first, from left to right;
+ * then always the widest other column. */
 static void find_widths(struct print *p, unsigned limit)
 {
     const struct gcb_table *t = p->table;
@@ -175,17 +190,18 @@ static void print_name(const struct print *p, const char *text)
 
     while (left) {
         const size_t room = p->limit - indent, n = gcb_text_break(text, left, room);
-        char part[LONGEST], cut[LONGEST];
+        char part[NAME_LINE], cut[NAME_LINE];
 
         snprintf(part, sizeof(part), "%.*s", (int)n, text);
         print_spaces(p->out, indent);
         fprintf(p->out, "%s\n", gcb_text_shorten(cut, sizeof(cut), part, room));
         text += n;
         left -= n;
-        indent = 4;
+        indent = NAME_INDENT;
     }
 }
 
+/* Prints a row of the table, or the header if `cells` is NULL, without a newline. */
 static void print_line(struct print *p, const char *const *cells)
 {
     const struct gcb_table *t = p->table;
