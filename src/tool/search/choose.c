@@ -7,38 +7,44 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/layout.h"
 
-/* The share of what is left of the progress bar that the next search takes: nobody knows how many
- * there are. */
+/* The share of the remaining progress bar that the next search takes. The number of searches is not
+ * known in advance. */
 #define NEXT 0.3
 
-/* Settings of a method that are searched on the whole input: at once if they are near the best, and
- * at most. */
-#define WHOLE_BEST 2
+/* Which settings are searched on the whole input, in the order of their cost on the sample: */
+#define WHOLE_METHOD 4       /* at most this many settings of a method */
+#define WHOLE_COMPOSITION 12 /* at most this many compositions */
+/* The second setting of a method is searched together with the best one if it costs less than this
+ * many times as much. */
 #define WHOLE_NEAR 1.05
-#define WHOLE_MOST 12
+/* A later setting is searched if, on the sample, it costs less than this share of the best cost so
+ * far on the whole input. */
+#define WHOLE_PROMISES 0.99
 
-/* A method's settings that are searched on the whole input: places in the descent, best first as
- * found on the sample. */
+/* The settings of a family that may be searched on the whole input. */
 struct shortlist {
-    size_t at[WHOLE_MOST];
-    size_t count, tried; /* `tried` of them were searched */
-    bool left_out;
+    size_t at[WHOLE_COMPOSITION]; /* indices in the descent on the sample, cheapest first */
+    size_t count, tried;          /* the first `tried` were searched on the whole input */
+    bool left_out;                /* the method is far worse than the best one */
 };
 
 struct chooser {
     struct gcb_choice *c;
-    struct gcb_run_config config;  /* of the whole input */
-    struct gcb_run_config sampled; /* of the sample; the whole input if it is small */
+    struct gcb_run_config config;  /* runs on the whole input */
+    struct gcb_run_config sampled; /* runs on the sample; on the whole input if that is small */
     struct gcb_sample sample;
-    struct shortlist *lists;  /* one for each family, if there is a sample */
-    struct gcb_descent whole; /* the settings of the lists, over the whole input */
+    struct shortlist *lists;  /* for each family; NULL: there is no sample */
+    struct gcb_descent whole; /* the settings of the lists, searched on the whole input */
     struct gcb_run_observer observer;
     const struct gcb_run_observer *user;
-    double begun, last; /* share of the searches that have ended; what the current one said last */
+    double begun; /* share of the progress bar before the current search */
+    double last;  /* the last progress that the current search reported */
     bool *interrupted;
     struct gcb_diag *diag;
 };
 
+/* Reports the progress of one search as a part of the whole. A search starts when the progress
+ * falls. */
 static void on_progress(void *ctx, double done)
 {
     struct chooser *h = ctx;
@@ -57,15 +63,15 @@ static bool on_stop(void *ctx)
     return h->user->stop && h->user->stop(h->user->ctx);
 }
 
-/* Takes the sample. Infinities and NaNs in it become 0: the searches over the whole input follow
- * the policy. */
+/* Takes the sample. Infinities and NaNs in it become 0; only the searches on the whole input treat
+ * them as the user asked. */
 static int take_sample(struct chooser *h)
 {
     const int err =
         gcb_sample_init(&h->sample, h->config.source, h->config.layout, GCB_CHOOSE_SAMPLE, h->diag);
 
     h->c->sampled = gcb_layout_elements(&h->sample.layout);
-    if (err || !h->c->sampled) /* all messages are dense */
+    if (err || !h->c->sampled) /* no sample if all messages are sent as fp32 */
         return err;
     h->sampled.layout = &h->sample.layout;
     h->sampled.nonfinite = GCB_POLICY_ZERO;
@@ -75,7 +81,7 @@ static int take_sample(struct chooser *h)
 
 /* ---- the search of all settings ---- */
 
-/* Makes a family of each method and goal, and one of the compositions for each goal. */
+/* Makes a family for each method and goal, and a family of compositions for each goal. */
 static int plan_families(struct chooser *h)
 {
     const struct gcb_choice *c = h->c;
@@ -109,49 +115,63 @@ bool gcb_choice_composes(const struct gcb_choice *c, size_t family)
     return c->descent.families[family].change != gcb_descent_vary;
 }
 
-/* The cost on the sample of a setting of a list. */
+/* Returns the cost on the sample of setting k of a family's list. */
 static double sample_cost(const struct chooser *h, size_t family, size_t k)
 {
     return gcb_match_cost(&h->c->descent.searches[h->lists[family].at[k]]);
 }
 
-/* Lists the settings to search on the whole input: the best ones of each method, and compositions
- * of which each has another transform or other values than all before it. Leaves out methods that
- * are far behind. */
+/* Lists the settings of each family that may be searched on the whole input. The list of
+ * compositions begins with the best three. Each later one has another transform or other values
+ * than all before it. */
 static void make_lists(struct chooser *h)
 {
-    struct gcb_choice *c = h->c;
-    const struct gcb_descent *d = &c->descent;
-    const bool narrow = c->narrow && c->elements > GCB_CHOOSE_LARGE;
+    const struct gcb_descent *d = &h->c->descent;
 
     for (size_t f = 0; f < d->family_count; f++) {
         struct shortlist *list = &h->lists[f];
-        const bool composed = gcb_choice_composes(c, f);
+        const bool composed = gcb_choice_composes(h->c, f);
 
-        list->count = gcb_descent_rank(d, f, list->at, 0, composed ? GCB_COMPOSE_BEST : 4,
-                                       d->families[f].alike);
+        list->count = gcb_descent_rank(
+            d, f, list->at, 0, composed ? GCB_COMPOSE_BEST : WHOLE_METHOD, d->families[f].alike);
         if (composed)
-            list->count =
-                gcb_descent_rank(d, f, list->at, list->count, WHOLE_MOST, gcb_compose_related);
-    }
-    for (size_t f = 0; narrow && f < c->count; f++) {
-        const char *name = d->families[f].user.name;
-        double least =
-            (double)INFINITY; /* among the published methods; INFINITY: none meets the goal */
-
-        for (size_t k = 0; k < c->count; k++)
-            if (d->families[k].goal == d->families[f].goal)
-                least = fmin(least, sample_cost(h, k, 0));
-        h->lists[f].left_out = isfinite(least) && sample_cost(h, f, 0) > GCB_CHOOSE_FAR * least;
-        if (h->lists[f].left_out && !gcb_lists(c->left_out, name))
-            gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "", name);
+            list->count = gcb_descent_rank(d, f, list->at, list->count, WHOLE_COMPOSITION,
+                                           gcb_compose_related);
     }
 }
 
-/* True if the next setting of a list but `k` should be searched: the best one, compositions that
- * may change places with it, and other settings that almost reached it on the sample. Then those
- * that promised more than was reached on the whole input, by 1 %, because values differ: low bits
- * that are enough for the sample may be too few for the larger range of the whole input. */
+/* Returns the cost of the best method for a goal on the sample. INFINITY: none meets the goal. */
+static double least_cost(const struct chooser *h, const struct gcb_match_goal *goal)
+{
+    double least = (double)INFINITY;
+
+    for (size_t f = 0; f < h->c->count; f++)
+        if (h->c->descent.families[f].goal == goal)
+            least = fmin(least, sample_cost(h, f, 0));
+    return least;
+}
+
+/* Leaves out methods that are far worse than the best one on the sample. */
+static void leave_out(struct chooser *h)
+{
+    struct gcb_choice *c = h->c;
+
+    for (size_t f = 0; f < c->count; f++) {
+        const struct gcb_descent_family *family = &c->descent.families[f];
+        const double least = least_cost(h, family->goal);
+
+        h->lists[f].left_out = isfinite(least) && sample_cost(h, f, 0) > GCB_CHOOSE_FAR * least;
+        if (h->lists[f].left_out && !gcb_lists(c->left_out, family->user.name))
+            gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "",
+                       family->user.name);
+    }
+}
+
+/* True if setting tried + k of a list should be searched in this round. The first round takes the
+ * best setting, the best three compositions, and a second setting that is almost as good as the
+ * best. A later round takes at most three settings that promise more on the sample than any setting
+ * reached on the whole input: few bits that suffice for the sample may be too few for the wider
+ * range of values in the whole input. */
 static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
     const struct shortlist *list = &h->lists[family];
@@ -160,14 +180,14 @@ static bool is_next(const struct chooser *h, size_t family, size_t k)
 
     if (list->tried == 0)
         return k == 0 || (k < GCB_COMPOSE_BEST && gcb_choice_composes(h->c, family)) ||
-               (k < WHOLE_BEST && cost < WHOLE_NEAR * sample_cost(h, family, 0));
+               (k == 1 && cost < WHOLE_NEAR * sample_cost(h, family, 0));
     for (size_t i = 0; i < h->whole.count; i++)
         if (h->whole.nodes[i].family == family)
             least = fmin(least, gcb_match_cost(&h->whole.searches[i]));
-    return k < GCB_COMPOSE_BEST && cost < 0.99 * least;
+    return k < GCB_COMPOSE_BEST && cost < WHOLE_PROMISES * least;
 }
 
-/* Adds the next settings of a list. */
+/* Adds the settings of a list that this round searches: gcb_descent.grow. */
 static void add_next(struct gcb_descent *whole, size_t family)
 {
     struct chooser *h = whole->ctx;
@@ -199,6 +219,8 @@ static int search_whole(struct chooser *h)
     if (!h->lists)
         return gcb_diag_nomem(h->diag, 0, "settings");
     make_lists(h);
+    if (h->c->narrow && h->c->elements > GCB_CHOOSE_LARGE)
+        leave_out(h);
     for (size_t f = 0; f < d->family_count; f++)
         add_next(&h->whole, f);
     return gcb_descent_run(&h->whole, &h->config, &h->observer, h->interrupted);
@@ -206,8 +228,8 @@ static int search_whole(struct chooser *h)
 
 /* ---- results ---- */
 
-/* Replaces the searches by their results, and appends the compositions. After an interruption on
- * the sample nothing is known of the whole input. */
+/* Replaces c->searches by their results, and appends the compositions. After an interruption during
+ * the sample there are no results, because nothing is known of the whole input. */
 static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
@@ -234,8 +256,8 @@ static int take_results(struct chooser *h)
     return err;
 }
 
-/* Searches each composition again with each stage plain. */
-static int take_away(struct chooser *h)
+/* Searches each composition again, with each stage in turn replaced by the plain one. */
+static int search_without(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
     const size_t most = c->composed * GCB_STAGE_NAMES;
@@ -258,9 +280,10 @@ static int take_away(struct chooser *h)
             gcb_match_search_near(s, &c->searches[i]);
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
-    return c->without_count ? gcb_match_run(c->without, c->without_count, &h->config, &h->observer,
-                                            h->interrupted, h->diag)
-                            : 0;
+    if (!c->without_count)
+        return 0;
+    return gcb_match_run(c->without, c->without_count, &h->config, &h->observer, h->interrupted,
+                         h->diag);
 }
 
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
@@ -291,7 +314,7 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
     if (!err)
         err = take_results(&h);
     if (!err && !*interrupted && c->composed)
-        err = take_away(&h);
+        err = search_without(&h);
     gcb_sample_fini(&h.sample);
     gcb_descent_fini(&h.whole);
     gcb_free(h.lists);

@@ -7,18 +7,31 @@
 #include "src/lib/base/text.h"
 #include "src/lib/sparse/stages.h"
 
-/* A threshold suits only gradients of the size of these. So it has to take this much less than
- * top-k. */
+/* A fixed threshold suits only gradients of the same magnitude. So the search prefers it to top-k
+ * only if it takes this many times fewer bytes. */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
-#define CHUNK_USUAL 64
+#define CHUNK_USUAL 64 /* the first chunk for a composition that had none */
+#define BITS_USUAL 5   /* the first bits for a composition that had none */
 
-/* A composition: ids of the stages (src/lib/sparse/stages.h). */
+/* A composition: ids of the stages (src/lib/sparse/stages.h) and their parameters. */
 struct composition {
     int transform, select, values, index;
-    uint64_t chunk;
-    unsigned bits; /* of range and uniform, else 0 */
+    uint64_t chunk; /* 0: whole messages */
+    unsigned bits;  /* of range floats and uniform values; otherwise 0 */
+};
+
+/* The presets that compositions are written with, and the stages that they have. */
+static const struct preset {
+    const char *name;
+    struct composition has; /* -1: the parameter is always written */
+} presets[] = {
+    {"sparse", {GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, -1, -1, 0, -1u}},
+    {"topk-range",
+     {GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE, 0, 5}},
+    {"dct-range",
+     {GCB_TRANSFORM_DCT, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE, 128, 5}},
 };
 
 static bool has_bits(int values)
@@ -26,31 +39,35 @@ static bool has_bits(int values)
     return values == GCB_VALUES_RANGE || values == GCB_VALUES_UNIFORM;
 }
 
-/* Appends a key and its value, unless the preset has it. */
-static void append(char spec[200], bool has, const char *key, const char *value)
+static const struct preset *nearest_preset(const struct composition *c)
 {
-    if (!has)
-        gcb_append(spec, 200, "%c%s=%s", strchr(spec, ':') ? ',' : ':', key, value);
+    if (c->values != GCB_VALUES_RANGE)
+        return &presets[0];
+    return c->transform == GCB_TRANSFORM_NONE ? &presets[1] : &presets[2];
 }
 
-/* Makes the method, with the preset that has most of its stages: range floats of 5 bits and
- * adaptive positions, in chunks of 128 if there is a transform. */
+/* Makes the method: the nearest preset, with the parameters that differ. Returns GCB_E_INVALID if
+ * the stages do not go together. */
 static int to_method(struct gcb_method *out, const struct composition *c)
 {
-    const bool ranges = c->values == GCB_VALUES_RANGE;
-    const bool dct = ranges && c->transform != GCB_TRANSFORM_NONE;
-    char spec[200], number[24];
+    const struct preset *preset = nearest_preset(c);
+    const struct composition *has = &preset->has;
+    char spec[200];
 
-    snprintf(spec, sizeof(spec), "%s", dct ? "dct-range" : ranges ? "topk-range" : "sparse");
-    append(spec, c->transform == (dct ? GCB_TRANSFORM_DCT : GCB_TRANSFORM_NONE), "transform",
-           gcb_transform_names[c->transform]);
-    snprintf(number, sizeof(number), "%" PRIu64, c->chunk);
-    append(spec, c->chunk == (dct ? 128 : 0), "chunk", number);
-    append(spec, c->select == GCB_SELECT_TOPK, "select", gcb_selector_names[c->select]);
-    append(spec, ranges, "values", gcb_values_names[c->values]);
-    snprintf(number, sizeof(number), "%u", c->bits);
-    append(spec, !has_bits(c->values) || (ranges && c->bits == 5), "bits", number);
-    append(spec, ranges && c->index == GCB_INDEX_ADAPTIVE, "index", gcb_index_names[c->index]);
+    snprintf(spec, sizeof(spec), "%s:", preset->name);
+    if (c->transform != has->transform)
+        gcb_append(spec, sizeof(spec), "transform=%s,", gcb_transform_names[c->transform]);
+    if (c->chunk != has->chunk)
+        gcb_append(spec, sizeof(spec), "chunk=%" PRIu64 ",", c->chunk);
+    if (c->select != has->select)
+        gcb_append(spec, sizeof(spec), "select=%s,", gcb_selector_names[c->select]);
+    if (c->values != has->values)
+        gcb_append(spec, sizeof(spec), "values=%s,", gcb_values_names[c->values]);
+    if (has_bits(c->values) && c->bits != has->bits)
+        gcb_append(spec, sizeof(spec), "bits=%u,", c->bits);
+    if (c->index != has->index)
+        gcb_append(spec, sizeof(spec), "index=%s,", gcb_index_names[c->index]);
+    spec[strlen(spec) - 1] = '\0'; /* the last ',' or ':' */
     return gcb_method_parse(out, spec, NULL);
 }
 
@@ -80,7 +97,7 @@ bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b)
     return x.transform == y.transform && x.values == y.values && x.bits == y.bits;
 }
 
-/* True if they agree in all but the index coder. */
+/* True if compositions differ at most in the index coder. */
 static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct composition x = of_method(a), y = of_method(b);
@@ -90,117 +107,123 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 
 /* ---- candidates ---- */
 
-/* Adds a composition that is new and possible. */
-static void add(struct gcb_descent *d, size_t family, struct composition is, size_t parent)
+/* Adds a composition, unless it is not valid or the family has it. */
+static void add(struct gcb_descent *d, size_t family, struct composition c, size_t parent)
 {
     const size_t count = d->count;
     struct gcb_method method;
 
-    if (is.transform == GCB_TRANSFORM_NONE && is.select != GCB_SELECT_CHUNK)
-        is.chunk = 0;
-    if (!has_bits(is.values))
-        is.bits = 0;
-    if (to_method(&method, &is) != 0)
+    if (c.transform == GCB_TRANSFORM_NONE && c.select != GCB_SELECT_CHUNK)
+        c.chunk = 0;
+    if (!has_bits(c.values))
+        c.bits = 0;
+    if (to_method(&method, &c) != 0)
         return;
     gcb_descent_add(d, family, &method, NULL, parent);
-    if (d->count > count && is.select == GCB_SELECT_THRESHOLD)
+    if (d->count > count && c.select == GCB_SELECT_THRESHOLD)
         d->searches[count].weight = THRESHOLD_EARNS;
 }
 
-static void add_to(struct gcb_descent *d, struct composition is, size_t from)
+/* Adds a change of the setting `from`. */
+static void add_change(struct gcb_descent *d, struct composition c, size_t from)
 {
-    add(d, d->nodes[from].family, is, from);
+    add(d, d->nodes[from].family, c, from);
 }
 
-/* Adds each transform with some chunks to a selection by itself. */
-static void add_chunks(struct gcb_descent *d, size_t from, struct composition is)
+/* Adds each transform, in chunks of several sizes, to a composition without a transform. */
+static void add_chunks(struct gcb_descent *d, size_t from, struct composition c)
 {
     static const uint64_t chunks[] = {16, 64, 256, 1024, 4096};
 
     for (int t = 0; t < GCB_TRANSFORMS; t++)
         for (size_t k = 0; k < sizeof(chunks) / sizeof(chunks[0]); k++) {
-            is.transform = t;
-            is.chunk = chunks[k];
-            add_to(d, is, from);
+            c.transform = t;
+            c.chunk = chunks[k];
+            add_change(d, c, from);
         }
 }
 
-static void add_transforms(struct gcb_descent *d, size_t from, const struct composition is)
+/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size. */
+static void add_transforms(struct gcb_descent *d, size_t from, const struct composition c)
 {
-    struct composition other = is;
+    struct composition other = c;
 
-    other.chunk = is.chunk ? is.chunk : CHUNK_USUAL;
+    other.chunk = c.chunk ? c.chunk : CHUNK_USUAL;
     for (other.transform = 0; other.transform < GCB_TRANSFORMS; other.transform++)
-        add_to(d, other, from);
-    other.transform = is.transform;
-    other.chunk = is.chunk * 2;
-    if (is.chunk && is.chunk < CHUNK_MOST)
-        add_to(d, other, from);
-    other.chunk = is.chunk / 2;
-    if (is.chunk > CHUNK_LEAST)
-        add_to(d, other, from);
+        add_change(d, other, from);
+    other.transform = c.transform;
+    other.chunk = c.chunk * 2;
+    if (c.chunk && c.chunk < CHUNK_MOST)
+        add_change(d, other, from);
+    other.chunk = c.chunk / 2;
+    if (c.chunk > CHUNK_LEAST)
+        add_change(d, other, from);
 }
 
-static void add_values(struct gcb_descent *d, size_t from, const struct composition is)
+/* Adds the other value coders, and one bit more and less. */
+static void add_values(struct gcb_descent *d, size_t from, const struct composition c)
 {
     static const int kinds[] = {GCB_VALUES_FP32,    GCB_VALUES_FP16,      GCB_VALUES_RANGE,
                                 GCB_VALUES_UNIFORM, GCB_VALUES_SIGN_MEAN, GCB_VALUES_MEANS};
-    const unsigned bits = is.bits ? is.bits : 5;
-    struct composition other = is;
+    const unsigned bits = c.bits ? c.bits : BITS_USUAL;
+    struct composition other = c;
 
-    if (is.values == GCB_VALUES_MEAN) /* the other coders need no selection of one sign */
+    if (c.values == GCB_VALUES_MEAN) /* only one mean needs a selection of one sign */
         other.select = GCB_SELECT_TOPK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         other.values = kinds[i];
         other.bits = bits;
-        add_to(d, other, from);
+        add_change(d, other, from);
         for (other.bits = bits - 1; other.bits <= bits + 1 && has_bits(kinds[i]); other.bits += 2)
-            add_to(d, other, from);
+            add_change(d, other, from);
     }
-    other = is;
+    other = c;
     other.values = GCB_VALUES_MEAN;
     other.select = GCB_SELECT_ONE_SIDED;
-    add_to(d, other, from);
+    add_change(d, other, from);
 }
 
-/* u32 and varint always take more bytes than one of these. */
-static void add_indices(struct gcb_descent *d, size_t from, struct composition is)
+/* Adds the other index coders. u32 and varint are left out, because one of these always takes fewer
+ * bytes. */
+static void add_indices(struct gcb_descent *d, size_t from, struct composition c)
 {
     static const int kinds[] = {GCB_INDEX_BITMAP, GCB_INDEX_GOLOMB, GCB_INDEX_ADAPTIVE,
                                 GCB_INDEX_ELIASFANO, GCB_INDEX_BLOCK};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        is.index = kinds[i];
-        add_to(d, is, from);
+        c.index = kinds[i];
+        add_change(d, c, from);
     }
 }
 
-/* The other selections approximate top-k, which is exact. */
-static void add_selections(struct gcb_descent *d, size_t from, struct composition is)
+/* Adds the other selections, except those that only approximate top-k. A threshold differs from
+ * top-k only if there are several messages. */
+static void add_selections(struct gcb_descent *d, size_t from, struct composition c)
 {
-    if (is.values == GCB_VALUES_MEAN)
+    if (c.values == GCB_VALUES_MEAN)
         return;
-    is.select = GCB_SELECT_TOPK;
-    add_to(d, is, from);
-    is.select = GCB_SELECT_THRESHOLD;
+    c.select = GCB_SELECT_TOPK;
+    add_change(d, c, from);
+    c.select = GCB_SELECT_THRESHOLD;
     if (d->several)
-        add_to(d, is, from);
-    is.select = GCB_SELECT_CHUNK;
-    is.chunk = is.chunk ? is.chunk : CHUNK_USUAL;
-    add_to(d, is, from);
+        add_change(d, c, from);
+    c.select = GCB_SELECT_CHUNK;
+    c.chunk = c.chunk ? c.chunk : CHUNK_USUAL;
+    add_change(d, c, from);
 }
 
-static void change(struct gcb_descent *d, size_t from)
+/* Adds all compositions that differ from this one in a stage: gcb_descent_family.change. */
+static void change_stages(struct gcb_descent *d, size_t from)
 {
-    const struct composition is = of_method(&d->searches[from].method);
+    const struct composition c = of_method(&d->searches[from].method);
 
     if (d->nodes[from].parent == SIZE_MAX)
-        add_chunks(d, from, is);
+        add_chunks(d, from, c);
     else
-        add_transforms(d, from, is);
-    add_values(d, from, is);
-    add_indices(d, from, is);
-    add_selections(d, from, is);
+        add_transforms(d, from, c);
+    add_values(d, from, c);
+    add_indices(d, from, c);
+    add_selections(d, from, c);
 }
 
 void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal)
@@ -209,7 +232,7 @@ void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_ma
     struct composition first = {.values = GCB_VALUES_RANGE, .index = GCB_INDEX_ADAPTIVE};
 
     d->families[family] = (struct gcb_descent_family){
-        .goal = goal, .wide = GCB_COMPOSE_BEST, .change = change, .alike = is_alike};
+        .goal = goal, .wide = GCB_COMPOSE_BEST, .change = change_stages, .alike = is_alike};
     for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
         first.bits = bits[i];
         first.select = GCB_SELECT_TOPK;
@@ -232,8 +255,8 @@ const char *const gcb_stage_names[GCB_STAGE_NAMES] = {
 bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
                          enum gcb_stage_name stage)
 {
-    const struct composition is = of_method(from);
-    struct composition plain = is;
+    const struct composition c = of_method(from);
+    struct composition plain = c;
 
     if (stage == GCB_STAGE_NAME_TRANSFORM)
         plain.transform = GCB_TRANSFORM_NONE;
@@ -245,28 +268,28 @@ bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
         plain.index = GCB_INDEX_U32;
     if (plain.transform == GCB_TRANSFORM_NONE && plain.select != GCB_SELECT_CHUNK)
         plain.chunk = 0;
-    return (plain.transform != is.transform || plain.select != is.select ||
-            plain.values != is.values || plain.index != is.index) &&
+    return (plain.transform != c.transform || plain.select != c.select ||
+            plain.values != c.values || plain.index != c.index) &&
            to_method(out, &plain) == 0;
 }
 
 char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
                         enum gcb_stage_name stage)
 {
-    const struct composition is = of_method(m);
+    const struct composition c = of_method(m);
 
-    if (stage == GCB_STAGE_NAME_TRANSFORM && is.transform != GCB_TRANSFORM_NONE)
-        snprintf(out, size, "transform=%s,chunk=%" PRIu64, gcb_transform_names[is.transform],
-                 is.chunk);
+    if (stage == GCB_STAGE_NAME_TRANSFORM && c.transform != GCB_TRANSFORM_NONE)
+        snprintf(out, size, "transform=%s,chunk=%" PRIu64, gcb_transform_names[c.transform],
+                 c.chunk);
     else if (stage == GCB_STAGE_NAME_TRANSFORM)
         snprintf(out, size, "transform=none");
     else if (stage == GCB_STAGE_NAME_SELECT)
-        snprintf(out, size, "select=%s", gcb_selector_names[is.select]);
-    else if (stage == GCB_STAGE_NAME_VALUES && has_bits(is.values))
-        snprintf(out, size, "values=%s,bits=%u", gcb_values_names[is.values], is.bits);
+        snprintf(out, size, "select=%s", gcb_selector_names[c.select]);
+    else if (stage == GCB_STAGE_NAME_VALUES && has_bits(c.values))
+        snprintf(out, size, "values=%s,bits=%u", gcb_values_names[c.values], c.bits);
     else if (stage == GCB_STAGE_NAME_VALUES)
-        snprintf(out, size, "values=%s", gcb_values_names[is.values]);
+        snprintf(out, size, "values=%s", gcb_values_names[c.values]);
     else
-        snprintf(out, size, "index=%s", gcb_index_names[is.index]);
+        snprintf(out, size, "index=%s", gcb_index_names[c.index]);
     return out;
 }

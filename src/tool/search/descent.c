@@ -6,14 +6,15 @@
 #include "src/lib/base/alloc.h"
 
 #define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
-#define MOST_TRIED 8 /* other values of a number that are tried */
-/* a size is also changed by this factor: twice a bucket may cost more where 16 times as much costs
- * far less */
+#define MOST_TRIED 8 /* room for the values of a number that are tried */
+#define FROM_ZERO 6  /* values that are tried instead of 0 */
+/* Sizes are also changed by this factor, because the cost may rise from one size to the double, but
+ * fall to a far larger one. */
 #define FAR 16.0
 
 /* ---- settings ---- */
 
-/* True if they differ only along the line that is searched. */
+/* True if two settings have the same values of all parameters except the row `axis`. */
 static bool is_same(const struct gcb_match_search *a, const struct gcb_method *b, size_t axis)
 {
     for (size_t row = 0; gcb_method_param(b, row); row++)
@@ -45,13 +46,15 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
     struct gcb_method m = *method;
     int err;
 
-    for (size_t row = 0; gcb_method_param(&m, row); row++)
-        m.given[row] &= !key || strcmp(gcb_method_param(&m, row)->name, key) != 0;
+    for (size_t row = 0; key && gcb_method_param(&m, row); row++)
+        if (strcmp(gcb_method_param(&m, row)->name, key) == 0)
+            m.given[row] = false; /* the line search refuses a parameter that the user set */
     if (!first && (gcb_method_check(&m, NULL) || (key && !gcb_rate_named(&m, key))))
         return;
     err = gcb_match_search_init(&s, &m, d->families[family].goal, key, first ? d->diag : NULL);
     if (err) {
-        d->err = first && !d->err ? err : d->err;
+        if (first && !d->err)
+            d->err = err;
         return;
     }
     for (size_t i = 0; i < d->count; i++)
@@ -65,7 +68,7 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
 
 /* ---- changes by the parameter tables ---- */
 
-/* True if the preset's text names the parameter. */
+/* True if the preset sets the parameter. */
 static bool is_named(const struct gcb_preset *preset, const char *name)
 {
     const size_t n = strlen(name);
@@ -77,9 +80,9 @@ static bool is_named(const struct gcb_preset *preset, const char *name)
     return false;
 }
 
-/* True if a choice makes the method what it is: its preset names it, or one of the codec's methods
+/* True if a choice makes the method what it is: its preset sets it, or a method of the same codec
  * has another value than the codec's default. */
-static bool defines(const struct gcb_method *method, size_t row)
+static bool is_defining(const struct gcb_method *method, size_t row)
 {
     const struct gcb_codec *codec = method->codec;
     struct gcb_method m;
@@ -102,10 +105,22 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
     const struct gcb_param *p = &m->codec->params[row];
 
     return p->type != GCB_PARAM_REAL && !f->user.given[row] && gcb_method_applies(m, row) &&
-           !(p->type == GCB_PARAM_CHOICE && defines(m, row));
+           !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
 }
 
-/* Lists other values of a number. */
+/* Lists usual values of a number that is 0: 1, 2, 4 ... for a whole number, 16, 64, 256 ... for a
+ * size. Returns their number. */
+static size_t list_usual(double out[MOST_TRIED], const struct gcb_param *p)
+{
+    const bool small = p->type == GCB_PARAM_INT;
+    size_t n = 0;
+
+    for (double v = small ? 1.0 : 16.0; n < FROM_ZERO && v <= p->max; v *= small ? 2.0 : 4.0)
+        out[n++] = v;
+    return n;
+}
+
+/* Lists the values to try instead of this one. Returns their number. */
 static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
 {
     const bool small = p->type == GCB_PARAM_INT;
@@ -114,12 +129,11 @@ static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, dou
     const double all[] = {floor(value / 2.0), 2.0 * value, before, next};
     size_t n = 0;
 
-    for (size_t i = 0; value > 0.0 && i < sizeof(all) / sizeof(all[0]); i++)
+    if (!(value > 0.0))
+        return list_usual(out, p);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (all[i] >= fmax(p->min, 1.0) && all[i] <= p->max && all[i] != value)
             out[n++] = all[i];
-    for (double v = small ? 1.0 : 16.0; !(value > 0.0) && n < 6 && v <= p->max;
-         v *= small ? 2.0 : 4.0)
-        out[n++] = v;
     return n;
 }
 
@@ -137,6 +151,8 @@ static void add_value(struct gcb_descent *d, size_t from, size_t row, double val
     gcb_descent_add(d, d->nodes[from].family, &m, s->axis.param ? s->axis.param->name : NULL, from);
 }
 
+/* Adds the settings with another value of the parameter. If the line search is along a whole number
+ * and this is one too, adds a line search along this one instead. */
 static void vary_param(struct gcb_descent *d, size_t from, size_t row)
 {
     const struct gcb_method *user = &d->families[d->nodes[from].family].user;
@@ -147,7 +163,6 @@ static void vary_param(struct gcb_descent *d, size_t from, size_t row)
     size_t n;
 
     if (axis.param && is_whole(axis.param) && is_whole(p) && p->rate != GCB_RATE_NONE) {
-        /* the line search along the other parameter */
         m.value[axis.row] = user->value[axis.row];
         m.given[axis.row] = false;
         gcb_descent_add(d, d->nodes[from].family, &m, p->name, from);
@@ -176,35 +191,42 @@ void gcb_descent_vary(struct gcb_descent *d, size_t from)
 
 /* ---- the search ---- */
 
+/* True if setting i is one of the `n` settings in `best`, or alike one of them. */
+static bool is_ranked(const struct gcb_descent *d, size_t i, const size_t *best, size_t n,
+                      bool (*alike)(const struct gcb_method *, const struct gcb_method *))
+{
+    for (size_t k = 0; k < n; k++)
+        if (best[k] == i || (alike && alike(&d->searches[best[k]].method, &d->searches[i].method)))
+            return true;
+    return false;
+}
+
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *))
 {
-    while (n < most) {
+    for (; n < most; n++) {
         size_t found = SIZE_MAX;
 
         for (size_t i = 0; i < d->count; i++) {
-            bool out = d->nodes[i].family != family || d->searches[i].line.seen_count == 0;
-
-            for (size_t k = 0; !out && k < n; k++)
-                out = best[k] == i ||
-                      (alike && alike(&d->searches[best[k]].method, &d->searches[i].method));
-            if (!out &&
-                (found == SIZE_MAX || gcb_match_better(&d->searches[i], &d->searches[found])))
+            if (d->nodes[i].family != family || d->searches[i].line.seen_count == 0 ||
+                is_ranked(d, i, best, n, alike))
+                continue;
+            if (found == SIZE_MAX || gcb_match_better(&d->searches[i], &d->searches[found]))
                 found = i;
         }
         if (found == SIZE_MAX)
             break;
-        best[n++] = found;
+        best[n] = found;
     }
     return n;
 }
 
-/* Adds the changes of the best settings of a family. */
+/* Adds the changes of the best settings of a family: the default of gcb_descent.grow. */
 static void change_best(struct gcb_descent *d, size_t family)
 {
     const struct gcb_descent_family *f = &d->families[family];
-    size_t best[8];
+    size_t best[GCB_DESCENT_WIDE];
     const size_t n = gcb_descent_rank(d, family, best, 0, f->wide, f->alike);
 
     for (size_t i = 0; i < n; i++)
@@ -218,7 +240,7 @@ int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted)
 {
     void (*const grow)(struct gcb_descent *, size_t) = d->grow ? d->grow : change_best;
-    size_t from = 0;
+    size_t from = 0; /* the first setting that no round has measured */
 
     for (size_t round = 0; !d->err && !*interrupted && round < ROUNDS && from < d->count; round++) {
         const size_t count = d->count;

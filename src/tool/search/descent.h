@@ -4,29 +4,32 @@
 #include "src/tool/search/match.h"
 
 /*
- * Searches the settings of methods for a goal by coordinate descent. Each setting gets a line
- * search along a parameter (src/tool/search/match.h). Then one parameter at a time is changed in
- * the best settings so far, until no change improves them. The search of a changed setting starts
- * where that of the setting before it has ended. All methods advance together.
+ * Searches the settings of methods for a goal by coordinate descent. A setting fixes all parameters
+ * of a method except one, and a line search finds the best value of that one
+ * (src/tool/search/match.h). Each round changes one parameter at a time in the best settings so
+ * far, until no change improves them. The line search of a changed setting starts where the search
+ * of its parent, the setting before the change, has ended. All methods advance together.
  */
 struct gcb_descent;
 
-/* What is searched for: the best setting of a method for a goal. */
+/* A set of settings, of which the best one for a goal is searched for: those of a method, or all
+ * compositions. */
 struct gcb_descent_family {
     struct gcb_method user; /* the method as the user gave it: what the user set is not changed */
     const struct gcb_match_goal *goal;
     bool over;   /* only the parameter of the line search is searched */
-    size_t wide; /* settings that are changed in each round */
-    /* Adds changes of a setting; gcb_descent_vary, or others. */
+    size_t wide; /* settings that are changed in each round, at most GCB_DESCENT_WIDE */
+    /* Adds the changes of setting number `from`: gcb_descent_vary, or another function. */
     void (*change)(struct gcb_descent *d, size_t from);
-    /* Settings that are too much alike for both to be changed; NULL: none are. */
+    /* True if settings are so similar that a round changes only the better one. NULL: never. */
     bool (*alike)(const struct gcb_method *a, const struct gcb_method *b);
 };
+#define GCB_DESCENT_WIDE 8
 
 struct gcb_descent_node {
     size_t family;
-    size_t parent; /* the setting that was changed; SIZE_MAX: none */
-    bool changed;  /* its own changes were added */
+    size_t parent; /* number of the setting that was changed; SIZE_MAX: none */
+    bool changed;  /* the changes of this setting were added */
 };
 
 struct gcb_descent {
@@ -34,48 +37,55 @@ struct gcb_descent {
     struct gcb_descent_family *families; /* borrowed */
     size_t family_count;
     bool several; /* there are several messages */
-    /* Adds the next settings of a family after each round. NULL: the changes of its best ones. */
+    /* Adds the next settings of a family after each round. NULL: adds the changes of its best
+     * settings. */
     void (*grow)(struct gcb_descent *d, size_t family);
     void *ctx; /* for `grow` */
     struct gcb_diag *diag;
 
-    int err; /* of the first setting that could not be added: nothing is added after it */
+    int err; /* status of the first setting that could not be added; then nothing more is added */
 
-    /* the settings: a search and a node for each */
+    /* for each setting: its line search, and its place in the descent */
     struct gcb_match_search *searches;
     struct gcb_descent_node *nodes;
     size_t count, search_cap, node_cap;
 };
 
-/* Appends a search. */
+/* Appends a setting with this line search, which is copied. */
 void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
                         size_t parent);
-/* Adds a setting, unless the family has it or it is not valid. `method` may have a value of the
- * parameter that is searched; `key` names this parameter (NULL: the method's own). */
+/* Adds a setting with a line search along the parameter `key` (NULL: the method's own). The value
+ * of this parameter in `method` is ignored. Adds nothing if the family has the setting. A setting
+ * that is not valid sets d->err if it has no parent; otherwise it is left out. */
 void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
                      const char *key, size_t parent);
 
 /*
- * Adds all changes of one parameter that the parameter tables allow: the other values of a choice,
- * and half and twice a number, and the next values of a whole number or 16 times a size and a 16th
- * of it; of 0, which means "automatic" or "all", some numbers. What a user has set stays, and real
- * numbers, the parameters of the memory and of the exchange, and a choice that makes the method
- * what it is. A whole number that is searched may change places with another that changes the size.
+ * Adds all changes of one parameter of the codec in setting number `from`:
+ *   - a choice takes each of its other values;
+ *   - a number is halved and doubled. A whole number is also decreased and increased by 1; a size
+ *     is also divided and multiplied by 16;
+ *   - a number that is 0, which means "automatic" or "all", takes some usual values;
+ *   - if the line search is along a whole number, it may move to another whole number that changes
+ *     the size.
+ * Some parameters stay: what the user has set, real numbers, and a choice that makes the method
+ * what it is.
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
-/* `config` and `observer` as in gcb_match_run. Returns d->err. */
+/* Runs the descent. `config` and `observer` as in gcb_match_run. Returns d->err. */
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted);
 
-/* Appends to the `n` settings in `best` the best others of a family, each unlike all before it, up
- * to `most`. Settings that miss the goal come last. Returns how many there are. */
+/* Ranks the settings of a family. `best` has the numbers of `n` settings; appends the best other
+ * settings until there are `most`, leaving out settings that are `alike` one before them (NULL:
+ * none). Settings that miss the goal come last. Returns the new number of settings. */
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
 
-/* Makes one result of all settings of a family; after an interruption, of the best setting that was
- * measured. */
+/* Makes one result of all settings of a family (gcb_match_combine). After an interruption it is the
+ * best setting that was measured; if there is none, *out is unchanged. */
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
                        bool interrupted);
 void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */

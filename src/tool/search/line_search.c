@@ -6,7 +6,7 @@
 
 #include "src/lib/base/text.h"
 
-/* The figures that can be matched, as users name them, and the range of targets. */
+/* The figures that can be matched. A target is above `above` and at most `up_to`. */
 /* clang-format off */
 static const struct kind {
     enum gcb_field field;
@@ -25,14 +25,30 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* the search for a minimum stops at this share of the line, 1 / END_SHARE, from an end */
+/* At an end of the line, the search for the nearest value stops when the gap is this part of the
+ * line: 1 / END_SHARE. */
 #define END_SHARE 64
-/* a search that starts near a position makes its first step over this share of the line, 1 /
- * FIRST_SHARE */
+/* The first step of a search that starts near a position is this part of the line: 1 /
+ * FIRST_SHARE. */
 #define FIRST_SHARE 2048
-/* a gap of at most this many positions is searched even if the values at both ends are equal */
+/* A gap of at most this many positions is searched even if the values at both ends are equal. */
 #define SHORT_GAP 16
+#define MOST_WORKERS 65536
 
+/* Finds the figure whose name or alias is the first `length` bytes of `name`. NULL: none. */
+static const struct kind *find_kind(const char *name, size_t length)
+{
+    for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+        const char *const names[] = {gcb_field_name(kind->field), kind->alias};
+
+        for (size_t i = 0; i < 2; i++)
+            if (names[i] && strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+                return kind;
+    }
+    return NULL;
+}
+
+/* Parses a target. `size`: it may have a unit, such as "1M". */
 static bool parse_target(double *out, const struct kind *kind, bool size, const char *text)
 {
     uint64_t bytes = 0;
@@ -49,18 +65,14 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
 {
     const size_t n = strcspn(text, "=");
     const char *value = text[n] ? text + n + 1 : NULL, *workers = strstr(text, ",workers=");
-    const struct kind *kind = kinds;
-    char name[32], shown[64], low[32], high[32], target[64];
+    const struct kind *kind = find_kind(text, n);
+    char shown[64], low[32], high[32], target[64];
     uint64_t count = 0;
     size_t length;
     bool size;
 
     gcb_escape(shown, sizeof(shown), text);
-    snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
-    while (kind < kinds + KINDS && strcmp(gcb_field_name(kind->field), name) != 0 &&
-           !(kind->alias && strcmp(kind->alias, name) == 0))
-        kind++;
-    if (kind == kinds + KINDS)
+    if (!kind)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or "
                             "wire_bytes=, not '%s'",
@@ -72,7 +84,7 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
     length = strlen(value);
     if (kind->field == GCB_FIELD_ERROR_OF_MEAN) {
         if (!workers || !gcb_parse_u64(workers + strlen(",workers="), &count) || count < 1 ||
-            count > 65536)
+            count > MOST_WORKERS)
             return gcb_diag_set(diag, GCB_E_INVALID,
                                 "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
                                 option, shown);
@@ -86,9 +98,11 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
         .workers = (unsigned)count,
     };
     size = gcb_field_info(kind->field)->show == GCB_SHOW_SIZE;
-    snprintf(target, sizeof(target), "%.*s", (int)(length < 64 ? length : 63), value);
-    if (length < sizeof(target) && parse_target(&out->target, kind, size, target))
-        return 0;
+    if (length < sizeof(target)) {
+        snprintf(target, sizeof(target), "%.*s", (int)length, value);
+        if (parse_target(&out->target, kind, size, target))
+            return 0;
+    }
     return gcb_diag_set(diag, GCB_E_INVALID, "--%s %s: give a %s above %s, at most %s", option,
                         shown, size ? "size" : "number", gcb_real_text(low, kind->above),
                         gcb_real_text(high, kind->up_to));
@@ -121,7 +135,8 @@ static uint64_t convert_rank(const struct gcb_line_search *s, uint64_t position)
     return s->goal->at_most != s->goal->rises ? position : s->count - 1 - position;
 }
 
-/* Returns the index of the first point seen that meets the goal, or seen_count if no point does. */
+/* Returns the index of the first point in `seen` that meets the goal, or seen_count if none
+ * does. */
 static size_t first_met(const struct gcb_line_search *s)
 {
     size_t i = 0;
@@ -131,6 +146,7 @@ static size_t first_met(const struct gcb_line_search *s)
     return i;
 }
 
+/* Returns how far a point is from the target; INFINITY for a setting that failed. */
 static double distance(const struct gcb_line_search *s, size_t i)
 {
     const double d = fabs(s->seen[i].value - s->goal->target);
@@ -166,14 +182,17 @@ static bool was_seen(const struct gcb_line_search *s, uint64_t rank)
     return false;
 }
 
+/* The functions ask_... write ranks to measure to `out` and return their number. */
+
+/* Asks for ranks at equal distances over the whole line, except those seen. */
 static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
 {
     const uint64_t n = s->count < GCB_LINE_ASKS ? s->count : GCB_LINE_ASKS;
+    const uint64_t last = s->count - 1, gaps = n > 1 ? n - 1 : 1;
     size_t asked = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t at =
-            n > 1 ? i * ((s->count - 1) / (n - 1)) + i * ((s->count - 1) % (n - 1)) / (n - 1) : 0;
+        const uint64_t at = i * (last / gaps) + i * (last % gaps) / gaps; /* i * last / gaps */
 
         if (!was_seen(s, at))
             out[asked++] = at;
@@ -181,23 +200,24 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     return asked;
 }
 
-/* Steps away from the start, towards smaller messages while all points meet the goal, else towards
- * larger ones. 0: the end of the line was reached. */
-static size_t ask_step(const struct gcb_line_search *s, bool smaller, uint64_t *out)
+/* Steps away from the start: down if all points meet the goal, up if none does. 0: the end of the
+ * line was reached. */
+static size_t ask_step(const struct gcb_line_search *s, bool down, uint64_t *out)
 {
-    const uint64_t last = s->count - 1, at = s->seen[smaller ? 0 : s->seen_count - 1].at;
-    const uint64_t left = smaller ? at : last - at;
+    const uint64_t last = s->count - 1, at = s->seen[down ? 0 : s->seen_count - 1].at;
+    const uint64_t left = down ? at : last - at;
     uint64_t step = s->count / FIRST_SHARE + 1;
 
     for (size_t i = 1; i < s->seen_count && step < left; i++)
         step *= 4;
     if (step > left)
         step = left;
-    out[0] = smaller ? at - step : at + step;
+    out[0] = down ? at - step : at + step;
     return step > 0;
 }
 
-/* The rank between two points whose value, by a straight line, is just within the target. */
+/* Returns the rank between two points at which a straight line through them is just within the
+ * target: by half of GCB_LINE_NEAR, so that the search can end there. */
 static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_line_point *low,
                             const struct gcb_line_point *high)
 {
@@ -205,14 +225,16 @@ static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_li
         high->value < low->value ? 1.0 - GCB_LINE_NEAR / 2.0 : 1.0 + GCB_LINE_NEAR / 2.0;
     const double part = (s->goal->target * within - low->value) / (high->value - low->value);
     const uint64_t gap = high->at - low->at;
-    const uint64_t step = part > 0.0 && part < 1.0 ? (uint64_t)(part * (double)gap) : gap / 2;
+    uint64_t step = part > 0.0 && part < 1.0 ? (uint64_t)(part * (double)gap) : gap / 2;
 
-    return low->at + (step < 1 ? 1 : step > gap - 1 ? gap - 1 : step);
+    if (step > gap - 1)
+        step = gap - 1;
+    return low->at + (step < 1 ? 1 : step);
 }
 
-/* Divides the gap between the first point that meets the goal and the point before it: into halves,
- * or by a straight line if the search started near its end. Every third time it takes halves
- * anyway, because the line may be bent. */
+/* Divides the gap between the first point that meets the goal and the point before it. Bisects it,
+ * or interpolates if the search started near its end. Every third time it bisects anyway, because
+ * the figure may be far from a straight line. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
@@ -223,9 +245,9 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
     return 1;
 }
 
-/* Bisects between point `low` and the next point. One of the two is nearest to the target; `other`
- * is the value of the other point. Asks nothing if the gap is long and the two values are almost
- * equal. */
+/* Bisects between point `low` and the next point. One of the two is the point nearest to the
+ * target; `other` is the value of the other one. Asks nothing if the gap is long and the two values
+ * are almost equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];
@@ -237,18 +259,19 @@ static size_t ask_beside(const struct gcb_line_search *s, size_t low, double oth
     return 1;
 }
 
-/* The point nearest to the target is the first or the last point seen. Looks for a nearer point
- * beside it. */
+/* Looks for a point nearer to the target beside point `best`, the nearest one, if that is the first
+ * or the last point. */
 static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_t *out)
 {
-    const struct gcb_line_point *p = &s->seen[best ? best - 1 : 0];
+    const size_t low = best ? best - 1 : 0, other = best ? low : 1;
+    const struct gcb_line_point *p = &s->seen[low];
 
     if (s->seen_count < 2 || p[1].at - p[0].at <= s->count / END_SHARE)
         return 0;
-    return ask_beside(s, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
+    return ask_beside(s, low, s->seen[other].value, out);
 }
 
-/* No point meets the goal. Looks for a nearer point on both sides of the point nearest to the
+/* If no point meets the goal: looks for a nearer point on both sides of the point nearest to the
  * target. */
 static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
 {
@@ -267,8 +290,8 @@ void gcb_line_search_start(struct gcb_line_search *s, uint64_t position)
     s->start = convert_rank(s, position < s->count ? position : s->count - 1);
 }
 
-/* The next points of a search that started near a position and has not seen both sides of the
- * goal. */
+/* Asks for the next points of a search that started near a position, as long as all points meet the
+ * goal or none does. */
 static size_t ask_near(struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     if (s->seen_count == 0) {

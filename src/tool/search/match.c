@@ -9,7 +9,7 @@
 
 /* ---- mixes of two settings ---- */
 
-#define EQUAL 1e-12 /* costs whose difference is this share are equal */
+#define EQUAL 1e-12 /* costs that differ by at most this share are equal except for rounding */
 
 double gcb_mix_between(const struct gcb_mix *mix, double first, double second)
 {
@@ -21,8 +21,8 @@ static bool is_known(const struct gcb_mix_point *p)
     return isfinite(p->limited) && isfinite(p->cost);
 }
 
-/* Finds the cheapest setting within the limit and at most `near` below it. A later setting has to
- * be cheaper by the share `margin`. */
+/* Finds the cheapest setting within the limit and at most `near` below it. A later setting is taken
+ * only if it is cheaper by the share `margin`. SIZE_MAX: none. */
 static size_t find_single(const struct gcb_mix_point *points, size_t count, double limit,
                           double near, double margin)
 {
@@ -40,7 +40,7 @@ static size_t find_single(const struct gcb_mix_point *points, size_t count, doub
     return best;
 }
 
-/* Finds the setting that is nearest to the limit, which no setting meets. */
+/* Finds the setting nearest to the limit, if no setting is within it. SIZE_MAX: all failed. */
 static size_t find_nearest(const struct gcb_mix_point *points, size_t count)
 {
     size_t best = SIZE_MAX;
@@ -51,31 +51,38 @@ static size_t find_nearest(const struct gcb_mix_point *points, size_t count)
     return best;
 }
 
-/* Finds the cheapest mix. The hull is its value over all limits. Of several on one line, the two
- * nearest settings are taken. */
-static bool find_pair(struct gcb_mix *out, double *cost, const struct gcb_mix_point *points,
-                      size_t count, double limit)
+/* True if one setting is within the limit, and the other is cheaper but beyond it. */
+static bool is_pair(const struct gcb_mix_point *within, const struct gcb_mix_point *beyond,
+                    double limit)
 {
-    double gap = (double)INFINITY;
+    return is_known(within) && is_known(beyond) && within->limited <= limit &&
+           beyond->limited > limit && beyond->cost < within->cost;
+}
 
-    *cost = (double)INFINITY;
+/* Finds the cheapest mix of two settings and returns its cost. If several mixes cost the same,
+ * takes the two settings that are nearest to each other. INFINITY: there is no mix. */
+static double find_pair(struct gcb_mix *out, const struct gcb_mix_point *points, size_t count,
+                        double limit)
+{
+    double least = (double)INFINITY, gap = (double)INFINITY;
+
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; is_known(&points[i]) && points[i].limited <= limit && k < count; k++) {
+        for (size_t k = 0; k < count; k++) {
             const double width = points[k].limited - points[i].limited;
-            struct gcb_mix mix = {i, k, (points[k].limited - limit) / width, true};
-            double at;
+            struct gcb_mix mix = {.first = i, .second = k, .reached = true};
+            double cost;
 
-            if (!is_known(&points[k]) || !(points[k].limited > limit) ||
-                !(points[k].cost < points[i].cost))
+            if (!is_pair(&points[i], &points[k], limit))
                 continue;
-            at = gcb_mix_between(&mix, points[i].cost, points[k].cost);
-            if (at > *cost * (1.0 + EQUAL) || (at >= *cost * (1.0 - EQUAL) && width >= gap))
+            mix.share = (points[k].limited - limit) / width;
+            cost = gcb_mix_between(&mix, points[i].cost, points[k].cost);
+            if (cost > least * (1.0 + EQUAL) || (cost >= least * (1.0 - EQUAL) && width >= gap))
                 continue;
             *out = mix;
-            *cost = at;
+            least = cost;
             gap = width;
         }
-    return isfinite(*cost);
+    return least;
 }
 
 void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_t count,
@@ -83,8 +90,8 @@ void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_
 {
     const size_t cheapest = find_single(points, count, limit, (double)INFINITY, 0.0);
     const size_t single = find_single(points, count, limit, near, GCB_MIX_WORTH / 2.0);
-    size_t alone = cheapest;
-    double cost;
+    struct gcb_mix pair;
+    double cost, pair_cost;
 
     if (cheapest == SIZE_MAX) {
         const size_t nearest = find_nearest(points, count);
@@ -92,32 +99,34 @@ void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_
         *out = (struct gcb_mix){nearest, nearest, 1.0, false};
         return;
     }
-    if (!mixes || !find_pair(out, &cost, points, count, limit) || points[cheapest].cost <= cost)
-        cost = points[cheapest].cost;
-    else
-        alone = SIZE_MAX;
+    *out = (struct gcb_mix){cheapest, cheapest, 1.0, true};
+    cost = points[cheapest].cost;
+    pair_cost = mixes ? find_pair(&pair, points, count, limit) : (double)INFINITY;
+    if (pair_cost < cost) {
+        *out = pair;
+        cost = pair_cost;
+    }
     if (single != SIZE_MAX && points[single].cost <= cost * (1.0 + GCB_MIX_WORTH))
-        alone = single;
-    if (alone != SIZE_MAX)
-        *out = (struct gcb_mix){alone, alone, 1.0, true};
+        *out = (struct gcb_mix){single, single, 1.0, true};
 }
 
 /* ---- searches that advance together ---- */
 
-/* How many bisections usually follow the grid of a search. Only the progress bar uses this. */
+/* Number of rounds that usually follow the first. Only the progress bar uses this. */
 #define BISECTIONS 8.0
 
 struct rounds {
     struct gcb_match_search *searches;
     size_t count;
-    /* this round: the settings to measure, and which search asked for each setting */
+    /* the `asked` settings that this round measures, and which search asked for each setting */
     struct gcb_method *methods;
     struct request {
         size_t search;
         uint64_t position;
     } * requests;
     size_t asked;
-    double measured, bisections; /* settings measured so far; rounds after the first */
+    double measured;   /* settings measured in earlier rounds */
+    double bisections; /* number of earlier rounds, without the first */
     const struct gcb_run_observer *observer;
 };
 
@@ -162,7 +171,7 @@ int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_se
     return err;
 }
 
-/* Collects the settings that the searches ask for. */
+/* Collects the settings that the searches ask for in the next round. */
 static int ask_all(struct rounds *r, struct gcb_diag *diag)
 {
     uint64_t position[GCB_LINE_ASKS];
@@ -182,6 +191,7 @@ static int ask_all(struct rounds *r, struct gcb_diag *diag)
     return err;
 }
 
+/* Tells a search the figures of a setting that it has asked for. */
 static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb_run_total *total)
 {
     const struct gcb_tally *t = &total->tally;
@@ -197,15 +207,14 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
     s->evaluations++;
 }
 
-/* Removes the times of a tally: the search runs each setting only once, which is not enough for a
- * time. */
+/* Removes the times of a tally, because a single run of a setting is not enough to time it. */
 static void forget_times(struct gcb_tally *t)
 {
     t->encode = t->decode = (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
     t->stop = GCB_STOP_NONE;
 }
 
-/* Keeps the tallies of the settings just measured that are now the best of their search. */
+/* Copies the tally of each setting of this round that is now the best one of its search. */
 static void keep_best(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -221,8 +230,8 @@ static void keep_best(struct rounds *r, const struct gcb_run_result *result)
     }
 }
 
-/* An interrupted round covers only some messages, so it counts only for a search that has measured
- * nothing else. */
+/* Tells the searches the results of this round. The figures of an interrupted round cover only some
+ * messages, so they count only for a search that has measured nothing else. */
 static void tell_all(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -266,7 +275,7 @@ static int check_device(const struct gcb_run_result *result, struct gcb_diag *di
     return 0;
 }
 
-/* Measures the error of the mean of the settings whose search limits it. */
+/* Measures the error of the mean of each setting whose search has a limit on it. */
 static int measure_means(struct rounds *r, struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -291,6 +300,7 @@ static int measure_means(struct rounds *r, struct gcb_run_result *result, struct
     return 0;
 }
 
+/* Measures the settings of this round and tells the searches. */
 static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
                      struct gcb_diag *diag)
 {
@@ -340,7 +350,7 @@ static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_sear
     return n;
 }
 
-/* Makes `out` the setting of the first point, mixed with that of the second. */
+/* Makes `out` the search of the first point, with its setting and the mix with the second point. */
 static int set_mix(struct gcb_match_search *out, const struct gcb_mix *mix,
                    const struct gcb_mix_point *points, struct gcb_diag *diag)
 {
@@ -402,7 +412,7 @@ int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_searc
     return err;
 }
 
-/* Sets a search to the single setting found so far. */
+/* Gives a search the best single setting measured so far. */
 static int set_found(struct gcb_match_search *s, struct gcb_diag *diag)
 {
     if (s->line.seen_count == 0) /* interrupted before the first value */
@@ -483,16 +493,22 @@ double gcb_match_cost(const struct gcb_match_search *s)
     return gcb_match_limits_error(s->goal) ? s->mix.bytes : s->mix.error;
 }
 
+/* Returns what two results are compared by, less for a better one: the cost if one of them meets
+ * the goal, otherwise the figure that misses it. NAN: nothing was measured, or it failed. */
+static double comparable(const struct gcb_match_search *s, bool reached)
+{
+    if (!s->line.seen_count)
+        return (double)NAN;
+    return reached ? gcb_match_cost(s) * s->weight : gcb_match_sum(s->goal, s->found.value);
+}
+
 bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_search *b)
 {
     const bool reached = a->mix.reached || b->mix.reached;
-    const double x =
-        reached ? gcb_match_cost(a) * a->weight : gcb_match_sum(a->goal, a->found.value);
-    const double y =
-        reached ? gcb_match_cost(b) * b->weight : gcb_match_sum(b->goal, b->found.value);
+    const double x = comparable(a, reached), y = comparable(b, reached);
 
-    if (!a->line.seen_count || !b->line.seen_count || isnan(x) || isnan(y))
-        return a->line.seen_count && !isnan(x);
+    if (isnan(x) || isnan(y))
+        return !isnan(x);
     return isinf(y) ? !isinf(x) : x < y - GCB_MATCH_GAIN * fabs(y);
 }
 
@@ -508,6 +524,7 @@ void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search 
     tally->encode.seconds = tally->decode.seconds = (double)NAN;
 }
 
+/* Writes why the goal is not met. `value`: the figure of the setting found. */
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
 {
     const char *field = gcb_field_name(s->goal->field);
@@ -539,7 +556,7 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
 
 /* ---- rows ---- */
 
-/* Writes what meets the target: the row's setting, or a mix of it with another. */
+/* Writes the figures of the setting or mix that meets the target. `at`: the tally of the setting. */
 static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struct gcb_tally at,
                     bool reached)
 {
@@ -561,25 +578,26 @@ static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struc
     gcb_row_known_u64(row, GCB_FIELD_MATCH_BYTES, reached, at.wire_bytes);
 }
 
-/* The goal is not reached if no setting was measured or the setting failed. */
 void gcb_match_put(struct gcb_row *row, const struct gcb_match_search *s,
                    const struct gcb_run_total *total, bool whole)
 {
     const struct gcb_tally *tally = &total->tally;
     const bool measured = tally->messages && !total->failure.status;
+    const char *why = "interrupted: the search may not have ended";
     double value;
     bool reached;
     char note[200];
 
-    for (enum gcb_field f = GCB_FIELD_MATCH_FIELD; !s && f <= GCB_FIELD_MATCH_STEADY; f++)
-        gcb_row_null(row, f);
     if (!s) {
+        for (enum gcb_field f = GCB_FIELD_MATCH_FIELD; f <= GCB_FIELD_MATCH_STEADY; f++)
+            gcb_row_null(row, f);
         gcb_row_null(row, GCB_FIELD_MATCH_NOTE);
         return;
     }
     value = measured ? gcb_tally_figure(tally, s->goal->field) : (double)NAN;
     reached = s->mix.reached && gcb_match_meets(s->goal, value);
-
+    if (whole)
+        why = gcb_match_note(note, s, tally);
     if (s->goal->workers && measured) {
         gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, value);
         gcb_row_u64(row, GCB_FIELD_WORKERS, s->goal->workers);
@@ -592,8 +610,5 @@ void gcb_match_put(struct gcb_row *row, const struct gcb_match_search *s,
     gcb_row_text(row, GCB_FIELD_MATCH_BY, s->axis.param ? s->axis.param->name : NULL);
     gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->evaluations);
     gcb_row_known_bool(row, GCB_FIELD_MATCH_STEADY, whole && measured, s->found.monotonic);
-    gcb_row_text(row, GCB_FIELD_MATCH_NOTE,
-                 !measured ? NULL
-                 : whole   ? gcb_match_note(note, s, tally)
-                           : "interrupted: the search may not have ended");
+    gcb_row_text(row, GCB_FIELD_MATCH_NOTE, measured ? why : NULL);
 }

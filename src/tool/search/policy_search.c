@@ -11,7 +11,8 @@
 
 /* ---- dividing a budget ---- */
 
-/* Sums of the errors of a run differ from those of its tensors by rounding. */
+/* A limit on the error is met with this margin, because the sum over the tensors differs from the
+ * sum of a run by rounding. */
 #define ROUNDING 1e-9
 
 static int by_bytes(const void *a, const void *b)
@@ -22,14 +23,14 @@ static int by_bytes(const void *a, const void *b)
     return bytes ? bytes : (x->error > y->error) - (x->error < y->error);
 }
 
-/* The error that a step from a to b takes away for each byte. */
+/* Returns the error that a step from a to b takes away for each byte that it adds. */
 static double gain(const struct gcb_allot_option *a, const struct gcb_allot_option *b)
 {
     return (a->error - b->error) / (b->bytes - a->bytes);
 }
 
-/* Keeps the lower convex hull: each item has more bytes and less error than the item before it,
- * with falling gains. */
+/* Sorts the items and keeps the lower convex hull: each item has more bytes and less error than the
+ * item before it, and the gains of the steps between items fall. */
 static void keep_hull(struct gcb_allotment *t)
 {
     size_t n = 0;
@@ -65,8 +66,8 @@ bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_all
                            : sum->bytes <= limit->most;
 }
 
-/* Finds the tensor whose next step gains most, among the steps that add at most `room` bytes.
- * Returns `count` if there is none. */
+/* Finds the tensor whose next step has the highest gain, among the steps that add at most `room`
+ * bytes. Returns `count` if there is none. */
 static size_t find_step(const struct gcb_allotment *tensors, size_t count, double room)
 {
     size_t best = count;
@@ -86,8 +87,8 @@ static size_t find_step(const struct gcb_allotment *tensors, size_t count, doubl
     return best;
 }
 
-/* Takes back steps that the budget does not need, those with the most bytes first: the last step
- * goes too far. */
+/* For a limit on the error, the last step may reduce the error more than needed. Takes back other
+ * steps that the limit does not need, those with the most bytes first. */
 static void take_back(struct gcb_allotment *tensors, size_t count,
                       const struct gcb_budget_limit *limit)
 {
@@ -151,21 +152,24 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
 #define GLOB GCB_RULE_GLOB /* longer globs are not tried */
 
 struct writer {
-    const char *const *paths;
-    const size_t *chosen;
-    size_t count, rest; /* tensors; what most of them have */
-    bool *ruled;        /* a rule matches the tensor */
-    char best[GLOB];    /* the best glob so far */
-    size_t covers;      /* number of tensors that take their method from it */
+    const char *const *paths; /* of `count` tensors */
+    const size_t *chosen;     /* for each tensor: its method */
+    size_t count;
+    size_t rest;     /* the method of most tensors */
+    bool *ruled;     /* for each tensor: a rule matches it */
+    char best[GLOB]; /* the best glob so far */
+    size_t covers;   /* number of tensors that get their method from it */
 };
 
-/* Appends n bytes of a path as a glob that matches only them and is no option. It has '?' for '=',
- * which would end the glob on the command line, and for what rows and tables escape. */
+/* Appends n bytes of a path as a glob that matches only these bytes. Uses '?' for '=', which would
+ * end the glob on the command line, and for characters that rows and tables escape. A '-' at the
+ * beginning becomes [-], so that the glob does not look like an option. Returns false if the glob
+ * is too long. */
 static bool append_literal(char glob[GLOB], const char *path, size_t n)
 {
     size_t used = strlen(glob);
 
-    for (size_t i = 0; i < n && used < GLOB - 4; i++) {
+    for (size_t i = 0; i < n && used < GLOB - 4; i++) { /* room for "[x]" and the final 0 */
         const bool special = strchr("*?[", path[i]) || (used == 0 && path[i] == '-');
 
         if (special)
@@ -178,7 +182,7 @@ static bool append_literal(char glob[GLOB], const char *path, size_t n)
     return used < GLOB - 4;
 }
 
-/* Counts the tensors without a rule that the glob matches. 0 if one of them needs another
+/* Counts the tensors without a rule that the glob matches. Returns 0 if one of them has another
  * method. */
 static size_t count_covered(const struct writer *w, const char *glob, size_t method)
 {
@@ -194,7 +198,8 @@ static size_t count_covered(const struct writer *w, const char *glob, size_t met
     return n;
 }
 
-/* Tries the glob "begin*end" of a path; with end == begin, the whole path. */
+/* Tries the glob in which '*' replaces path[begin] to path[end - 1]; with end == begin, the whole
+ * path. Keeps it if it covers more tensors than the best glob, or as many and is shorter. */
 static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
 {
     const char *name = w->paths[path];
@@ -213,15 +218,15 @@ static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
     }
 }
 
-/* True if a path may be cut here: at its begin or end, next to a separator, or where a number
- * begins or ends. */
+/* True if a '*' may begin or end here: at an end of the path, next to a separator, or where a
+ * number begins or ends. */
 static bool is_joint(const char *path, size_t at)
 {
     return at == 0 || !path[at] || strchr("./", path[at]) || strchr("./", path[at - 1]) ||
            !isdigit((unsigned char)path[at]) != !isdigit((unsigned char)path[at - 1]);
 }
 
-/* Finds the glob that covers the most tensors without a rule. */
+/* Finds the glob that covers the most tensors without a rule, among those that need one. */
 static void find_glob(struct writer *w)
 {
     w->covers = 0;
@@ -252,7 +257,7 @@ static int add_rule(struct writer *w, struct gcb_policy *out, const struct gcb_m
     return gcb_policy_add(out, w->best, &methods[method], diag);
 }
 
-/* The method of most tensors. */
+/* Returns the method of most tensors. */
 static size_t find_rest(const struct writer *w)
 {
     size_t rest = 0, most = 0;
@@ -297,22 +302,24 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
 
 #define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
 #define MOST_METHODS 8   /* settings that keep_few keeps */
-#define NEAR 1.02        /* how many times the bytes (or the error) fewer settings may take */
-#define EARNS 0.002      /* share of the bytes that each further setting has to save to be kept */
+/* A policy with fewer settings is preferred if it takes at most this many times the bytes (or the
+ * error). */
+#define NEAR 1.02
+#define EARNS 0.002 /* share of the bytes that each further setting has to save to be kept */
 
-/* Settings measured around each setting found: multiples of the density, the bits, 1 /
- * threshold. */
+/* The settings measured around each setting found: factors of gcb_rate_axis_scale. */
 static const double coarse[] = {1.0, 0.0625, 0.25, 0.5, 0.75, 1.4, 2.0, 4.0, 16.0};
 static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
-/* At the end, all settings are multiplied by one of these, so that the messages use up the
- * budget. */
+/* At the end, one of these factors scales all settings, so that the messages use up the budget. */
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
-/* Sums over the messages of a unit; of a part of the input, scaled up to the whole. */
+/* Sums over the messages of a unit. If only a part of the input was measured, they are scaled up to
+ * the whole. INFINITY: the method cannot encode the unit, or the part has none of it. */
 struct sums {
-    double bytes, error,
-        squares; /* INFINITY: the method cannot encode it, or it is not in the part */
+    double bytes;
+    double error;   /* squared errors */
+    double squares; /* squared elements */
     uint64_t elements;
 };
 
@@ -324,28 +331,30 @@ struct candidate {
     struct sums *sums; /* of each unit, as measured last; in searcher.sums */
 };
 
+/* A unit is a set of tensors that get the same method. */
 struct searcher {
     const struct gcb_choice *choice;
     const struct gcb_match_goal *goal;
     const struct gcb_run_config *config;
     const struct gcb_run_observer *user;
-    const char **paths; /* of the tensors, sorted: `path_count` */
+    const char **paths; /* of the tensors, sorted */
     size_t path_count;
-    size_t count;                   /* units: tensors that get the same method */
-    size_t *unit_of_path, *unit_of; /* by path, and by tensor of the source */
-    uint64_t *whole;                /* of each unit: elements of all its messages */
-    uint64_t input_bytes;           /* of all messages */
+    size_t count;         /* number of units */
+    size_t *unit_of_path; /* for each path: its unit */
+    size_t *unit_of;      /* for each tensor of the source: its unit */
+    uint64_t *whole;      /* for each unit: elements of all its messages */
+    uint64_t input_bytes; /* of all messages */
     struct candidate *candidates;
     size_t candidate_count, cap;
-    struct sums *sums; /* of the last run: [method * count + unit] */
-    struct gcb_allotment *units;
-    struct gcb_allot_option *items;
+    struct sums *sums;              /* of the last run: [method * count + unit] */
+    struct gcb_allotment *units;    /* for each unit: its settings */
+    struct gcb_allot_option *items; /* of all units, one after the other */
     struct gcb_diag *diag;
 };
 
 bool gcb_policy_search_can(const struct gcb_match_goal *goal)
 {
-    /* the others follow from sums over tensors */
+    /* these two do not follow from sums over tensors */
     return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
@@ -363,7 +372,7 @@ static size_t find_path(const struct searcher *s, const char *path)
     return (size_t)(found - s->paths);
 }
 
-/* Lists the paths of the tensors, sorted. */
+/* Lists the paths of the tensors, sorted, each only once. Allocates the other arrays by tensor. */
 static int list_paths(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
@@ -386,8 +395,8 @@ static int list_paths(struct searcher *s)
     return 0;
 }
 
-/* Divides the tensors into units. Unit 0 has all small tensors: each of them is worth too little
- * for a rule of its own. */
+/* Divides the tensors into units. Unit 0 has all small tensors, because each of them is too small
+ * to be worth a rule. Each other unit has the tensors of one path. */
 static int list_units(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
@@ -427,7 +436,7 @@ static bool has_method(const struct searcher *s, const struct gcb_method *m)
     return false;
 }
 
-/* Adds the settings around a position of a method's axis. */
+/* Adds the settings around a candidate, scaled by each factor. */
 static int add_settings(struct searcher *s, const struct candidate *at, const double *factors,
                         size_t count)
 {
@@ -450,8 +459,8 @@ static int add_settings(struct searcher *s, const struct candidate *at, const do
     return 0;
 }
 
-/* Adds the settings around the position that a search found. Adds none for another goal, or if the
- * search measured nothing. */
+/* Adds the settings around the setting that a search found. Adds none if the search has another
+ * goal, or measured nothing. */
 static int add_search(struct searcher *s, const struct gcb_match_search *search,
                       const double *factors, size_t count)
 {
@@ -463,7 +472,7 @@ static int add_search(struct searcher *s, const struct gcb_match_search *search,
     return add_settings(s, &at, factors, count);
 }
 
-/* Adds the coarse settings around what each search found. */
+/* Adds the coarse settings around what each search found, and around all compositions tried. */
 static int add_candidates(struct searcher *s)
 {
     const struct gcb_choice *c = s->choice;
@@ -480,6 +489,7 @@ static int add_candidates(struct searcher *s)
 
 /* ---- measuring ---- */
 
+/* Adds a message to the sums of its method and unit. */
 static int on_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *diag)
 {
     struct searcher *s = ctx;
@@ -507,8 +517,8 @@ static bool on_stop(void *ctx)
     return s->user->stop && s->user->stop(s->user->ctx);
 }
 
-/* Scales what was measured of a unit up to all its messages. `failed`: the method cannot encode
- * some tensor. */
+/* Scales the sums of a unit up to its `whole` elements. `failed`: the method cannot encode some
+ * tensor. */
 static void scale_up(struct sums *sums, uint64_t whole, bool failed)
 {
     const double scale = whole ? (double)whole / (double)sums->elements : 1.0;
@@ -520,7 +530,8 @@ static void scale_up(struct sums *sums, uint64_t whole, bool failed)
         sums->bytes = sums->error = sums->squares = (double)INFINITY;
 }
 
-/* Measures methods on the messages of a layout. `by_tensor` as in struct gcb_run_config. */
+/* Measures methods on the messages of a layout, into s->sums. `by_tensor` as in struct
+ * gcb_run_config. */
 static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
                            const struct gcb_method *methods, size_t count,
                            const struct gcb_method *const *const *by_tensor, bool *interrupted)
@@ -550,7 +561,7 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
     return err;
 }
 
-/* Measures the candidates. */
+/* Measures the candidates on the messages of a layout. */
 static int measure(struct searcher *s, const struct gcb_layout *layout, bool *interrupted)
 {
     struct gcb_method *methods = gcb_alloc_array(s->candidate_count, sizeof(*methods));
@@ -582,9 +593,9 @@ static int measure_part(struct searcher *s, bool *interrupted)
     return err;
 }
 
-/* ---- allotting ---- */
+/* ---- dividing the budget among the units ---- */
 
-/* The squared norm of a unit's tensors; 0: no method encodes them. */
+/* Returns the squared norm of a unit's tensors; 0: no method encodes them. */
 static double squares_of(const struct searcher *s, size_t unit)
 {
     for (size_t i = 0; i < s->candidate_count; i++)
@@ -593,6 +604,7 @@ static double squares_of(const struct searcher *s, size_t unit)
     return 0.0;
 }
 
+/* Converts the goal to a limit on the sum of squared errors, or of bytes. */
 static struct gcb_budget_limit limit_of(const struct searcher *s)
 {
     struct gcb_budget_limit limit = {.on_error = s->goal->field == GCB_FIELD_REL_L2};
@@ -611,12 +623,30 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     return limit;
 }
 
-/* Allots the budget by what was measured last. *met: the budget suffices, and a method encodes some
- * tensor. */
-static int allot(struct searcher *s, bool *met, double *slope)
+/* Lists the settings of a unit in unit->items. Returns true if a method makes messages for it. */
+static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment *unit)
+{
+    bool measured = false;
+
+    unit->count = 0;
+    for (size_t m = 0; m < s->candidate_count; m++) {
+        const struct sums *sums = &s->candidates[m].sums[u];
+
+        if (!isfinite(sums->bytes))
+            continue;
+        unit->items[unit->count++] = (struct gcb_allot_option){sums->bytes, sums->error, m};
+        measured |= sums->bytes > 0.0;
+    }
+    if (unit->count == 0) /* no method encodes the unit, or it is not in the sample */
+        unit->items[unit->count++] = (struct gcb_allot_option){0.0, squares_of(s, u), 0};
+    return measured;
+}
+
+/* Divides the budget by what was measured last. *met becomes true if the budget suffices and some
+ * method makes messages. *slope as in gcb_allocate. */
+static int divide_budget(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_budget_limit limit = limit_of(s);
-    struct gcb_allot_option *item;
     bool measured = false;
 
     *met = false;
@@ -628,34 +658,25 @@ static int allot(struct searcher *s, bool *met, double *slope)
     s->units = gcb_alloc_zero(s->count, sizeof(*s->units));
     if (!s->items || !s->units)
         return gcb_diag_nomem(s->diag, 0, "settings of the tensors");
-    item = s->items;
     for (size_t u = 0; u < s->count; u++) {
-        s->units[u].items = item;
-        for (size_t m = 0; m < s->candidate_count; m++) {
-            const struct sums *sums = &s->candidates[m].sums[u];
-
-            if (isfinite(sums->bytes))
-                *item++ = (struct gcb_allot_option){sums->bytes, sums->error, m};
-            measured |= isfinite(sums->bytes) && sums->bytes > 0.0;
-        }
-        if (item == s->units[u].items) /* no method encodes it, or it is not in the sample */
-            *item++ = (struct gcb_allot_option){0.0, squares_of(s, u), 0};
-        s->units[u].count = (size_t)(item - s->units[u].items);
+        s->units[u].items = &s->items[u * s->candidate_count];
+        measured |= list_items(s, u, &s->units[u]);
     }
     *met = gcb_allocate(s->units, s->count, &limit, slope) && measured;
     return 0;
 }
 
-/* What a method costs for a unit, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it
- * cannot encode it. */
+/* Returns the cost of a method for a unit in bytes, if a squared error of 1 costs `slope` bytes.
+ * INFINITY: the method cannot encode the unit. */
 static double cost_of(const struct candidate *c, size_t unit, double slope)
 {
     return isfinite(c->sums[unit].bytes) ? c->sums[unit].bytes + slope * c->sums[unit].error
                                          : (double)INFINITY;
 }
 
-/* Moves the few methods that save most to the front and keeps them. Adds one method at a time: the
- * one that lowers the cost of all tensors most. */
+/* Keeps at most MOST_METHODS candidates, and moves them to the front. Chooses one candidate at a
+ * time: the one that lowers the cost of all units together most, if each unit takes the cheapest
+ * candidate chosen so far. */
 static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));
@@ -665,7 +686,7 @@ static int keep_few(struct searcher *s, double slope)
     if (!cost)
         return gcb_diag_nomem(s->diag, 0, "costs");
     for (size_t u = 0; u < s->count; u++)
-        cost[u] = 1e300;
+        cost[u] = 1e300; /* not INFINITY, so that a difference of two costs is a number */
     while (kept < MOST_METHODS) {
         struct candidate best;
         size_t at = kept;
@@ -694,7 +715,7 @@ static int keep_few(struct searcher *s, double slope)
     return 0;
 }
 
-/* Adds finer steps around the methods that were kept, and the best single method. */
+/* Adds fine settings around the best single method and around the candidates that were kept. */
 static int add_fine(struct searcher *s)
 {
     const struct gcb_choice *c = s->choice;
@@ -715,14 +736,17 @@ static int add_fine(struct searcher *s)
 
 /* ---- the last step ---- */
 
-/* The policy with all settings scaled by each of `last`. */
+/* The policy in LAST_STEPS versions: each of `last` scales all settings of one version. */
 struct tuning {
     struct gcb_method *methods;          /* [step * candidate_count + candidate] */
     const struct gcb_method **of_tensor; /* [step * tensors + tensor] */
-    const struct gcb_method *const *by_tensor[LAST_STEPS];
-    size_t best; /* the step that uses up the budget */
+    const struct gcb_method *const
+        *by_tensor[LAST_STEPS]; /* for each step: its part of of_tensor */
+    size_t best;                /* the step that is best */
 };
 
+/* Makes the versions of the policy. For a limit on the error, each has smaller messages than the
+ * version before it; for a limit on the size, larger ones. */
 static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
 {
     const size_t tensors = gcb_source_count(s->config->source);
@@ -755,7 +779,7 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
     return err;
 }
 
-/* Finds the best step that meets the limit. The first one does. */
+/* Finds the best version that meets the limit, as the first one does. */
 static void choose_step(const struct searcher *s, struct tuning *t,
                         const struct gcb_budget_limit *limit)
 {
@@ -803,10 +827,12 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     gcb_free(chosen);
     gcb_free(t.methods);
     gcb_free(t.of_tensor);
-    return err || out->count == 0 ? err : gcb_policy_bind(out, s->config->source, s->diag);
+    if (err || out->count == 0)
+        return err;
+    return gcb_policy_bind(out, s->config->source, s->diag);
 }
 
-/* True if the allotment with few settings is almost as good as the one before. */
+/* True if the choice of settings is almost as good as `before`. */
 static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
 {
     const struct gcb_allot_option now = gcb_allocated(s->units, s->count);
@@ -815,12 +841,9 @@ static bool is_near(const struct searcher *s, const struct gcb_allot_option *bef
                                 : now.error <= NEAR * NEAR * before->error;
 }
 
-static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
+/* Divides the budget by the candidates on the sample. */
+static int search_sample(struct searcher *s, bool *met, double *slope, bool *interrupted)
 {
-    double slope;
-    struct gcb_allot_option before;
-    size_t all;
-    bool met = false;
     int err = list_paths(s);
 
     if (!err)
@@ -830,28 +853,54 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
     if (!err)
         err = measure_part(s, interrupted);
     if (!err && !*interrupted)
-        err = allot(s, &met, &slope);
-    if (err || *interrupted || !met)
-        return err;
-    err = keep_few(s, slope);
+        err = divide_budget(s, met, slope);
+    return err;
+}
+
+/* Divides the budget by few candidates and finer settings around them, on the whole input. */
+static int search_whole(struct searcher *s, bool *met, double *slope, bool *interrupted)
+{
+    int err = keep_few(s, *slope);
+
+    *met = false;
     if (!err)
         err = add_fine(s);
     if (!err)
         err = measure(s, s->config->layout, interrupted);
     if (!err && !*interrupted)
-        err = allot(s, &met, &slope);
-    if (err || *interrupted || !met)
-        return err;
-    all = s->candidate_count;
-    before = gcb_allocated(s->units, s->count);
-    err = keep_few(s, slope);
+        err = divide_budget(s, met, slope);
+    return err;
+}
+
+/* Divides the budget by fewer settings again, if these are almost as good. */
+static int simplify(struct searcher *s, bool *met, double *slope)
+{
+    const struct gcb_allot_option before = gcb_allocated(s->units, s->count);
+    const size_t all = s->candidate_count;
+    int err = keep_few(s, *slope);
+
     if (!err)
-        err = allot(s, &met, &slope);
-    if (!err && !(met && is_near(s, &before))) {
-        s->candidate_count = all; /* the few only moved to the front */
-        err = allot(s, &met, &slope);
+        err = divide_budget(s, met, slope);
+    if (!err && !(*met && is_near(s, &before))) {
+        s->candidate_count = all; /* keep_few has only changed their order */
+        err = divide_budget(s, met, slope);
     }
-    return err || !met ? err : write_policy(s, out, interrupted);
+    return err;
+}
+
+static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
+{
+    double slope;
+    bool met = false;
+    int err = search_sample(s, &met, &slope, interrupted);
+
+    if (!err && met)
+        err = search_whole(s, &met, &slope, interrupted);
+    if (!err && met)
+        err = simplify(s, &met, &slope);
+    if (!err && met)
+        err = write_policy(s, out, interrupted);
+    return err;
 }
 
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,

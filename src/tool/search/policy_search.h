@@ -5,14 +5,15 @@
 #include "src/tool/search/choose.h"
 
 /*
- * Divides a budget of bytes or of error among tensors, each of which has a choice of settings. Each
- * tensor begins with its cheapest setting. Then, again and again, the tensor whose next setting
- * reduces the error most for each byte that it adds takes that setting, until the budget is met.
- * Only settings on the convex hull of a tensor's bytes and errors are taken.
+ * Divides a budget of bytes or of error among tensors, each of which has several settings to choose
+ * from. Each tensor begins with its cheapest setting. Each step gives one tensor its next setting:
+ * the tensor whose next setting reduces the error most for each byte that it adds. The steps end
+ * when the budget is used up. Settings that are not on the convex hull of a tensor's bytes and
+ * errors are never chosen.
  *
- * No allocation can be better than this one by more than a single step, because after each step
- * this one is the best for the bytes that it takes (Shoham and Gersho: "Efficient bit allocation
- * for an arbitrary set of quantizers", 1988).
+ * After each step, no other choice for the same bytes has a smaller error. So the result differs
+ * from the best choice for the budget by less than one step (Shoham and Gersho: "Efficient bit
+ * allocation for an arbitrary set of quantizers", 1988).
  */
 struct gcb_allot_option {
     double bytes;
@@ -20,11 +21,11 @@ struct gcb_allot_option {
     size_t setting; /* the caller's number of the setting */
 };
 
+/* A tensor with its settings. */
 struct gcb_allotment {
-    struct gcb_allot_option
-        *items;   /* sorted by gcb_allocate: those on the hull come first, from cheap to accurate */
-    size_t count; /* at least 1; gcb_allocate keeps only the hull */
-    size_t chosen; /* the result: index of an item */
+    struct gcb_allot_option *items; /* the caller's; gcb_allocate sorts them, cheapest first */
+    size_t count;                   /* at least 1; gcb_allocate keeps only the hull */
+    size_t chosen;                  /* the result: index of an item */
 };
 
 struct gcb_budget_limit {
@@ -32,39 +33,38 @@ struct gcb_budget_limit {
     double most;
 };
 
-/* Returns false if the budget cannot be met: then the cheapest settings are chosen for a limit on
- * bytes, the most accurate for a limit on the error. *slope: bytes that a step added for each unit
- * of error that it took away. The step is the last one before the best step was too large for the
- * budget; 0: there was none. */
+/* Chooses a setting for each tensor. Returns false if the budget cannot be met; the choice is then
+ * the cheapest settings for a limit on bytes, and the most accurate ones for a limit on the error.
+ * *slope becomes the bytes per unit of error of the last step that was the best of all; later steps
+ * are only the best that still fit the budget. 0: there was no step. */
 bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
                   double *slope);
 
 /* True if these sums over all tensors meet the limit. */
 bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum);
 
-/* The sums over all tensors of what was chosen. */
+/* Returns bytes and error of the chosen settings, summed over all tensors. */
 struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_t count);
 
-/* Writes the rules of a policy that gives methods[chosen[i]] to the tensor paths[i]. Paths with the
- * same method share globs where the globs match no other tensor; the method of most tensors is the
- * last rule, for the rest. Leaves `out` empty if globs cannot tell the tensors apart, such as "a=b"
- * and "a?b". */
+/* Writes the rules of a policy that gives methods[chosen[i]] to the tensor paths[i]. Tensors with
+ * the same method share a glob if it matches no other tensor. The last rule, for all other tensors,
+ * has the method of most tensors. Leaves `out` empty if globs cannot tell the tensors apart, such
+ * as "a=b" and "a?b". */
 int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag);
 
 /*
- * Finds a policy that meets a goal for all tensors together: a limit on rel_l2, ratio,
- * bits_per_element or wire_bytes.
+ * Finds a policy that meets the first goal of a choice for all tensors together: a limit on rel_l2,
+ * ratio, bits_per_element or wire_bytes.
  *
- * The candidates are the settings that the searches of a choice have found, and other settings of
- * the same methods with smaller and larger messages. They are measured on a sample
- * (gcb_sample_every_tensor), and the budget is allotted (gcb_allocate). The few settings that save
- * most, and finer steps around them, are then measured on the whole input, and the budget is
- * allotted again.
+ * The candidates are the settings that the choice has found, and other settings of the same methods
+ * with smaller and larger messages. They are measured on a sample (gcb_sample_every_tensor), and
+ * the budget is divided (gcb_allocate). The few settings that save most, and finer steps around
+ * them, are then measured on the whole input, and the budget is divided again.
+ *
+ * The searches of `choice` have ended. `out` is bound to the source (gcb_policy_bind). It has no
+ * rules if no policy meets the goal, or after an interruption.
  */
-
-/* `choice` has finished its searches. `out` has no rules if no policy meets the goal, or after an
- * interruption. Its last rule is for the rest; gcb_policy_bind was called. */
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
                       const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                       bool *interrupted, struct gcb_diag *diag);

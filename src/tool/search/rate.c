@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECADE 90000 /* numbers in a decade: five digits, 10000 to 99999 */
+/* A number with five significant digits is an integer from FIRST to FIRST + DECADE - 1, times a
+ * power of ten. */
+#define FIRST 10000
+#define DECADE 90000 /* numbers in a decade */
 #define DIGITS 4     /* digits after the first digit */
 
+/* The exponents of ten at the ends of a line. */
 enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
 
 double gcb_decimal(uint64_t m, int exponent, bool complement)
 {
-    double power = 1.0; /* and all its steps are exact */
+    double power = 1.0; /* exact: 10^22 is the largest power of ten that is a double */
 
     for (int i = 0; i < abs(exponent); i++)
         power *= 10.0;
@@ -20,8 +24,8 @@ double gcb_decimal(uint64_t m, int exponent, bool complement)
     return (complement ? power - (double)m : (double)m) / power;
 }
 
-/* Finds the parameter `key` (NULL: any) that changes the size and has an effect. Returns the first,
- * or NULL. */
+/* Finds the first parameter with this name (NULL: any name) that changes the size and has an effect
+ * with the method's other values. NULL: none. */
 static const struct gcb_param *find_param(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *p;
@@ -49,6 +53,7 @@ static bool is_valid(const struct gcb_method *m, size_t row, uint64_t value)
     return gcb_method_check(&at, NULL) == 0;
 }
 
+/* Makes the line of a whole number: from the least to the largest valid value. */
 static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *p = axis->param;
@@ -67,17 +72,21 @@ static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, st
     return 0;
 }
 
-/* Whole decades within the parameter's range; of a complement, the decades of the complement. */
+/* Makes the line of a real number: the decades of its complement, or the whole decades within the
+ * range of the parameter. */
 static void init_real(struct gcb_rate_axis *axis)
 {
     const struct gcb_param *p = axis->param;
     const bool density = p->complement[0];
-    const double least = density || p->min <= 0.0 ? -INFINITY : ceil(log10(p->min) - 1e-9);
-    const double most = density ? INFINITY : floor(log10(p->max) + 1e-9);
-    const int to = density ? DENSITY_TO : most < REAL_TO ? (int)most : REAL_TO;
+    int from = density ? DENSITY_FROM : REAL_FROM, to = density ? DENSITY_TO : REAL_TO;
 
-    axis->exponent = density ? DENSITY_FROM : least > REAL_FROM ? (int)least : REAL_FROM;
-    axis->count = (uint64_t)(to - axis->exponent) * DECADE + 1;
+    /* 1e-9: log10 of a power of ten may be off by rounding */
+    if (!density && p->min > 0.0)
+        from = (int)fmax(from, ceil(log10(p->min) - 1e-9));
+    if (!density)
+        to = (int)fmin(to, floor(log10(p->max) + 1e-9));
+    axis->exponent = from;
+    axis->count = (uint64_t)(to - from) * DECADE + 1;
 }
 
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
@@ -85,11 +94,12 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
 {
     *axis = (struct gcb_rate_axis){.count = 1};
     axis->param = find_param(m, key, &axis->row);
+    if (!axis->param && key)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "method '%s' has no parameter '%s' that changes the size", m->name,
+                            key);
     if (!axis->param)
-        return key ? gcb_diag_set(diag, GCB_E_INVALID,
-                                  "method '%s' has no parameter '%s' that changes the size",
-                                  m->name, key)
-                   : 0;
+        return 0;
     if (m->given[axis->row])
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "method '%s': '%s' is searched for; do not give its value", m->name,
@@ -100,35 +110,41 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-/* True if the number of a position falls along the line. Position 0 has the smallest messages; a
- * complement is 1 - parameter, so it rises if the parameter falls. */
+/* True if the numbers fall along the line, because larger numbers give smaller messages. The
+ * numbers are those of the complement, if the parameter has one. */
 static bool falls(const struct gcb_rate_axis *axis)
 {
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
 }
 
+/* Returns the index of a number `factor` times as large, if the numbers with five digits are
+ * counted from the least one on. May be larger than any index. */
+static double scale_real(uint64_t at, double factor)
+{
+    const double number = (double)(FIRST + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor;
+    const int decade = (int)floor(log10(number)) - DIGITS;
+
+    if (number < FIRST)
+        return 0.0;
+    return (double)decade * DECADE +
+           fmin(fmax(rint(number / pow(10.0, decade)) - FIRST, 0.0), DECADE);
+}
+
 uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor)
 {
-    const bool real = axis->param && axis->param->type == GCB_PARAM_REAL;
     const uint64_t last = axis->count - 1;
     uint64_t at;
-    double number, digits;
-    int decade;
+    double scaled;
 
     if (!axis->param)
         return position;
     at = falls(axis) ? last - position : position;
     factor = falls(axis) ? 1.0 / factor : factor;
-    number = real ? (double)(10000 + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor
-                  : (double)(axis->low + at) * factor;
-    if (real && number >= 10000.0) {
-        decade = (int)floor(log10(number)) - DIGITS;
-        digits = rint(number / pow(10.0, decade)) - 10000.0;
-        number = (double)decade * DECADE + fmin(fmax(digits, 0.0), DECADE);
-    } else {
-        number = real ? 0.0 : fmax(rint(number) - (double)axis->low, 0.0);
-    }
-    at = number >= (double)last ? last : (uint64_t)number;
+    if (axis->param->type == GCB_PARAM_REAL)
+        scaled = scale_real(at, factor);
+    else
+        scaled = fmax(rint((double)(axis->low + at) * factor) - (double)axis->low, 0.0);
+    at = scaled >= (double)last ? last : (uint64_t)scaled;
     return falls(axis) ? last - at : at;
 }
 
@@ -136,16 +152,14 @@ int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, ui
                       struct gcb_diag *diag)
 {
     const struct gcb_param *p = axis->param;
-    const bool real = p && p->type == GCB_PARAM_REAL;
     const uint64_t at = p && falls(axis) ? axis->count - 1 - position : position;
+    double value = (double)(axis->low + at);
 
     if (!p)
         return 0;
+    if (p->type == GCB_PARAM_REAL)
+        value = gcb_decimal(FIRST + at % DECADE, axis->exponent + (int)(at / DECADE) - DIGITS,
+                            p->complement[0]);
     m->given[axis->row] = true;
-    return gcb_method_assign(m, p->name,
-                             real ? gcb_decimal(10000 + at % DECADE,
-                                                axis->exponent + (int)(at / DECADE) - DIGITS,
-                                                p->complement[0])
-                                  : (double)(axis->low + at),
-                             diag);
+    return gcb_method_assign(m, p->name, value, diag);
 }

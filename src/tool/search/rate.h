@@ -5,11 +5,12 @@
 
 /*
  * The parameter that trades the bytes of a method for its error, as a finite line of settings.
- * Position 0 has the smallest messages, the last position the largest. Whole numbers are positions
- * as they are, except 0, which means "off" or "automatic". Real numbers have five significant
- * digits, so that people can type the setting that was found: the complement from 1e-7 to 1 if the
- * parameter has a complement (that of theta is the density); otherwise the parameter from 1e-12 to
- * 1e6.
+ * Position 0 has the smallest messages, the last position the largest.
+ *
+ * For a whole number, the line has all its values except 0, which means "off" or "automatic". For a
+ * real number, it has the numbers with five significant digits, so that people can type the setting
+ * that was found. They go from 1e-12 to 1e6. If the parameter has a complement, as theta has the
+ * density, they are values of the complement and go from 1e-7 to 1.
  */
 struct gcb_rate_axis {
     /* NULL: the method has no such parameter, and the line has one position */
@@ -21,8 +22,9 @@ struct gcb_rate_axis {
 };
 
 /*
- * `key` names the parameter; NULL: the method's own (src/lib/codec/param.h). GCB_E_INVALID: there
- * is no such parameter, it does not change the size, or the user has set it.
+ * Makes the line of the parameter `key`; NULL: of the method's first parameter that changes the
+ * size (src/lib/codec/param.h). GCB_E_INVALID: there is no such parameter, it does not change the
+ * size, or the user has set it.
  */
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag);
@@ -35,13 +37,13 @@ bool gcb_rate_named(const struct gcb_method *m, const char *key);
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 
-/* The position whose number (of a complement: the density) is `factor` times as large for larger
- * messages: with a factor of 2 twice the density or the bits, or half the threshold. Ends at the
- * ends of the line. */
+/* Returns the position whose number is `factor` times as large, or as small if smaller numbers give
+ * larger messages. So a factor of 2 doubles the density or the bits, and halves a threshold. The
+ * result stays within the line. */
 uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor);
 
-/* The double nearest to m * 10^exponent, or with `complement` to 1 minus that number. `exponent` is
- * from -22 to 22; with `complement` from -15 to 0, and the number in (0, 1]. */
+/* Returns the double nearest to m * 10^exponent, or with `complement` to 1 - m * 10^exponent.
+ * `exponent` is from -22 to 22; with `complement` it is from -15 to 0, and the number in (0, 1]. */
 double gcb_decimal(uint64_t m, int exponent, bool complement);
 
 #endif

@@ -8,16 +8,18 @@
 #include "src/lib/base/text.h"
 #include "src/tool/search/rate.h"
 
+/* A range of values of a real or whole number. */
 struct range {
     const struct gcb_vary *v;
     const struct gcb_param *p;
-    bool complement;       /* the key is the complement's name */
-    bool steps_complement; /* equal steps are steps of the complement */
-    double low, high;      /* ends of the range that is stepped */
+    bool complement;       /* the key is the name of the parameter's complement */
+    bool steps_complement; /* the complement has equal steps, not the parameter */
+    double low, high;      /* ends of what has equal steps */
 };
 
 /* ---- parsing --vary ---- */
 
+/* Copies the first n bytes of a text. Returns false if there are none or too many. */
 static bool copy_text(char out[GCB_VARY_TEXT], const char *from, size_t n)
 {
     if (n == 0 || n >= GCB_VARY_TEXT)
@@ -27,7 +29,7 @@ static bool copy_text(char out[GCB_VARY_TEXT], const char *from, size_t n)
     return true;
 }
 
-/* Parses "COUNT" or "COUNTlog". */
+/* Parses "COUNT" or "COUNTlog". Returns false for any other text. */
 static bool parse_count(struct gcb_vary *v, const char *text)
 {
     const size_t n = strspn(text, "0123456789");
@@ -38,6 +40,7 @@ static bool parse_count(struct gcb_vary *v, const char *text)
            gcb_parse_u64(digits, &v->count) && v->count > 0;
 }
 
+/* Parses "LO..HI/COUNT" or "LO..HI/COUNTlog". Returns false for any other text. */
 static bool parse_range(struct gcb_vary *v, const char *text)
 {
     const char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
@@ -69,7 +72,7 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
 
 /* ---- values of one key ---- */
 
-/* Adds a value that is new. */
+/* Adds a value, unless the list has it. */
 static int add_value(struct gcb_value_list *out, const struct gcb_vary *v, const char *text,
                      struct gcb_diag *diag)
 {
@@ -85,6 +88,7 @@ static int add_value(struct gcb_value_list *out, const struct gcb_vary *v, const
     return 0;
 }
 
+/* Lists the values of "v1,v2,...". */
 static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, struct gcb_diag *diag)
 {
     const char *p = v->list;
@@ -132,19 +136,20 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
     return 0;
 }
 
-/* Writes a real number with five significant digits, as a value of the key. */
+/* Writes a number of the range with five significant digits, as a value of the key. */
 static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
 {
-    const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
+    const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1; /* of the fifth digit */
     const bool complement = r->steps_complement && !r->complement;
 
-    if (exponent >= -15 && exponent <= 0)
+    if (exponent >= -15 && exponent <= 0) /* the range of gcb_decimal */
         value = gcb_decimal((uint64_t)rint(value * pow(10.0, -exponent)), exponent, complement);
     else if (complement)
         value = 1.0 - value;
     gcb_real_text(out, value);
 }
 
+/* Writes value number i of the range, which is not the first or the last. */
 static void step_text(char out[GCB_VARY_TEXT], const struct range *r, uint64_t i)
 {
     const double share = (double)i / (double)(r->v->count - 1), span = r->high - r->low;
@@ -191,19 +196,20 @@ void gcb_value_list_fini(struct gcb_value_list *v)
 
 /* ---- combinations ---- */
 
-#define MAX_KEYS 16
+#define MAX_KEYS 16   /* most --vary of a command */
+#define MAX_NAMES 256 /* parameter names that a suggestion is chosen from */
 
 struct sweep {
     struct gcb_vary vary[MAX_KEYS];
-    bool used[MAX_KEYS];
+    bool used[MAX_KEYS]; /* the key has an effect in some setting */
     size_t keys;
     struct gcb_method *out;
     size_t count, cap;
-    /* for the current method */
+    /* of the current method */
     const struct gcb_method *method;
     struct gcb_value_list values[MAX_KEYS]; /* empty if the method lacks the key */
     size_t combinations;
-    size_t first; /* index in `out` of its first setting */
+    size_t first; /* index in `out` of the method's first setting */
 };
 
 static int parse_keys(struct sweep *s, const char *const *vary, size_t count, struct gcb_diag *diag)
@@ -223,7 +229,7 @@ static int parse_keys(struct sweep *s, const char *const *vary, size_t count, st
     return 0;
 }
 
-/* Lists the values of every key that the method has. */
+/* Lists the values of each key that the method has, and counts their combinations. */
 static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
 {
     s->combinations = 1;
@@ -257,7 +263,7 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
     int err = gcb_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
     const char *pairs[2 * MAX_KEYS];
     bool used[MAX_KEYS] = {false};
-    size_t set[MAX_KEYS], count = 0;
+    size_t set[MAX_KEYS], count = 0; /* the keys of `pairs` */
     struct gcb_method *m;
 
     if (err)
@@ -282,6 +288,7 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
     return 0;
 }
 
+/* Adds all combinations of the current method. */
 static int expand_method(struct sweep *s, struct gcb_diag *diag)
 {
     int err = list_values_of_keys(s, diag);
@@ -297,15 +304,16 @@ static int expand_method(struct sweep *s, struct gcb_diag *diag)
 /* Returns the parameter name that the user may have meant, or NULL. */
 static const char *suggest_key(const char *key, const struct gcb_method *methods, size_t count)
 {
-    const char *names[256];
+    const char *names[MAX_NAMES];
     size_t n = 0;
 
     for (size_t m = 0; m < count; m++)
-        for (size_t row = 0; n < 256 && gcb_method_param(&methods[m], row); row++)
+        for (size_t row = 0; n < MAX_NAMES && gcb_method_param(&methods[m], row); row++)
             names[n++] = gcb_method_param(&methods[m], row)->name;
     return gcb_suggest(key, names, n);
 }
 
+/* Fails if a key has no effect in any setting. */
 static int check_used(const struct sweep *s, const struct gcb_method *methods, size_t count,
                       struct gcb_diag *diag)
 {
@@ -317,21 +325,19 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
         if (s->used[k])
             continue;
         gcb_escape(shown, sizeof(shown), key);
-        return near && strcmp(near, key) != 0
-                   ? gcb_diag_set(
-                         diag, GCB_E_INVALID,
-                         "--vary %s: no method given has this parameter; did you mean '%s'?", shown,
-                         near)
-                   : gcb_diag_set(
-                         diag, GCB_E_INVALID,
-                         "--vary %s: no method given has this parameter, or it has no effect "
-                         "with the method's other values",
-                         shown);
+        if (near && strcmp(near, key) != 0)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--vary %s: no method given has this parameter; did you mean '%s'?",
+                                shown, near);
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--vary %s: no method given has this parameter, or it has no effect "
+                            "with the method's other values",
+                            shown);
     }
     return 0;
 }
 
-/* Fails if no setting is valid. If only some are invalid, those fail when they are run. */
+/* Fails if no setting is valid. If only some are invalid, the run reports them. */
 static int check_any_valid(const struct sweep *s, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -345,11 +351,13 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      struct gcb_diag *diag)
 {
     struct sweep *s = gcb_alloc_zero(1, sizeof(*s));
-    int err =
-        s ? parse_keys(s, vary, vary_count, diag) : gcb_diag_nomem(diag, sizeof(*s), "a sweep");
+    int err;
 
     *out = NULL;
     *count = 0;
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "a sweep");
+    err = parse_keys(s, vary, vary_count, diag);
     for (size_t i = 0; !err && i < method_count; i++) {
         s->method = &methods[i];
         err = expand_method(s, diag);
@@ -363,8 +371,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
         *count = s->count;
         s->out = NULL;
     }
-    if (s)
-        gcb_free(s->out);
+    gcb_free(s->out);
     gcb_free(s);
     return err;
 }
