@@ -268,7 +268,7 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
     for (size_t i = 0; i < all->count; i++) {
         const struct gcb_measured *x = &all->items[i];
 
-        if (i && x->order != x[-1].order)
+        if (i && x->group != x[-1].group)
             gcb_table_title(table, "");
         gcb_table_cell(table, x->label);
         snprintf(text, sizeof(text), "%u", x->workers);
@@ -276,10 +276,10 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
         gcb_table_cell(table, gcb_seconds(text, x->seconds));
         gcb_table_cell(table, gcb_seconds(text, x->predicted));
         gcb_table_cell(table, gcb_factor(text, x->seconds / x->predicted));
-        gcb_table_cell(table, gcb_factor(text, x->x));
-        gcb_table_cell(table, gcb_factor(text, x->predicted_x));
-        ways += !x->baseline && !isnan(x->x);
-        near += !x->baseline && fabs(x->predicted_x / x->x - 1.0) <= NEAR;
+        gcb_table_cell(table, gcb_factor(text, x->speedup));
+        gcb_table_cell(table, gcb_factor(text, x->predicted_speedup));
+        ways += !x->baseline && !isnan(x->speedup);
+        near += !x->baseline && fabs(x->predicted_speedup / x->speedup - 1.0) <= NEAR;
     }
     err = out_table(report, table, diag);
     if (err)

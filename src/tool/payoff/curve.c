@@ -11,8 +11,9 @@
 
 const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
 
-/* ---- reading times off ---- */
+/* ---- times of a transfer ---- */
 
+/* Returns the line of a pattern; if it has no points, the line of the other pattern. */
 static const struct gcb_curve_line *line_of(const struct gcb_curve *curve, enum gcb_pattern pattern)
 {
     return &curve->lines[curve->lines[pattern].count ? pattern : GCB_PATTERNS - 1 - pattern];
@@ -47,12 +48,13 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
     if (b == end)
         return s * bytes / a->bytes;
     t = first ? b->first : b->seconds;
-    return t - (t - s) * (b->bytes - bytes) / (b->bytes - a->bytes); /* never above t if s is not */
+    /* from t down, so that rounding never makes the result larger than t */
+    return t - (t - s) * (b->bytes - bytes) / (b->bytes - a->bytes);
 }
 
 /* ---- making a curve ---- */
 
-/* True if it is a size or a time whose products and ratios are finite. */
+/* True if products and ratios of such sizes and times are finite. */
 static bool is_usable(double value)
 {
     return value >= 1e-30 && value <= 1e30;
@@ -86,6 +88,7 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
 
 /* ---- link rows ---- */
 
+/* Adds a row to the curve `ctx`: gcb_results_visit_fn. */
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_curve *curve = ctx;
@@ -101,7 +104,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
         return 0;
-    if (!first || json_is_null(first)) /* unknown: as long as the others */
+    if (!first || json_is_null(first)) /* unknown: as long as later transfers */
         point.first = point.seconds;
     while (pattern < GCB_PATTERNS && (!name || strcmp(gcb_pattern_names[pattern], name) != 0))
         pattern++;
@@ -133,14 +136,17 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
 
 /* ---- logs of other tools ---- */
 
-/* Tables of up to three tests have one pattern, and each has one more point below its sizes. */
+/* Up to three tests share a pattern. Each adds its sizes, and one point below them. */
 _Static_assert(GCB_CURVE_POINTS >= 3 * (GCB_NET_SIZES + 1), "all sizes of one log fit");
 
 /*
- * The latency of a table is where a line through its smallest sizes meets size 0. From it 20 errors
- * of the line are taken off (95 % if the line has three points), because noise of large sizes would
- * make latencies of milliseconds. It is not above the time of the smallest size, and not so small
- * that the bytes of this size would have less than an eighth of the bandwidth of the largest.
+ * Returns the latency of a table: where a line through its smallest sizes meets size 0. These are
+ * the first three sizes, and all up to 16 times the smallest.
+ *
+ * 20 times the error of the line is subtracted, because the noise of a table with only large sizes
+ * would give latencies of milliseconds; for a line through three points, this is the end of the
+ * 95 % interval. The latency is at most the time of the smallest size. It is at least so large that
+ * the smallest size is sent at an eighth of the bandwidth of the largest size or faster.
  */
 static double find_latency(const struct gcb_net_table *t)
 {
@@ -158,40 +164,39 @@ static double find_latency(const struct gcb_net_table *t)
                 fmax(first->seconds - slow, 0.0));
 }
 
-/* How the model does what a test measures: steps of so many bytes, which take equal parts of its
- * time. */
+/* The steps by which the model does what a test measures. They take equal parts of its time. */
 struct steps {
     enum gcb_pattern pattern;
-    double count, bytes;
+    double count; /* number of steps */
+    double bytes; /* of each step */
 };
 
 /*
- * All-reduces: the algorithm that the model takes for this size (docs/payoff.md): doubling for
- * small sizes, halving or a ring for large ones. The latency and the bandwidth of the largest size
- * say where it changes. A reduce-scatter is half of one.
+ * Returns the steps of an all-reduce of this size. It takes the algorithm that the model takes
+ * (docs/payoff.md): the fastest one with this latency and the bandwidth of the largest size. A
+ * reduce-scatter is the first half of an all-reduce by halving or in a ring.
  */
-static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
-                               double latency, double bytes)
+static struct steps reduce_steps(enum gcb_net_test test, const struct gcb_net_table *t,
+                                 double latency, double bytes)
 {
+    enum { DOUBLING, HALVING, RING, ALGORITHMS };
     const struct gcb_net_size *last = &t->sizes[t->count - 1];
-    const double n = fmax(t->ranks, 2.0), lg = ceil(log2(n)), part = (n - 1.0) / n;
+    const double n = fmax(t->ranks, 2.0), part = (n - 1.0) / n;
+    /* ranks beyond a power of two give their values to others first, and get the sum last */
     const double doubled = floor(log2(n)), power = exp2(doubled), beyond = power < n ? 1.0 : 0.0;
     const struct {
-        double steps, moved; /* in units of the size */
-    } all[] = {
-        {doubled + 2.0 * beyond, doubled + 2.0 * beyond},
-        {2.0 * doubled + 2.0 * beyond, 2.0 * (power - 1.0) / power + 2.0 * beyond},
-        {2.0 * (n - 1.0), 2.0 * part},
+        double steps;
+        double moved; /* bytes that each rank sends, in units of the size */
+    } all[ALGORITHMS] = {
+        [DOUBLING] = {doubled + 2.0 * beyond, doubled + 2.0 * beyond},
+        [HALVING] = {2.0 * doubled + 2.0 * beyond, 2.0 * (power - 1.0) / power + 2.0 * beyond},
+        [RING] = {2.0 * (n - 1.0), 2.0 * part},
     };
     const bool half = test == GCB_NET_REDUCESCATTER;
-    const double rate = 2.0 * part * last->bytes / last->seconds, step = latency / all[half].steps;
-    size_t best = half;
+    size_t best = half ? HALVING : DOUBLING;
+    const double rate = 2.0 * part * last->bytes / last->seconds, step = latency / all[best].steps;
 
-    if (test <= GCB_NET_BANDWIDTH)
-        return (struct steps){GCB_PATTERN_SHIFT, 1.0, bytes};
-    if (test == GCB_NET_ALLGATHER)
-        return (struct steps){GCB_PATTERN_SHIFT, lg, part * bytes / lg};
-    for (size_t i = best + 1; i < 3; i++)
+    for (size_t i = best + 1; i < ALGORITHMS; i++)
         if (all[i].steps * step + all[i].moved * bytes / rate <
             all[best].steps * step + all[best].moved * bytes / rate)
             best = i;
@@ -199,10 +204,24 @@ static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_tabl
                           all[best].moved / all[best].steps * bytes};
 }
 
+/* Returns the steps of a test of this size. An all-gather takes the steps of Bruck's algorithm. */
+static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
+                               double latency, double bytes)
+{
+    const double n = fmax(t->ranks, 2.0), steps = ceil(log2(n));
+
+    if (test <= GCB_NET_BANDWIDTH)
+        return (struct steps){GCB_PATTERN_SHIFT, 1.0, bytes};
+    if (test == GCB_NET_ALLGATHER)
+        return (struct steps){GCB_PATTERN_SHIFT, steps, (n - 1.0) / n * bytes / steps};
+    return reduce_steps(test, t, latency, bytes);
+}
+
 /*
- * Adds a table. The bytes of a step must rise with the size; of osu_bw only large sizes count. If
- * the table is the first of its pattern, the times of smaller sizes fall to the latency: its first
- * point is for a size of almost 0.
+ * Adds a table to the line of its pattern. A size is left out if its steps are not larger than
+ * those of the size before it; of osu_bw also if the line has a larger one. The first table of a
+ * line also adds a point for a size of almost 0, so that the times of small sizes fall to the
+ * latency.
  */
 static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct gcb_net_table *t,
                      struct gcb_diag *diag)
@@ -237,6 +256,7 @@ static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct
     return err;
 }
 
+/* Adds the name of a test that is left out. */
 static void add_unused(struct gcb_curve *out, const char *names)
 {
     if (*names && !gcb_lists(out->unused, names))
@@ -260,7 +280,7 @@ int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t cou
         for (size_t i = 0; !err && i < count; i++) {
             const struct gcb_net_table *t = &logs[i].tables[test];
 
-            if (t->count && reduced) /* by an all-reduce */
+            if (t->count && reduced) /* an all-reduce says the same */
                 add_unused(out, "reduce_scatter_perf");
             else if (t->count)
                 err = add_table(out, test, t, diag);

@@ -9,7 +9,8 @@
 
 /* ---- times ---- */
 
-/* `cost`: seconds for each element; NULL: coding and adding are free. */
+/* Computes the times of a way. `cost`: seconds for each element; NULL: coding and adding are
+ * free. */
 static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
                                           const struct gcb_setting *s, const struct gcb_cost *cost)
 {
@@ -18,7 +19,7 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
     struct gcb_exchange_load load = {
         .collective = way->collective,
         .half = s->sharded,
-        .gathered = s->sharded ? gradient : 0.0, /* 2 bytes, twice */
+        .gathered = s->sharded ? gradient : 0.0, /* weights of 2 bytes, twice */
         .bytes = gcb_way_bytes(ways, way, s->network.workers) * s->elements,
         .reductions = way->mean.reductions,
         .sizes = way->mean.varies,
@@ -36,8 +37,8 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
     return t;
 }
 
-/* True if the way may be used. FSDP reduces and scatters; only shares of sums can be compressed
- * there. */
+/* True if the way has times and an error, and can be used. In a sharded training (FSDP), gradients
+ * are reduced and scattered, so only ways that send shares of sums can compress them. */
 static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
                     const struct gcb_setting *s)
 {
@@ -51,7 +52,8 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
     return gcb_collectives[way->collective].sends == GCB_SENDS_SHARES;
 }
 
-/* The interval of the gain: in each round the way and the fastest baseline ran in turn. */
+/* Finds the median and the interval of the gain over the rounds. In each round the way and the
+ * fastest baseline were timed one after the other. */
 static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
                           const struct gcb_ways *ways)
 {
@@ -91,8 +93,9 @@ static int by_kind(const void *a, const void *b)
 
 /* ---- what is shown ---- */
 
-#define USELESS 1.0 /* the error of sending zeros */
+#define USELESS 1.0 /* the error of sending zeros; ways with a larger error are not shown */
 
+/* Marks a way (SIZE_MAX: none) to be shown. *shown: number of ways shown, without baselines. */
 static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 {
     if (i == SIZE_MAX || j->items[i].shown)
@@ -102,17 +105,17 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 }
 
 /*
- * Marks the lines of the table: the bar, what the answer names and the fastest of each kind; then,
- * as long as there is room, of each kind the ways that are each a tenth faster than the ones with
- * smaller errors, and than the bar.
+ * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the fastest way
+ * of each kind. As long as there is room, adds ways that are worth their larger error: each is at
+ * least GCB_ANSWER_GAIN times as fast as all ways of its kind with smaller errors, and as the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {
     const struct gcb_answer *a = &j->answer;
     size_t shown = 0;
-    double most = 1.0; /* of the ways of this kind so far */
+    double most = 1.0; /* what the best way of this kind so far is worth */
 
-    for (size_t i = 0; i < j->count; i++) /* what frameworks send unless told otherwise */
+    for (size_t i = 0; i < j->count; i++) /* fp32 is the default of frameworks */
         if (i == j->bar || gcb_way_is_fp32(j->items[i].way))
             mark(j, i, &shown);
     mark(j, a->best, &shown);
@@ -146,10 +149,11 @@ static void find_bar(struct gcb_judgement *j)
     j->answer.bar = j->bar == SIZE_MAX ? "fp16" : gcb_shown_name(j->items[j->bar].way->method.name);
 }
 
+/* Compares all ways with the fastest baselines. */
 static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
-    double least = INFINITY,
-           step = INFINITY; /* of the baselines: with free coding, and with overlap */
+    double least = INFINITY; /* seconds of an exchange if coding took no time */
+    double step = INFINITY;  /* seconds of a training step */
 
     for (size_t i = 0; i < j->count; i++)
         if (j->items[i].way->baseline) {
@@ -168,6 +172,23 @@ static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
     }
 }
 
+/* Fills in the error, the times and the kind of a way. */
+static void judge_way(struct gcb_judged *x, const struct gcb_way *way, const struct gcb_ways *ways,
+                      const struct gcb_judgement *j)
+{
+    const struct gcb_setting *s = &j->setting;
+
+    *x = (struct gcb_judged){.way = way, .item = gcb_answer_item_of(&way->method)};
+    x->item.name = way->label;
+    x->item.baseline = way->baseline;
+    x->item.error = gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
+    x->item.lasting = way->mean.lasting;
+    if (way->mean.error > 0.0) /* the lasting part changes with the whole error */
+        x->item.lasting = x->item.lasting * x->item.error / way->mean.error;
+    x->times = time_way(ways, way, s, &way->cost);
+    x->kind = gcb_answer_kind(&j->answer, &x->item);
+}
+
 int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
               struct gcb_diag *diag)
 {
@@ -178,24 +199,9 @@ int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const stru
     out->answer.items = out->advised;
     if (!out->items || !out->advised)
         return gcb_diag_nomem(diag, ways->count * sizeof(*out->items), "ways");
-    for (size_t i = 0; i < ways->count; i++) {
-        const struct gcb_way *way = &ways->items[i];
-        struct gcb_judged *x = &out->items[out->count];
-
-        if (!can_use(ways, way, s))
-            continue;
-        *x = (struct gcb_judged){.way = way, .item = gcb_answer_item_of(&way->method)};
-        x->item.name = way->label;
-        x->item.baseline = way->baseline;
-        x->item.error =
-            gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
-        x->item.lasting = way->mean.lasting;
-        if (way->mean.error > 0.0)
-            x->item.lasting = x->item.lasting * x->item.error / way->mean.error;
-        x->times = time_way(ways, way, s, &way->cost);
-        x->kind = gcb_answer_kind(&out->answer, &x->item);
-        out->count++;
-    }
+    for (size_t i = 0; i < ways->count; i++)
+        if (can_use(ways, &ways->items[i], s))
+            judge_way(&out->items[out->count++], &ways->items[i], ways, out);
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_kind);
     out->answer.count = out->count;
@@ -216,6 +222,16 @@ void gcb_judgement_fini(struct gcb_judgement *j)
 }
 
 /* ---- rows ---- */
+
+/* Returns how the answer names a way, for the field `advice`. NULL: it does not name the way. */
+static const char *advice_of(const struct gcb_answer *a, size_t i)
+{
+    if (i == a->best)
+        return "best";
+    if (i == a->noisy)
+        return "noise";
+    return i == a->trained ? "train" : NULL;
+}
 
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i, const char *from,
                     const char *coding)
@@ -265,9 +281,5 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_HIGH, x->item.high);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_LIMIT, x->limit);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_STEP, x->item.step);
-    gcb_row_text(row, GCB_FIELD_ADVICE,
-                 i == j->answer.best      ? "best"
-                 : i == j->answer.noisy   ? "noise"
-                 : i == j->answer.trained ? "train"
-                                          : NULL);
+    gcb_row_text(row, GCB_FIELD_ADVICE, advice_of(&j->answer, i));
 }

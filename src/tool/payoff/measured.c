@@ -10,7 +10,7 @@
 
 /* ---- reading ---- */
 
-/* The rounds that a row counts. */
+/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all. */
 static const struct {
     enum gcb_collective collective;
     enum gcb_field count, bytes;
@@ -26,7 +26,7 @@ static double amount(const struct gcb_measured *x, enum gcb_field field)
     return gcb_results_amount(x->row, field);
 }
 
-/* Returns what a usable row must have and this one lacks; NULL: nothing. */
+/* Returns what the row lacks to be usable; NULL: nothing. */
 static const char *find_gap(const struct gcb_measured *x)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
@@ -51,6 +51,7 @@ static const char *find_gap(const struct gcb_measured *x)
     return NULL;
 }
 
+/* True if the row is of fp32, fp16 or bf16 by all-reduce. */
 static bool is_baseline(const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
@@ -117,7 +118,7 @@ static bool is_comparable(const struct gcb_measured *a, const struct gcb_measure
         const json_t *x = gcb_results_json(a->row, common[i]);
         const json_t *y = gcb_results_json(b->row, common[i]);
 
-        same = x == y || json_equal(x, y); /* of an absent field both are NULL */
+        same = x == y || json_equal(x, y); /* both are NULL if both rows lack the field */
     }
     return same;
 }
@@ -126,9 +127,10 @@ static int by_group(const void *a, const void *b)
 {
     const struct gcb_measured *x = a, *y = b;
 
-    return (x->order > y->order) - (x->order < y->order);
+    return (x->group > y->group) - (x->group < y->group);
 }
 
+/* Predicts the time of an exchange: coding as measured, and all its rounds on the network. */
 static void predict(struct gcb_measured *x, struct gcb_network network)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
@@ -149,14 +151,14 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
     x->predicted = x->coding + x->predicted_network;
 }
 
-/* Names the exchanges. Without memory for that, their names are empty. */
+/* Labels the exchanges. If memory runs out, the labels are empty. */
 static void label_all(struct gcb_measureds *m)
 {
     struct gcb_label *labels = gcb_alloc_zero(m->count + 1, sizeof(*labels));
 
     for (size_t i = 0; labels && i < m->count; i++)
         labels[i] = (struct gcb_label){.spec = gcb_results_text(m->items[i].row, GCB_FIELD_SPEC),
-                                       .set = m->items[i].order};
+                                       .set = m->items[i].group};
     if (labels)
         gcb_label_all(labels, m->count);
     for (size_t i = 0; labels && i < m->count; i++) {
@@ -169,17 +171,17 @@ static void label_all(struct gcb_measureds *m)
     gcb_free(labels);
 }
 
-/* The measured fastest baseline of an exchange's group; NULL: none. */
+/* Returns the fastest measured baseline of an exchange's group; NULL: none. */
 static const struct gcb_measured *find_bar(const struct gcb_measureds *m,
                                            const struct gcb_measured *x)
 {
     const struct gcb_measured *bar = NULL;
 
     for (size_t i = 0; i < m->count; i++) {
-        const struct gcb_measured *o = &m->items[i];
+        const struct gcb_measured *other = &m->items[i];
 
-        if (o->order == x->order && o->baseline && (!bar || o->seconds < bar->seconds))
-            bar = o;
+        if (other->group == x->group && other->baseline && (!bar || other->seconds < bar->seconds))
+            bar = other;
     }
     return bar;
 }
@@ -189,10 +191,10 @@ void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *net
     for (size_t i = 0; i < m->count; i++) {
         struct gcb_measured *x = &m->items[i];
 
-        x->order = i;
-        for (size_t k = 0; k < i && x->order == i; k++)
+        x->group = i;
+        for (size_t k = 0; k < i && x->group == i; k++)
             if (is_comparable(&m->items[k], x))
-                x->order = m->items[k].order;
+                x->group = m->items[k].group;
         predict(x, *network);
     }
     if (m->count)
@@ -202,8 +204,8 @@ void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *net
         struct gcb_measured *x = &m->items[i];
 
         x->bar = find_bar(m, x);
-        x->x = x->bar ? x->bar->seconds / x->seconds : (double)NAN;
-        x->predicted_x = x->bar ? x->bar->predicted / x->predicted : (double)NAN;
+        x->speedup = x->bar ? x->bar->seconds / x->seconds : (double)NAN;
+        x->predicted_speedup = x->bar ? x->bar->predicted / x->predicted : (double)NAN;
     }
 }
 
@@ -238,6 +240,6 @@ void gcb_measured_row(struct gcb_row *row, const struct gcb_measured *x,
     gcb_row_real(row, GCB_FIELD_MEASURED_NETWORK_SECONDS, x->network);
     gcb_row_real(row, GCB_FIELD_MEASURED_RATIO, x->seconds / x->predicted);
     gcb_row_text(row, GCB_FIELD_BAR, x->bar ? x->bar->label : NULL);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, x->predicted_x);
-    gcb_row_real(row, GCB_FIELD_MEASURED_SPEEDUP_BAR, x->x);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, x->predicted_speedup);
+    gcb_row_real(row, GCB_FIELD_MEASURED_SPEEDUP_BAR, x->speedup);
 }

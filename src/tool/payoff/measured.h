@@ -6,26 +6,26 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Measured exchanges (rows `exchange` of gcbench-mpi) beside the model's times. The times of coding
- * and adding are those that the ranks measured, so only the network is predicted: from the number
- * of rounds, their bytes and the link.
+ * Measured exchanges (rows `exchange` of gcbench-mpi), to compare the model's times with them. The
+ * times of coding and adding are those that the ranks measured. Only the time on the network is
+ * predicted: from the number of rounds, their bytes and the link.
  */
 struct gcb_measured {
     char label[GCB_WAY_LABEL]; /* "qgz:bits=8 twoshot" */
-    const json_t *row;         /* a reference of its own */
-    const char *path;          /* of the rows; borrowed */
-    size_t order;              /* of the exchanges that can be compared with it */
+    const json_t *row;         /* owned reference */
+    const char *path;          /* of the file with the row; borrowed */
+    size_t group;              /* exchanges of the same group can be compared */
     bool baseline;             /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
     double seconds; /* the median */
     double coding;  /* seconds of encoding, decoding and adding */
     double network; /* seconds on the network */
 
-    /* ---- of gcb_measured_predict ---- */
+    /* set by gcb_measured_predict */
 
-    double predicted_network, predicted;
-    const struct gcb_measured *bar; /* the measured fastest baseline of the group; NULL: none */
-    double x, predicted_x;          /* times as fast as it; NAN: none */
+    double predicted_network, predicted; /* seconds on the network, and of the whole exchange */
+    const struct gcb_measured *bar;    /* the fastest measured baseline of the group; NULL: none */
+    double speedup, predicted_speedup; /* how many times as fast as the bar; NAN: no bar */
 };
 
 struct gcb_measureds {
@@ -33,15 +33,17 @@ struct gcb_measureds {
     size_t count, cap;
 };
 
-/* Adds an `exchange` row, unless its result was wrong. GCB_E_CORRUPT: it lacks something, with
- * file and line. GCB_E_NOMEM. The row's path is kept. */
+/* Adds an `exchange` row, unless its `status` is not `ok` or it has only one worker. Keeps a
+ * reference to the row's JSON, and a pointer to its path. GCB_E_CORRUPT, with file and line: the
+ * row lacks something. GCB_E_NOMEM. */
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);
-/* Predicts all, and orders them by groups. `network` has everything but the number of workers. */
+/* Predicts the times of all exchanges, and sorts the exchanges by group. The number of workers in
+ * `network` is ignored; each row has its own. */
 void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *network);
 void gcb_measured_fini(struct gcb_measureds *m); /* zeroed is fine */
 
-/* A `payoff` row of the model `measured` (docs/rows.md). */
+/* Starts a `payoff` row of the model `measured` (docs/rows.md). The caller releases the row. */
 void gcb_measured_row(struct gcb_row *row, const struct gcb_measured *x,
                       const struct gcb_network *network);
 

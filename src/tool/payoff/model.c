@@ -3,33 +3,39 @@
 #include <math.h>
 #include <string.h>
 
-/* A collective, and an algorithm that moves its bytes between n nodes. */
+/* An algorithm that moves the bytes of a collective between n nodes. */
 struct algorithm {
     enum gcb_collective collective;
     const char *name;
     double steps;      /* of one transfer */
     double bytes;      /* through a node's link, for each byte of one worker's messages */
-    double size_steps; /* of one transfer's exchange of lengths */
+    double size_steps; /* to exchange the lengths of one transfer */
     double adds;       /* how often a worker adds values of an all-reduce */
-    bool halves; /* its first half reduces and scatters, and takes half of the steps and bytes */
-    double pairs,
-        paired; /* steps in which two nodes send to each other, and the part of `bytes` in them */
+    bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
+    double pairs;  /* number of `steps` in which two nodes send to each other */
+    double paired; /* the part of `bytes` that is sent in those steps */
 };
 #define ALGORITHMS 9
 #define SIZE_BYTES 8.0 /* of a message that says a length */
 
-/* docs/payoff.md and docs/exchange.md have these figures. */
+/* Returns the number of pairwise steps between two nodes that send to each other: 1 for an even
+ * number of nodes, because each has an opposite node; otherwise 0. */
+static double opposite_steps(double n)
+{
+    return fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+}
+
+/* Lists all algorithms. docs/payoff.md and docs/exchange.md have these figures. */
 static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n;
-    /* Without a power of two, halving and doubling begin and end with a step in which the nodes
-     * beyond it give and get values; the others work as `power` nodes. */
+    /* If n is not a power of two, halving and doubling begin and end with an extra step: the nodes
+     * beyond the power give their values to others, and get the sum. */
     const double power = exp2(floor(log2(n))), beyond = power < n ? 1.0 : 0.0;
     const double inner = (power - 1.0) / power, doubled = floor(log2(n));
-    /* steps of Bruck's algorithms go to one node and come from another, except the last step
-     * with a power of two nodes; those between all pairs of nodes, except the one to the
-     * opposite node */
-    const double last = 1.0 - beyond, opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+    /* In Bruck's algorithms two nodes send to each other only in the last step, and only if n is a
+     * power of two. */
+    const double last = 1.0 - beyond, opposite = opposite_steps(n);
     const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
                               twoshot = GCB_COLLECTIVE_TWOSHOT;
     /* clang-format off */
@@ -51,10 +57,10 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
     memcpy(out, all, sizeof(all));
 }
 
-/* ---- the wire ---- */
+/* ---- the network ---- */
 
-/* The time of measured steps, which share the bytes evenly. The first step of each of `transfers`
- * begins after a pause. Sets *extrapolated if a step is smaller than any that was measured. */
+/* Returns the time of `steps` measured steps, which share the bytes evenly. The first step of each
+ * of the `transfers` begins after a pause. Sets *extrapolated if gcb_curve_extrapolates. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
                          double transfers, double bytes, bool *extrapolated)
 {
@@ -68,8 +74,8 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
     return steps * next + transfers * (first - next);
 }
 
-/* The time of all steps of an algorithm, which moves `bytes` bytes through a node's link in
- * `transfers` transfers, without the time for these bytes. */
+/* Returns the time of all steps of an algorithm without the time for its bytes. The algorithm moves
+ * `bytes` bytes through a node's link in `transfers` transfers. */
 static double latency_of(const struct algorithm *a, const struct gcb_network *network,
                          double transfers, double bytes, bool *extrapolated)
 {
@@ -83,17 +89,18 @@ static double latency_of(const struct algorithm *a, const struct gcb_network *ne
                          extrapolated) +
               steps_time(curve, GCB_PATTERN_PAIR, transfers * a->pairs,
                          shifts > 0.0 ? 0.0 : transfers, paired, extrapolated);
-    /* latency and bytes together never take less than 0 seconds */
+    /* with the time for the bytes, the sum is at least 0 */
     return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
 }
 
-/* True if the steps of an all-reduce were measured with its additions. */
+/* True if the measured times of the algorithm's steps include the additions of an all-reduce. */
 static bool adds_inside(const struct algorithm *a, const struct gcb_network *network)
 {
     return network->curve &&
            gcb_curve_reduces(network->curve, a->pairs > 0.0 ? GCB_PATTERN_PAIR : GCB_PATTERN_SHIFT);
 }
 
+/* Returns the time of steps that carry only lengths. */
 static double size_latency(const struct gcb_network *network, double steps)
 {
     return steps * (network->curve
@@ -103,14 +110,14 @@ static double size_latency(const struct gcb_network *network, double steps)
 
 /* ---- an exchange ---- */
 
-/* The share of a step's computation before the first gradient is ready: a backward pass takes
- * twice as long as a forward pass. */
+/* The share of a step's computation before the first gradient is ready: the forward pass, which
+ * takes half as long as the backward pass. */
 #define FORWARD (1.0 / 3.0)
 
 /*
- * The time in which a backward pass, coding and sending overlap. Computation and coding share the
- * processor; they make one transfer after another ready, and the network carries one transfer after
- * another: a flow shop of two machines.
+ * Returns the time of a backward pass, coding and sending together. The processor prepares one
+ * transfer after another, and needs `work` for all of them. The network sends one transfer after
+ * another at the same time. This is a flow shop of two machines.
  */
 static double overlap(const struct gcb_exchange_load *load, double work, double latency,
                       double bytes)
@@ -120,14 +127,29 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
     return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
 }
 
+/* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each
+ * worker encodes all of its values; otherwise the p workers of each of the n nodes share the
+ * gradient. */
+static double coding_time(const struct gcb_exchange_load *load, bool values, double n, double p)
+{
+    const struct gcb_cost *c = &load->cost;
+    double seconds = c->code;
+
+    if (!load->half)
+        seconds += c->code_share / n + c->decode;
+    else if (values) /* decodes only its share of the sum */
+        seconds += c->decode / n;
+    return (values ? seconds : seconds / p) + load->copy;
+}
+
 /*
- * Inside a node of p workers, values are reduced and scattered first, and gathered last; between
- * nodes each worker exchanges its share. Methods whose messages cannot be summed do this with fp32
- * and encode only their share. In half of an exchange what travels inside nodes is left out: it is
- * sent while other parts are between the nodes.
+ * Computes the times with an algorithm. Inside a node of p workers, values are reduced and
+ * scattered first, and gathered last; between the nodes each worker exchanges its share. Methods
+ * whose messages cannot be summed do this with fp32, and encode only their share. In half of an
+ * exchange, the traffic inside nodes takes no time of its own: it overlaps with that between nodes.
  */
-static void take(struct gcb_exchange_times *out, const struct algorithm *a,
-                 const struct gcb_network *network, const struct gcb_exchange_load *load)
+static void time_algorithm(struct gcb_exchange_times *out, const struct algorithm *a,
+                           const struct gcb_network *network, const struct gcb_exchange_load *load)
 {
     const double p = (double)network->per_node, others = (p - 1.0) / p;
     const double n = (double)network->workers / p;
@@ -139,11 +161,7 @@ static void take(struct gcb_exchange_times *out, const struct algorithm *a,
 
     *out = (struct gcb_exchange_times){
         .algorithm = a->name,
-        .coding = (c->code + (load->half ? 0.0 : c->code_share / n) +
-                   c->decode * (!load->half ? 1.0
-                                : values    ? 1.0 / n
-                                            : 0.0)) /
-                  (values ? 1.0 : p),
+        .coding = coding_time(load, values, n, p),
         .adding = (c->add + c->add_each * n) / p,
         .link_bytes = a->bytes * load->bytes,
         .step = NAN,
@@ -162,7 +180,6 @@ static void take(struct gcb_exchange_times *out, const struct algorithm *a,
     if (p > 1.0 && !load->half)
         sending += 2.0 * others * (values ? load->bytes : load->gradient) / network->intra;
     out->network = latency + sending;
-    out->coding += load->copy;
     work = out->coding + out->adding;
     out->seconds = work + out->network;
     out->cost = out->seconds / load->inner_steps;
@@ -194,7 +211,7 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
             all[i].pairs /= 2.0;
             all[i].paired /= 2.0;
         }
-        take(&t, &all[i], network, load);
+        time_algorithm(&t, &all[i], network, load);
         if (t.cost < out->cost)
             *out = t;
     }
@@ -207,10 +224,11 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     const double n = (double)network->workers, part = (n - 1.0) / n;
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
     const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
-    const double opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
     /* an all-to-all between all pairs of nodes: one step to each */
-    const struct algorithm pairwise = {
-        .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
+    const struct algorithm pairwise = {.steps = n - 1.0,
+                                       .bytes = part,
+                                       .pairs = opposite_steps(n),
+                                       .paired = opposite_steps(n) / n};
     struct algorithm all[ALGORITHMS];
     double least = INFINITY;
     bool extrapolated = false;

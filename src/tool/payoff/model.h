@@ -14,15 +14,15 @@
 struct gcb_network {
     double bandwidth; /* of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
-    /* If not NULL, measured times of a step, by its bytes, replace both. At another bandwidth
-     * than the curve's own, the time for the bytes changes, and the rest stays. */
+    /* Measured times of a step, by its bytes; NULL: the time follows from bandwidth and latency. If
+     * `bandwidth` is not the curve's own, only the time for the bytes changes. */
     const struct gcb_curve *curve;
     unsigned workers;  /* a multiple of per_node; more than one node */
     unsigned per_node; /* workers in a node, which share its link; 1 or more */
     double intra;      /* bandwidth of each worker inside a node; not used if per_node is 1 */
 };
 
-/* One way to exchange a gradient: the part of one worker. */
+/* What one worker sends and computes in an exchange. */
 struct gcb_exchange_load {
     enum gcb_collective collective;
     bool half;            /* only the first half: values or shares are reduced and scattered */
@@ -30,10 +30,10 @@ struct gcb_exchange_load {
     double bytes;         /* of a worker's messages, or of its values in an all-reduce */
     unsigned reductions;  /* rounds of an all-reduce; the last one has the bytes */
     bool sizes;           /* lengths vary, so that workers exchange them first */
-    struct gcb_cost cost; /* for the whole gradient; n is the number of nodes */
+    struct gcb_cost cost; /* for the whole gradient; its n is the number of nodes */
     double gradient;      /* bytes of the gradient as fp32 */
-    double add_gradient;  /* seconds to add one to another */
-    double copy;          /* seconds to copy it from a device, and the result back */
+    double add_gradient;  /* seconds to add one fp32 gradient to another */
+    double copy;          /* seconds to copy the gradient from a device, and the result back */
     double transfers;     /* number of transfers; each carries a bucket of messages */
     double compute;       /* seconds of the step that computes the gradient; NAN: unknown */
     double inner_steps;   /* steps of computing for each exchange; above 1 nothing overlaps */
@@ -44,25 +44,24 @@ struct gcb_exchange_times {
     double coding, network, adding; /* of a worker */
     double gathered;                /* the part of `network` for load->gathered */
     double link_bytes;              /* through the busiest link between nodes, in each direction */
-    bool extrapolated; /* a step is smaller than any that was measured, and takes less time */
+    bool extrapolated; /* some step is smaller than all measured ones (gcb_curve_extrapolates) */
     double seconds;    /* coding + network + adding */
     double step;       /* computation and exchange with overlap; NAN without `compute` */
-    /* seconds that the exchange adds to a training step; ways are compared by it */
-    double cost;
+    double cost; /* seconds that the exchange adds to a training step: ways are compared by it */
 };
 
-/* Computes the times with the fastest algorithm of the collective. If the model has none, the
- * algorithm is NULL, and the cost infinite. */
+/* Computes the times with the fastest algorithm of the collective. If the model has no algorithm
+ * for it, `algorithm` is NULL and `cost` is infinite. */
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
-    /* ALLGATHER; ALLREDUCE; TWOSHOT: only its first half, the all-to-all */
+    /* an all-gather, an all-reduce, or TWOSHOT: an all-to-all, which is its first half */
     enum gcb_collective collective;
     const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
-    double count;
-    double bytes; /* of all rounds, through a worker's link if they travel in the best known way */
+    double count;          /* number of rounds */
+    double bytes;          /* of all rounds over a worker's link, if sent in the best known way */
 };
 /* Returns the time that the rounds take on the wire. */
 double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds);

@@ -10,39 +10,44 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/filekind.h"
 
-#define ROWS_MOST 4096                   /* of a table */
-#define WORDS 64                         /* of a line that are looked at */
-#define BETWEEN " \t\r\n]>|\xef\xbb\xbf" /* words; launchers end a prefix with some of these */
+#define ROWS_MOST 4096 /* most rows of a table */
+#define WORDS 64       /* most words of a line that are read */
+/* The characters between words. Launchers end their prefix with ], > or |; the last three bytes
+ * are a byte order mark. */
+#define BETWEEN " \t\r\n]>|\xef\xbb\xbf"
 
+/* Parts of messages. */
 #define COLUMNS_READ "size, count, type, ..., time, algbw, busbw, #wrong"
 #define FAILED "the test failed: values were wrong; find the cause, and run it again"
 #define MPI "; with mpirun, the test must be built with MPI=1"
 
-/* The columns of nccl-tests; OSU has a size and a time. If two have the same name, the first is the
- * out-of-place one. */
+/* The columns of nccl-tests; OSU has only SIZE and TIME. WRONG_AGAIN is the in-place column; of the
+ * other columns only the first, out-of-place one is read. */
 enum column { SIZE, COUNT, TYPE, REDOP, ROOT, TIME, ALGBW, BUSBW, WRONG, WRONG_AGAIN, COLUMNS };
 
 struct reading {
     struct gcb_net_log *out;
     struct gcb_diag *diag;
-    unsigned workers; /* of gcb_net_log_read */
-    size_t number;    /* of lines that were read */
+    unsigned workers; /* as in gcb_net_log_read */
+    size_t number;    /* number of lines read so far */
     size_t where;     /* the line that a message is about */
-    bool found;       /* a table */
+    bool found;       /* a table was read */
+    /* the table that is being read */
     struct draft {
-        bool open; /* rows may follow */
-        bool osu, named;
-        enum gcb_net_test test; /* if it is named; GCB_NET_TESTS: one that is not read */
+        bool open;              /* rows may follow */
+        bool osu;               /* a table of OSU, not of nccl-tests */
+        bool named;             /* a line before the table of nccl-tests named the test */
+        enum gcb_net_test test; /* if known; GCB_NET_TESTS: a test that is not used */
         size_t line;            /* where the rows begin */
         unsigned ranks;         /* 0: not said */
-        size_t prefix;          /* OSU: words before each row */
-        size_t at[COLUMNS];     /* words of a row; 0: there is no such column, except SIZE */
-        bool gathers;           /* there is no operation */
+        size_t prefix;          /* OSU: number of words before each row */
+        size_t at[COLUMNS];     /* index of the word in a row; 0: no such column, except SIZE */
+        bool gathers;           /* the rows name no reduction */
         bool unchecked;         /* some results were not checked, or the test has a root */
-        double algbw, busbw;    /* of the row with the largest, whose ratio is the most exact */
-        size_t count;
+        double algbw, busbw;    /* of the row with the largest busbw: its rounding is smallest */
+        size_t count;           /* number of rows */
     } table;
-    struct gcb_net_size rows[ROWS_MOST];
+    struct gcb_net_size rows[ROWS_MOST]; /* of the table, from small to large */
 };
 
 static int refuse(const struct reading *r, const char *what)
@@ -55,6 +60,7 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Divides a line into words, and writes into the line. Returns the number of words. */
 static size_t cut_words(char *words[WORDS], char *line)
 {
     size_t n = 0;
@@ -69,28 +75,51 @@ static size_t cut_words(char *words[WORDS], char *line)
 
 /* ---- the end of a table ---- */
 
+/* Returns the largest error of a bandwidth that nccl-tests rounded to two decimals or five digits. */
+static double rounding_of(double bandwidth)
+{
+    return fmax(0.0051, 6e-5 * bandwidth);
+}
+
 /*
- * Finds the test of a table of nccl-tests by busbw / algbw, which depends on it and on the number
- * of ranks. Both are rounded. Versions before 2.17 do not name the test; then tests that are not
- * read have a root, an in-place column that is not checked, or another ratio.
+ * Finds the test of a table of nccl-tests. The ratio busbw / algbw depends on the test and on the
+ * number of ranks, so it must fit a test that was named. Versions before 2.17 do not name the test.
+ * Then the ratio tells it, because tests that are not used have another ratio, a root, or an
+ * in-place column that is not checked. Returns GCB_NET_TESTS if no test fits.
  */
 static enum gcb_net_test find_test(const struct draft *t)
 {
-    const bool sure = !t->unchecked && t->busbw >= 0.1;
+    const bool sure = !t->unchecked && t->busbw >= 0.1; /* below, rounding is too large */
     enum gcb_net_test i = GCB_NET_ALLREDUCE;
 
     for (; i < GCB_NET_TESTS; i++) {
         const double ratio = (i == GCB_NET_ALLREDUCE ? 2.0 : 1.0) * (t->ranks - 1.0) / t->ranks;
-        const double error = fmax(0.0051, 6e-5 * t->busbw) + ratio * fmax(0.0051, 6e-5 * t->algbw);
+        const double error = rounding_of(t->busbw) + ratio * rounding_of(t->algbw);
+        const bool likely = sure && t->gathers == (i == GCB_NET_ALLGATHER);
 
-        if (fabs(t->busbw - ratio * t->algbw) <= error &&
-            (t->named ? i == t->test : sure && t->gathers == (i == GCB_NET_ALLGATHER)))
+        if (fabs(t->busbw - ratio * t->algbw) <= error && (t->named ? i == t->test : likely))
             break;
     }
     return i;
 }
 
-/* Ends the table, if there is one. OSU does not mark the end; nccl-tests do (`marked`). */
+/* Copies the rows of a table to the result, at even distances if there are too many. */
+static void keep_rows(struct gcb_net_table *out, const struct draft *t,
+                      const struct gcb_net_size *rows)
+{
+    out->line = t->line;
+    out->ranks = t->ranks;
+    out->reduces = t->test == GCB_NET_ALLREDUCE || t->test == GCB_NET_REDUCESCATTER;
+    out->count = t->count < GCB_NET_SIZES ? t->count : GCB_NET_SIZES;
+    for (size_t i = 0; i < out->count; i++) {
+        out->sizes[i] = rows[out->count < t->count ? i * (t->count - 1) / (out->count - 1) : i];
+        if (t->osu && t->test == GCB_NET_ALLGATHER) /* the size is what one process gives */
+            out->sizes[i].bytes *= t->ranks;
+    }
+}
+
+/* Ends the table, if there is one. `marked`: a line marks the end, as nccl-tests print it; OSU does
+ * not. */
 static int end_table(struct reading *r, bool marked)
 {
     struct draft t = r->table;
@@ -117,22 +146,15 @@ static int end_table(struct reading *r, bool marked)
     out = &r->out->tables[t.test];
     if (out->count || t.count == 0)
         return refuse(r, "expected one table of this test, with sizes above 0");
-    out->line = t.line;
-    out->ranks = t.ranks;
-    out->reduces = t.test == GCB_NET_ALLREDUCE || t.test == GCB_NET_REDUCESCATTER;
-    out->count = t.count < GCB_NET_SIZES ? t.count : GCB_NET_SIZES;
-    for (size_t i = 0; i < out->count; i++) {
-        out->sizes[i] = r->rows[out->count < t.count ? i * (t.count - 1) / (out->count - 1) : i];
-        if (t.osu && t.test == GCB_NET_ALLGATHER) /* the size is what one process gives */
-            out->sizes[i].bytes *= t.ranks;
-    }
+    keep_rows(out, &t, r->rows);
     r->found = true;
     return 0;
 }
 
 /* ---- rows ---- */
 
-/* Keeps the rows sorted. A row replaces one of the same size (`-N`). */
+/* Adds a row, and keeps the rows sorted. It replaces a row of the same size, which the option -N of
+ * nccl-tests repeats. */
 static int add_row(struct reading *r, double bytes, double seconds)
 {
     size_t *count = &r->table.count, i = *count;
@@ -148,7 +170,8 @@ static int add_row(struct reading *r, double bytes, double seconds)
     return 0;
 }
 
-/* Finds the columns: "size  count  type  redop  root  time  algbw  busbw  #wrong  time ..." */
+/* Finds the columns in the header "size  count  type  redop  root  time  algbw  busbw  #wrong
+ * time ...". */
 static int read_columns(struct reading *r, char *line)
 {
     static const char *const names[COLUMNS] = {"size", "count", "type",  "redop",  "root",
@@ -158,7 +181,7 @@ static int read_columns(struct reading *r, char *line)
     const size_t n = cut_words(words, line);
 
     for (size_t i = 0; i < n; i++) {
-        /* nccl-tests before 2.13 */
+        /* the name in nccl-tests before 2.13 */
         const char *name = strcmp(words[i], "error") == 0 ? "#wrong" : words[i];
         enum column c = SIZE;
 
@@ -175,8 +198,8 @@ static int read_columns(struct reading *r, char *line)
     return 0;
 }
 
-/* True if a row begins here. nccl-tests begin it with a size, a count and the name of a type,
- * OSU with a size. */
+/* True if a row begins at this word. A row of nccl-tests begins with a size, a count and the name of
+ * a type; a row of OSU begins with a size. */
 static bool begins_row(char *const *row, char *const *end, bool osu)
 {
     uint64_t number;
@@ -187,22 +210,24 @@ static bool begins_row(char *const *row, char *const *end, bool osu)
            gcb_parse_u64(row[COUNT], &number) && isalpha((unsigned char)*row[TYPE]);
 }
 
-/* Reads the cells from TIME on. N/A is 0. */
+/* Reads the cells from TIME on. A cell "N/A", or of a column that is missing, is 0 and unchecked.
+ * Returns false if the row is too short, or a cell is not a number. */
 static bool read_cells(struct draft *t, char **row, char **end, double cell[COLUMNS])
 {
     for (enum column c = TIME; c < COLUMNS; c++) {
-        const char *text = !t->at[c] ? "N/A" : row + t->at[c] < end ? row[t->at[c]] : "";
-        const bool none = strcmp(text, "N/A") == 0;
+        char **const word = row + t->at[c];
 
-        t->unchecked |= none;
         cell[c] = 0.0;
-        if (!none && !gcb_parse_real(text, &cell[c]))
+        if (!t->at[c] || (word < end && strcmp(*word, "N/A") == 0))
+            t->unchecked = true;
+        else if (word >= end || !gcb_parse_real(*word, &cell[c]))
             return false;
     }
     return true;
 }
 
-/* Reads a row after any prefix. */
+/* Reads a row, which may follow a prefix. Another program's line is left out: one that begins no
+ * row and has less than five numbers. */
 static int read_row(struct reading *r, char *line)
 {
     struct draft *t = &r->table;
@@ -215,13 +240,13 @@ static int read_row(struct reading *r, char *line)
         numbers += gcb_parse_real(*word, cell);
     while (!t->osu && row < end && !begins_row(row, end, false))
         row++;
-    if (!begins_row(row, end, t->osu) && (t->osu || numbers < 5)) /* another program's line */
+    if (!begins_row(row, end, t->osu) && (t->osu || numbers < 5))
         return 0;
     if (row == end || !gcb_parse_u64(row[SIZE], &bytes) || !read_cells(t, row, end, cell) ||
         (bytes && !(cell[TIME] > 0.0)))
         return refuse(r, "expected a row: " COLUMNS_READ
                          " (OSU: size, time); run the test without NCCL_DEBUG");
-    /* in versions before 2.13 it is the largest error, below 1 */
+    /* before version 2.13, the column has the largest error, which is below 1 */
     if (!(cell[WRONG] < 1.0) || !(cell[WRONG_AGAIN] < 1.0) || strcmp(end[-1], "Fail") == 0)
         return refuse(r, FAILED);
     t->gathers = !t->at[REDOP] || strcmp(row[t->at[REDOP]], "none") == 0;
@@ -232,13 +257,13 @@ static int read_row(struct reading *r, char *line)
     }
     if (t->osu && t->test == GCB_NET_BANDWIDTH)
         cell[TIME] = (double)bytes / cell[TIME];
-    /* the size is 0 in osu_latency and in small reduce-scatters */
+    /* osu_latency and small reduce-scatters have a size of 0, which is left out */
     return bytes ? add_row(r, (double)bytes, 1e-6 * cell[TIME]) : 0;
 }
 
 /* ---- text ---- */
 
-/* Begins a table: of nccl-tests, with the path of a program, or of OSU, with a title. */
+/* Begins a table. `text` is the title of an OSU test, or the path of a program of nccl-tests. */
 static void name_table(struct reading *r, const char *text)
 {
     /* clang-format off */
@@ -263,7 +288,7 @@ static void name_table(struct reading *r, const char *text)
     r->table.open = r->table.osu = osu;
 }
 
-/* Reads a comment: what follows "#" in the line. */
+/* Reads a comment. `words` is the part of the line after '#'. */
 static int read_comment(struct reading *r, char *words, char *line)
 {
     /* clang-format off */
@@ -297,7 +322,6 @@ static int read_comment(struct reading *r, char *words, char *line)
     return err;
 }
 
-/* Reads the lines of a text. */
 static int read_lines(struct reading *r, FILE *file)
 {
     char line[65536];

@@ -32,7 +32,8 @@ static struct gcb_timed_method *find_same(const struct gcb_timed *t, const struc
     return NULL;
 }
 
-/* Adds the sums of a row to a method's. Numbers are sums until finish_sums. */
+/* Adds the figures of a row to those of its method. Until divide_sums, the figures of a method are
+ * sums over its rows. */
 static void add_sums(struct gcb_timed_method *m, const json_t *row, double elements)
 {
     const double error = gcb_results_amount(row, GCB_FIELD_REL_L2);
@@ -43,12 +44,13 @@ static void add_sums(struct gcb_timed_method *m, const json_t *row, double eleme
     m->bytes += gcb_results_amount(row, GCB_FIELD_WIRE_BYTES);
     m->encode += gcb_results_amount(row, GCB_FIELD_ENCODE_SECONDS);
     m->decode += gcb_results_amount(row, GCB_FIELD_DECODE_SECONDS);
-    m->sum += sum; /* NAN if some row has none */
+    m->sum += sum; /* NAN if some row does not have it */
     m->finish += fmax(sum16 - 16.0 * sum, 0.0);
     m->error += error * error * elements;
     m->varies |= json_is_false(gcb_results_json(row, GCB_FIELD_FIXED_LENGTH));
 }
 
+/* Adds a `result` or `summary` row. */
 static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
                       const struct gcb_method *method, struct gcb_diag *diag)
 {
@@ -73,7 +75,8 @@ static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
     return 0;
 }
 
-/* Of the rows of one way, that with the most workers counts, and of these the first. */
+/* Adds the way of a `replay` row. If the same way has several rows, the first row with the most
+ * workers counts. */
 static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method,
                     struct gcb_diag *diag)
 {
@@ -98,7 +101,8 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
     return 0;
 }
 
-/* True if the row is of the same device and setting as the first one. Others are left out. */
+/* True if the row has the same device, instruction set and number of threads as the first row.
+ * Otherwise notes that it is left out. */
 static bool is_alike(struct gcb_timed *t, const json_t *row)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
@@ -124,8 +128,7 @@ static void read_environment(struct gcb_timed *t, const json_t *row)
     const char *gpu = gcb_results_text(row, GCB_FIELD_GPU);
     const char *date = gcb_results_text(row, GCB_FIELD_DATE);
     const double on_gpu = gcb_results_amount(row, GCB_FIELD_GPU_COPY_GBPS);
-
-    /* on a GPU the bytes read and those written count */
+    /* the bandwidth on a GPU counts each byte twice: when it is read and when it is written */
     const double copy = on_gpu > 0.0 ? on_gpu / 2.0 : gcb_results_amount(row, GCB_FIELD_COPY_GBPS);
 
     if (copy > 0.0 && !(t->copy > 0.0))
@@ -136,7 +139,16 @@ static void read_environment(struct gcb_timed *t, const json_t *row)
     snprintf(t->date, sizeof(t->date), "%.10s", date ? date : "");
 }
 
-/* Why the row cannot be used; NULL: it can. */
+/* True if a `replay` row has an error and bytes. */
+static bool is_whole(const json_t *row)
+{
+    return gcb_results_amount(row, GCB_FIELD_ALPHA) >= 0.0 &&
+           gcb_results_amount(row, GCB_FIELD_REPLAY_LINK_BYTES) >= 0.0 &&
+           gcb_results_amount(row, GCB_FIELD_STEPS) >= 1.0;
+}
+
+/* Returns why the row cannot be used; NULL: it can. method->codec is NULL if the spec is not
+ * valid. */
 static const char *refuse(const struct gcb_results_row *row, const struct gcb_method *method)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
@@ -147,11 +159,7 @@ static const char *refuse(const struct gcb_results_row *row, const struct gcb_me
     if (status && strcmp(status, "ok") != 0)
         return "it failed";
     if (row->kind == GCB_RECORD_REPLAY)
-        return gcb_results_amount(row->json, GCB_FIELD_ALPHA) >= 0.0 &&
-                       gcb_results_amount(row->json, GCB_FIELD_REPLAY_LINK_BYTES) >= 0.0 &&
-                       gcb_results_amount(row->json, GCB_FIELD_STEPS) >= 1.0
-                   ? NULL
-                   : "no error or no bytes";
+        return is_whole(row->json) ? NULL : "no error or no bytes";
     if (!(gcb_results_amount(row->json, GCB_FIELD_ELEMENTS) > 0.0))
         return "no elements";
     if (!(gcb_results_amount(row->json, GCB_FIELD_ENCODE_SECONDS) >= 0.0) ||
@@ -160,6 +168,7 @@ static const char *refuse(const struct gcb_results_row *row, const struct gcb_me
     return gcb_results_amount(row->json, GCB_FIELD_WIRE_BYTES) > 0.0 ? NULL : "no bytes";
 }
 
+/* Takes a row of any record: gcb_results_visit_fn. */
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_timed *t = ctx;
@@ -194,8 +203,8 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return is_alike(t, row->json) ? add_result(t, row, &method, diag) : 0;
 }
 
-/* Sums become numbers for each element. */
-static void finish_sums(struct gcb_timed *t)
+/* Divides the sums over rows by the elements. */
+static void divide_sums(struct gcb_timed *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct gcb_timed_method *m = &t->items[i];
@@ -221,7 +230,7 @@ int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
     *t = (struct gcb_timed){.copy = (double)NAN, .measured = measured};
     for (size_t i = 0; !err && i < count; i++)
         err = gcb_results_read(NULL, paths[i], records, read_row, t, diag);
-    finish_sums(t);
+    divide_sums(t);
     return err;
 }
 
@@ -234,27 +243,36 @@ void gcb_timed_fini(struct gcb_timed *t)
 
 /* ---- costs ---- */
 
-/* The timed setting of a method, or the nearest by bytes of another one of its name. */
+/* True if the times of one method are a guide to those of another: they have the same codec and
+ * preset. The presets of qsgd differ only in their parameters, so all of them are related. */
+static bool is_related(const struct gcb_method *a, const struct gcb_method *b)
+{
+    return a->codec == b->codec &&
+           (a->preset == b->preset || !a->codec->presets || strcmp(a->codec->name, "qsgd") == 0);
+}
+
+/* Finds the timed setting of a method, or else the related one with the nearest bytes. NULL: there
+ * is none. */
 static const struct gcb_timed_method *find_nearest(const struct gcb_timed *t,
                                                    const struct gcb_method *method, double bytes)
 {
     const struct gcb_timed_method *best = find_same(t, method);
 
-    for (size_t i = 0; i < t->count && !(best && same_codec(&best->method, method)); i++) {
+    if (best)
+        return best;
+    for (size_t i = 0; i < t->count; i++) {
         const struct gcb_timed_method *m = &t->items[i];
-        const bool related = m->method.codec == method->codec &&
-                             (m->method.preset == method->preset ||
-                              (!method->codec->presets || !strcmp(method->codec->name, "qsgd")));
 
-        if (related && (!best || fabs(log(m->bytes / bytes)) < fabs(log(best->bytes / bytes))))
+        if (is_related(&m->method, method) &&
+            (!best || fabs(log(m->bytes / bytes)) < fabs(log(best->bytes / bytes))))
             best = m;
     }
     return best;
 }
 
-/* A coder that reads and writes each byte once. */
-static struct gcb_timed_method perfect(const struct gcb_timed *t, const struct gcb_method *method,
-                                       double bytes)
+/* Returns the times of an ideal coder, which reads and writes each byte once. */
+static struct gcb_timed_method time_ideal(const struct gcb_timed *t,
+                                          const struct gcb_method *method, double bytes)
 {
     const bool plain = method->codec->baseline && gcb_method_caps(method) & GCB_CAP_LOSSLESS;
 
@@ -267,33 +285,41 @@ static struct gcb_timed_method perfect(const struct gcb_timed *t, const struct g
     };
 }
 
-/* Bytes copied per second. NAN: unknown, and additions then take no time. */
+/* Returns the bytes that memory copies per second; an ideal memory moves each byte twice for that.
+ * NAN: unknown. */
 static double copy_of(const struct gcb_timed *t)
 {
     return t->memory > 0.0 ? t->memory / 2.0 : t->copy;
 }
 
+/* Returns the seconds to add one array to another with `bytes` bytes for each element: an addition
+ * moves three bytes where a copy moves two. 0 if the bandwidth is unknown. */
+static double adding_time(const struct gcb_timed *t, double bytes)
+{
+    const double copy = copy_of(t);
+
+    return copy > 0.0 ? 1.5 * bytes / copy : 0.0;
+}
+
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes)
 {
-    const double copy = copy_of(t);
     const struct gcb_timed_method *found =
         isnan(bytes) ? find_same(t, method) : find_nearest(t, method, bytes);
     struct gcb_timed_method m;
     double scale;
 
     if (t->memory > 0.0)
-        m = perfect(t, method, bytes);
+        m = time_ideal(t, method, bytes);
     else if (found)
         m = *found;
     else
         return false;
     bytes = isnan(bytes) ? m.bytes : bytes;
     scale = (4.0 + bytes) / (4.0 + m.bytes);
-    if (isnan(m.sum)) /* decodes, and adds the result: it reads two arrays and writes one */
-        m.sum = m.decode + (copy > 0.0 ? 6.0 / copy : 0.0);
-    *out = (struct gcb_cost){.code = m.encode * scale,
-                             .combine = copy > 0.0 ? 1.5 * bytes / copy : 0.0};
+    if (isnan(m.sum)) /* decodes, and adds the result as fp32 */
+        m.sum = m.decode + adding_time(t, 4.0);
+    *out = (struct gcb_cost){.code = m.encode * scale, .combine = adding_time(t, bytes)};
     switch (gcb_collectives[collective].sends) {
     case GCB_SENDS_MESSAGES:
         out->add_each = m.sum * scale;
@@ -307,7 +333,7 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
         out->code_share = (m.finish + m.encode) * scale;
         out->decode = m.decode * scale;
         break;
-    case GCB_SENDS_SUMS: /* they add about twice what a worker sends */
+    case GCB_SENDS_SUMS: /* a worker adds about twice what it sends */
         out->add = (2.0 * m.sum + m.finish) * scale;
     }
     return true;
@@ -324,7 +350,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
         gcb_leave_out(w->left_out, way->method.name, "no times");
     }
     w->round_count = 0;
-    w->add_fp32 = copy_of(t) > 0.0 ? 6.0 / copy_of(t) : 0.0;
+    w->add_fp32 = adding_time(t, 4.0);
 }
 
 /* ---- ways from rows ---- */
@@ -337,7 +363,8 @@ static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
     return sends != GCB_SENDS_SUMS;
 }
 
-/* `replayed`: the way as it was replayed; may be NULL. */
+/* Adds a way of a timed method. `replayed`: the way as it was replayed, with its memory, error and
+ * bytes; NULL: it was not replayed. */
 static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
                    const struct gcb_way *replayed, enum gcb_collective collective,
                    struct gcb_diag *diag)
@@ -358,6 +385,8 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
         return gcb_diag_nomem(diag, 0, "ways");
     way->workers = replayed ? replayed->workers : 1;
     way->mean.bytes = m->bytes;
+    /* the best all-reduce puts 2 (n - 1) / n times a worker's bytes on its link, and a sparse one
+     * (n - 1) / n times */
     if (!own && way->workers > 1)
         way->mean.bytes = replayed->mean.bytes / t->exchange_elements * way->workers /
                           (way->workers - 1.0) / (values ? 2.0 : 1.0);
@@ -368,7 +397,8 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
     return 0;
 }
 
-/* One way for each memory that the method was replayed with, and otherwise one. */
+/* Adds a way for each memory that the method was replayed with, or one way if it was not
+ * replayed. */
 static int add_ways(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
                     enum gcb_collective collective, struct gcb_diag *diag)
 {
@@ -391,7 +421,6 @@ int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb
     int err = 0;
 
     memcpy(w->left_out, t->left_out, sizeof(w->left_out));
-
     for (size_t i = 0; !err && i < t->count; i++) {
         const struct gcb_timed_method *m = &t->items[i];
         const unsigned collectives = m->method.codec->baseline

@@ -5,62 +5,68 @@
 #include "src/tool/payoff/ways.h"
 
 /*
- * Times of coding in rows of results: `result` and `summary` rows of bench, sweep and compress.
- * They are scaled by size, so gradients should be about as large as the messages that were timed.
- * With these rows and those of `replay`, ways need no dump.
+ * Times of coding from `result` and `summary` rows of bench, sweep and compress. Times for each
+ * element are scaled by the size of the gradient, so the gradient should be about as large as the
+ * messages that were timed. With these rows and `replay` rows, ways need no dump.
  */
 struct gcb_timed_method {
     struct gcb_method method;
     double elements;       /* of all its messages */
     double bytes;          /* of the messages, for each element */
     double encode, decode; /* seconds for each element */
-    double sum, finish;    /* adding n messages takes n sum + finish; NAN: not timed */
-    double error;          /* relative L2 error of the messages */
-    bool varies;           /* lengths vary */
-    int rank; /* rows with cold caches replace warm ones, and `result` rows a `summary` */
+    double sum, finish;    /* for each element, adding n messages takes n sum + finish seconds;
+                              NAN: not timed */
+    double error;          /* relative L2 error of the messages; NAN: unknown */
+    bool varies;           /* lengths of messages vary */
+    /* of the rows that the figures come from: rows of a higher rank replace them. Cold caches rank
+     * above warm ones, then `result` rows above a `summary`. */
+    int rank;
 };
 
 struct gcb_timed {
     struct gcb_timed_method *items;
     size_t count, cap;
-    double exchange_elements; /* of one step and worker; 0: unknown */
-    double copy;              /* bytes a second that are copied; NAN: unknown */
+    double exchange_elements; /* elements of one step and worker; 0: unknown */
+    double copy;              /* bytes per second that memory copies; NAN: unknown */
     char device[64];          /* of the rows: "cpu", "cuda:0" */
-    char where[200];          /* device, threads and instruction set: one for all rows */
-    char gpu[64], date[16];   /* of the environment row; "": unknown */
-    struct gcb_ways
-        replayed; /* of `replay` rows; mean.bytes is that of one worker's link, in one step */
-    char left_out[GCB_LEFT_OUT];
-    struct gcb_measureds *measured; /* of gcb_timed_read */
+    char where[200];          /* device, instruction set and threads, the same for all rows */
+    char gpu[64], date[16];   /* from the environment row; "": unknown */
+    /* ways from `replay` rows; mean.bytes has the bytes of one worker's link in one step */
+    struct gcb_ways replayed;
+    char left_out[GCB_LEFT_OUT];    /* methods that were left out, with the reason */
+    struct gcb_measureds *measured; /* as in gcb_timed_read */
     /* bytes per second of an ideal memory (`--coding 3000GB/s`); 0: times come from rows */
     double memory;
 };
 
 /*
- * Reads the rows of files, each once: it may be a pipe. Measured exchanges are added to `measured`;
- * NULL: they are left out. Rows of another device, number of threads or instruction set than the
- * first one are left out. Release *t with gcb_timed_fini, also on failure. GCB_E_IO; GCB_E_CORRUPT:
- * a row without method or spec; GCB_E_NOMEM.
+ * Reads the rows of files. Reads each file only once, because it may be a pipe. Measured exchanges
+ * are added to `measured`; NULL: they are left out. Rows of another device, instruction set or
+ * number of threads than the first row are left out. Release *t with gcb_timed_fini, also after a
+ * failure. Errors are those of gcb_results_read and gcb_measured_add; GCB_E_CORRUPT: a row without
+ * method or spec; GCB_E_NOMEM.
  */
 int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
                    struct gcb_measureds *measured, struct gcb_diag *diag);
 void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 
 /*
- * Fills *out with the cost of a way with `bytes` bytes for each element. If this setting of its
- * method was not timed, takes the nearest one, scaled by the bytes that must move. Returns false if
- * no setting was timed. With NAN bytes only this setting counts, with its own bytes.
+ * Writes the cost of a way that sends `bytes` bytes for each element. If this setting of the method
+ * was not timed, takes the setting with the nearest number of bytes, and scales its times by the
+ * bytes that must move. Returns false if no setting was timed. If `bytes` is NAN, takes only this
+ * setting, with its own bytes.
  */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
 
-/* Gives the ways these times, in place of measured ones, and leaves out those without. */
+/* Replaces the measured times of all ways by these. Notes the ways that have none as left out. */
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
 
 /*
- * Makes ways of the timed methods. Their error is that of `replay` rows, and otherwise that of one
- * message, as if noise did not average out; a two-shot then has it twice. Sparse all-reduces, and
- * all-reduces of other bytes than the messages', need `replay` rows. GCB_E_NOMEM.
+ * Makes ways of the timed methods. Their error is that of `replay` rows. Without these it is the
+ * error of one message, as if noise did not average out; a two-shot adds a second such error.
+ * Sparse all-reduces, and all-reduces of values that are not the messages, need `replay` rows.
+ * Returns 0 or GCB_E_NOMEM.
  */
 int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb_diag *diag);
 

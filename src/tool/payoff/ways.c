@@ -9,13 +9,13 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/measure/stats.h"
 
-#define DRAWS 4                       /* of each step, for what lasts */
-#define STEPS 3                       /* whose errors are measured */
-#define TOGETHER (UINT64_C(12) << 20) /* elements of all workers and steps */
-#define TIMED (UINT64_C(1) << 20)     /* elements of one worker, for times */
+#define DRAWS 4 /* each step is exchanged so often, to find the part of the error that lasts */
+#define STEPS 3 /* errors are measured on at most so many steps */
+#define TOGETHER (UINT64_C(12) << 20) /* and on so many elements of all workers and steps */
+#define TIMED (UINT64_C(1) << 20)     /* times are measured on so many elements of a worker */
 
-/* Methods whose error lasts are tried with error feedback. Those that round are tried without
- * it, too. */
+/* Methods whose error lasts are tried with error feedback. Those of them that round are also tried
+ * without it. */
 const char *const gcb_ways_default[] = {
     "identity",
     "fp16",
@@ -165,8 +165,8 @@ void gcb_ways_fini(struct gcb_ways *w)
 
 /* ---- measuring ---- */
 
-/* Leaves out a way that failed, with its own words. Returns what ends the measuring: a lack of
- * memory, a stop, or 0. */
+/* Leaves out a way that failed, with its own message. Returns 0, or what ends the measuring:
+ * GCB_E_NOMEM, or 1 after a stop. */
 static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int err,
                             const struct gcb_diag *own, struct gcb_diag *diag)
 {
@@ -177,17 +177,19 @@ static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int e
     return err > 0 ? err : 0;
 }
 
+/* Measures the errors of all ways, and removes the ways that have none. */
 static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                           const struct gcb_gradients *g, struct gcb_diag *diag)
 {
     size_t kept = 0;
+
     for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
         struct gcb_mean mean;
         struct gcb_diag own = {.status = 0};
         int failed, err;
 
-        /* how much is sent and dropped depends on the workers' number */
+        /* what sparse all-reduces send and drop depends on the number of workers */
         if (g->workers < 2 && gcb_collectives[way->collective].sends == GCB_SENDS_SUMS) {
             gcb_leave_out(w->left_out, gcb_collective_names[way->collective],
                           "one recorded worker");
@@ -205,16 +207,18 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
         }
         m->progress(m->config.ctx, 0.5 * (double)(i + 1) / (double)w->count);
     }
-    for (size_t i = 0; i < w->count; i++) /* those that failed have no error */
+    for (size_t i = 0; i < w->count; i++) /* ways that failed have no error */
         if (!isnan(w->items[i].mean.error))
             w->items[kept++] = w->items[i];
     w->count = kept;
-    return w->count ? 0
-                    : gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
-                                   w->left_out);
+    if (w->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
+                            w->left_out);
+    return 0;
 }
 
-/* Sums of integers get wider with the number of workers. */
+/* Measures the bytes of all-reduces for each number of workers, because sums of integers get wider
+ * with that number. */
 static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                          const struct gcb_gradients *g, struct gcb_diag *diag)
 {
@@ -236,14 +240,14 @@ static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                                                 (unsigned)w->reduced_workers[k], &own);
 
             err = leave_out_failed(w, way, failed, &own, diag);
-            if (failed) /* so many workers cannot use it */
+            if (failed) /* so many workers cannot use the way */
                 way->reduced[k] = (double)NAN;
         }
     }
     return err;
 }
 
-/* One way's cost in one round. A way that fails is left out. */
+/* Measures the cost of one way in one round. A way that fails is left out of later rounds. */
 static int time_way(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                     const struct gcb_gradients *g, struct gcb_way *way, size_t round,
                     struct gcb_diag *diag)
@@ -259,10 +263,10 @@ static int time_way(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     return leave_out_failed(w, way, failed, &own, diag);
 }
 
-/* The medians of the costs over the rounds, number by number. */
+/* Sets the cost of each way to the medians over the rounds, separately for each member. */
 static void take_medians(struct gcb_ways *w)
 {
-    enum { NUMBERS = sizeof(struct gcb_cost) / sizeof(double) };
+    enum { NUMBERS = sizeof(struct gcb_cost) / sizeof(double) }; /* all members are double */
 
     for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
@@ -281,7 +285,7 @@ static void take_medians(struct gcb_ways *w)
     }
 }
 
-/* All ways in turn, in rounds, so that a disturbance slows them alike. */
+/* Times all ways in turn, in rounds, so that a disturbance of the machine slows all of them. */
 static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                          const struct gcb_gradients *g, struct gcb_diag *diag)
 {
@@ -289,12 +293,12 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     int err = 0;
 
     for (size_t i = 0; i < w->count; i++)
-        w->items[i].cost.code = 0.0; /* known, unless it fails */
+        w->items[i].cost.code = 0.0; /* not unknown, until the way fails */
     for (size_t r = 0; !err && r < GCB_WAY_ROUNDS; r++) {
         if (r >= GCB_STATS_LEAST && gcb_clock() - begun > m->seconds)
             break;
         for (size_t i = 0; !err && i < w->count; i++) {
-            /* each round begins with another way */
+            /* each round begins with another way, so that none always follows the same one */
             err = time_way(w, m, g, &w->items[(i + r * 7) % w->count], r, diag);
             if (!err && m->config.stop(m->config.ctx))
                 return 1;
@@ -359,7 +363,7 @@ double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double
 double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
                      bool half)
 {
-    /* an all-reduce sends every worker's own values, other ways those of a node's sum */
+    /* an all-reduce sends each worker's own values; other ways send the sums of nodes */
     const bool values = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES;
     const double p = values ? 1.0 : per_node;
     const double error = gcb_mean_among(&way->method, &way->mean, w->dump.signal, w->dump.noise,
