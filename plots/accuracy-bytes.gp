@@ -1,5 +1,5 @@
-# Right answers on the test data: the median of the seeds at each test, by bytes on a worker's link,
-# or by seconds.
+# Quality on the test data, the median of the seeds, against bytes on a worker's link or against
+# seconds.
 eval extent('place', 'column("place")', 'v > 0')
 eval extent('quality', 'column("quality")', '1')
 eval open(590 + legend_width, 520)

@@ -1,5 +1,5 @@
-# The share of elements with at most a given error: further left and up is better. A curve that
-# begins above 0 begins with the share of elements that came back exactly. Series 0 is the gradient.
+# The share of elements with at most a given error: further left and up is better. A curve begins at
+# the share of elements without any error. Series 0 is the gradient.
 eval extent('error', 'column("magnitude")', 'v > 0 && v < 1e29 && column("share") >= (column("series") == 0 ? 0.001 : 0.02)')
 eval extent('input', 'column("magnitude")', 'column("series") == 0')
 has_input = input_low <= input_high

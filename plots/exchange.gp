@@ -1,6 +1,6 @@
-# The time of an exchange, and how many times as fast it is as the best of fp32, fp16 and bf16, by
-# bandwidth or by workers. By workers also what the time is made of. The ways worth a name have
-# labels, with their errors and the kinds of these; others are grey.
+# Left: the time of an exchange by bandwidth or by workers. Right: how many times as fast it is as
+# the best of fp32, fp16 and bf16. By workers, panels below show what the time is made of. Series
+# with a name have labels with their errors and the kinds of error; other series are grey.
 kinds = '"nearly exact" noise lasting ""'
 kind_number(text) = text eq 'exact' ? 1 : text eq 'noise' ? 2 : 3
 eval extent('place', 'column("place")', '1')
@@ -8,8 +8,8 @@ eval extent('time', 'column("seconds")', 'column("series") <= named')
 eval extent('speedup', 'column("speedup_bar")', 'column("series") <= named')
 speedup_low = speedup_low < 1 ? speedup_low : 1
 speedup_high = speedup_high > 1 ? speedup_high : 1
-speedup_low = speedup_low < speedup_high / 300 ? speedup_high / 300 : speedup_low # a very slow curve leaves the picture
-# of each series: errors at both ends of the axis, kind, and the last speed-up
+speedup_low = speedup_low < speedup_high / 300 ? speedup_high / 300 : speedup_low # cuts off very slow curves, which would flatten all others
+# For each series: its errors at both ends of the axis, its kind of error, and its last speed-up.
 array from[series]
 array to[series]
 array kind[series]
@@ -27,13 +27,13 @@ eval open(215 + 2 * width + label_width + 190, 88 + height + (panels > 0 ? 315 :
 x_axis = by_workers ? two_axis('x', place_low / 1.06, place_high * 1.03) : log_axis('x', place_low / 1.06, place_high * 1.03, 'b/s')
 axis_of(a, b, unit) = log_axis('y', log_low(a, b), log_high(a, b), unit)
 set xlabel (by_workers ? 'workers' : 'bandwidth of the link')
-marks = members[1] < 3 ? members[1] : 3 # a mark at each third place, and at other places for the next way
+marks = members[1] < 3 ? members[1] : 3 # each series has a mark at each third place; neighbours at different places
 ways = 'plot '.curves('column("place")', 'column("%s")', 'lines').', for [k = 1:named] plot_data using (row_of(k) ? column("place") : NaN):"%s" every 3::(k %% marks) with points linestyle k'
 eval x_axis
 if (!is_text) { set tics font small }
 set key off
 if (is_text) {
-    # a panel for each kind of error, with the baselines
+    # A panel for each kind of error, with the baselines.
     eval axis_of(speedup_low, speedup_high, '')
     set xlabel (by_workers ? 'workers' : 'bandwidth of the link').'; upwards: times as fast as the best of fp32, fp16, bf16'
     set key bottom outside center horizontal maxcols 1
@@ -80,7 +80,7 @@ if (is_text) {
 bar = '(row_of(s) ? column("place") : NaN):(0):(column("place") / 1.28):(column("place") * 1.28)'
 if (panels > 0 && !is_text) {
     part(name) = column(name) / column("seconds") / column("speedup_bar") # in units of the best baseline's time
-    part_colours = '#303030 #c0c0c0 #808080' # no method's own
+    part_colours = '#303030 #c0c0c0 #808080' # no method has these colours
     part_names = 'coding network adding'
     unset xlabel
     set xrange [place_low / 1.4:place_high * 1.4]
@@ -91,7 +91,7 @@ if (panels > 0 && !is_text) {
     set xtics font tiny
     set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead front linecolor rgb '#000000' linewidth 1
     each = (plot_width - 110.0) / 6
-    # the name, and below it the parameters, each cut to the width of its panel
+    # The name of the way, and below it its parameters, both cut to the width of the panel.
     most = int((each - 20) / letter)
     fitted(text) = strlen(text) > most ? text[1:most - 1].'…' : text
     panel_title(text) = strstrt(text, ':') ? fitted(text[1:strstrt(text, ':') - 1])."\n".fitted(text[strstrt(text, ':') + 1:*]) : fitted(text)

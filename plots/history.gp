@@ -1,5 +1,5 @@
-# Left: the ratio. Right: the encoding speed. Both in units of the method's first run; runs are
-# equally far apart.
+# Left: the ratio. Right: the encoding speed. Both are in units of the method's first run. Runs have
+# equal distances on the axis.
 eval extent('run', 'column("run")', '1')
 eval extent('ratio', 'column("ratio_change")', 'v > 0')
 eval extent('speed', 'column("speed_change")', 'v > 0')
@@ -17,8 +17,8 @@ if (is_text) { set xtics 1, every_run; set xlabel 'run' } else {
     set multiplot
 }
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead back linecolor rgb '#808080' linewidth 1
-# The axis is logarithmic if figures differ by more than a factor of 3, and shows at least 5 % to
-# both sides.
+# The axis is logarithmic if figures differ by more than a factor of 3. A linear axis shows at least
+# 5 % on both sides of 1.
 scale(a, b) = b > 3 * a ? log_axis('y', log_low(a, b), log_high(a, b), '') : sprintf('unset logscale y; set ytics auto; set yrange [%g:%g]', low(a < 0.95 ? a : 0.95, b), high(a, b > 1.05 ? b : 1.05))
 changes(name) = 'plot '.curves('column("run")', 'column("'.name.'")', 'linespoints').', '.legend
 if (!is_text) {

@@ -1,4 +1,4 @@
-# One row for each kernel, a point for each instruction set; whiskers are 95 % intervals of the
+# A row for each kernel with a point for each instruction set. Whiskers are 95 % intervals of the
 # median.
 eval extent('speed', 'column("gbps")', '1')
 eval extent('row', 'column("row")', '1')

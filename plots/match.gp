@@ -1,6 +1,6 @@
-# The cheapest method first: bits per element at equal error, or the error at equal bytes. Grey: the
-# method cannot meet the target; the point shows its nearest setting. Only a linear axis, which
-# begins at 0, has bars.
+# A row for each method, the cheapest first: its bits per element at equal error, or its error at
+# equal bytes. A grey method cannot meet the target; the row shows its nearest setting. Only a
+# linear axis has bars, because a bar needs an axis that begins at 0.
 rows = series > 40 ? 40 : series
 # at the target; of the setting itself in older results, or if the target was missed
 error_at(x) = or_else("match_error", column("rel_l2"))

@@ -1,6 +1,6 @@
 # Compression ratio against encoding speed, in a facet for each range of errors. Further right and
-# further up is better. A line joins the cases that no other case of the facet beats in both; these
-# have names, and others as far as there is room.
+# further up is better. A line joins the cases that no other case of the facet beats in both. These
+# cases have names; other cases have names if there is room.
 names = 12
 facet_title(f) = f == 1 ? 'error up to 0.03' : f == 2 ? 'error 0.03 to 0.3' : f == 3 ? 'error 0.3 to 0.7' : 'error above 0.7'
 array size[4]

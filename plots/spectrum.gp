@@ -1,6 +1,6 @@
-# Left: the energy in bands of the real Fourier transform, as shares of the input's energy. Grey:
-# before; lines: after. Right: the share of energy in the largest bins of the input; points: what
-# the methods keep that choose bins.
+# Left: the energy in bands of the real Fourier transform, as shares of the input's energy: grey
+# before compression, lines after it. Right: the share of energy in the largest bins of the input;
+# points show the share of bins that methods keep.
 band(s, name) = strcol("by") eq 'frequency' && column("series") == s ? column(name) : NaN
 eval extent('energy', 'column("energy")', 'strcol("by") eq "frequency" && column("series") == 0 && v > 0')
 if (energy_low > energy_high) { energy_low = 0.1; energy_high = 1 }

@@ -1,5 +1,6 @@
-# Shared by all plots. The values of the picture are set before this script: plot_type, plot_output,
-# plot_data, plot_title, plot_input, plot_machine, the arrays of its series, and the plot's own.
+# Settings that all plots share. Before this part, the script sets the values of the picture:
+# plot_type, plot_output, plot_data, plot_title, plot_input, plot_machine, the arrays of its series,
+# and variables of the plot.
 set encoding utf8
 set datafile separator comma
 is_text = plot_type eq 'txt'
@@ -12,20 +13,20 @@ mark = is_svg ? 0.72 : 1.0
 letter = 6.6 # width of a small letter in pixels
 soft = '#404040'
 
-# Opens a picture of w times h pixels: `eval open(w, h)`. A terminal has 79 columns, and a line for
-# 22 pixels; its legend is below.
+# Opens a picture of w times h pixels: `eval open(w, h)`. On a terminal the picture has 79 columns, a
+# line for each 22 pixels, and the legend below.
 open(w, h) = sprintf('plot_width = %d.0; plot_height = %d.0; ', w, h) \
     .(plot_type eq 'png' ? sprintf("set terminal pngcairo noenhanced size %d,%d font 'sans,11' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'", 2 * w, 2 * h) \
     : plot_type eq 'svg' ? sprintf("set terminal svg noenhanced size %d,%d dynamic font 'sans,13' linewidth 1.3 background rgb 'white'", w, h) \
     : plot_type eq 'pdf' ? sprintf("set terminal pdfcairo noenhanced size %f,%f font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'", w / 130.0, h / 130.0) \
     : sprintf('set terminal dumb noenhanced size 79,%d mono', h / 22 + text_key)).'; set output plot_output; '.(is_text ? text_heading : heading)
-# Three lines above the picture: the title, what was read, the machine. A terminal has room for one
-# line.
+# Three lines above the picture: the title, what was read, the machine. A terminal has only one line
+# (text_heading).
 heading = "set label 1001 plot_title at screen 15 / plot_width, screen 1 - 22 / plot_height left front font large;" \
     ."set label 1002 plot_input at screen 15 / plot_width, screen 1 - 44 / plot_height left front textcolor rgb soft;" \
     ."set label 1003 plot_machine at screen 15 / plot_width, screen 1 - 63 / plot_height left front textcolor rgb soft;" \
     ."set tmargin at screen 1 - 88 / plot_height"
-# A terminal has a picture for each group of errors, and the heading names the group.
+# On a terminal a plot may have a picture for each group of errors; the heading names the group.
 group = ''
 text_heading = "title_line = group eq '' ? plot_title.': '.plot_input : group.': '.plot_title; set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1; set tmargin 2"
 close_heading = 'unset label 1001; unset label 1002; unset label 1003;'
@@ -36,14 +37,14 @@ box(l, r, t, b) = is_text ? '' : sprintf('set lmargin at screen %f; set rmargin 
 # A line below the picture, at the right.
 note(text) = is_text ? '' : sprintf("set label 1004 '%s' at screen 1 - 12 / plot_width, screen 12 / plot_height right font small textcolor rgb soft", text)
 
-# The look of series i: linestyle i. A terminal has letters. Series without a name are grey:
-# linestyle 1000.
+# Series i has line style i. On a terminal its marks are letters. Series without a name are grey and
+# have line style 1000.
 do for [i = 1:named] {
     set style line i linecolor rgb colour[i] pointtype (is_text ? (i - 1) % 26 + 1 : int(point[i])) \
         linewidth 1.5 pointsize mark dashtype int(dash[i])
 }
 set style line 1000 linecolor rgb '#d8d8d8' linewidth 1 pointtype (is_text ? 27 : 7) pointsize 0.5*mark
-greys = series > named # how often grey series are drawn, because gnuplot warns of a curve without points
+greys = series > named # 1 if grey series are drawn, otherwise 0: gnuplot warns of a curve without points
 widest = 0
 do for [i = 1:(named > 0 ? named : series)] { if (strlen(label[i]) > widest) { widest = strlen(label[i]) } }
 grey = series > named ? sprintf('grey: %d more', series - named) : ''
@@ -55,8 +56,8 @@ if (is_text) {
 }
 # Entries of the legend, to end a plot command: `@legend`.
 legend = 'for [k = 1:named] keyentry with points linestyle k title label[k], for [k = 1:greys] keyentry with points linestyle 1000 title grey'
-# The curves of all series, the grey ones below, with expressions of columns: `eval 'plot
-# '.curves(x, y, 'lines').', '.legend`.
+# The curves of all series, with the grey ones behind the others: `eval 'plot '.curves(x, y,
+# 'lines').', '.legend`. x and y are expressions of columns.
 row_of(k) = column("series") == k
 is_grey(x) = column("series") > named
 curves(x, y, how) = sprintf('for [g = 1:greys] plot_data using (is_grey(0) ? %s : NaN):(%s) with %s linestyle 1000, for [k = 1:named] plot_data using (row_of(named + 1 - k) ? %s : NaN):(%s) with %s linestyle named + 1 - k', x, y, how, x, y, how)
@@ -67,15 +68,15 @@ at(k) = k eq '' ? 1 : int(k)
 # True if this cell of the data is a number. column() of another cell would drop the whole row.
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
-# Finds the least and the largest value in the rows that are wanted: `eval extent('x',
-# 'column("bits")', '1')` sets x_low, x_high. Only before the ranges of axes are set, because stats
-# leaves out what is not in them.
+# Finds the least and the largest value in the rows for which `wanted` is true: `eval extent('x',
+# 'column("bits")', '1')` sets x_low and x_high. Call it before the ranges of axes are set, because
+# stats leaves out values outside of them.
 extent(name, value, wanted) = sprintf('%s_low = 1e300; %s_high = -1e300; stats plot_data using (v = %s, w = (%s) && v == v, ', name, name, value, wanted) \
     .sprintf('%s_low = w && v < %s_low ? v : %s_low, %s_high = w && v > %s_high ? v : %s_high, 1) nooutput', name, name, name, name, name, name)
 
-# The name of a row of a chart of rows, with more words after it, and the space that these names
-# take.
+# Shortens a text to n characters.
 short(text, n) = strlen(text) > n ? text[1:n / 2 - 1].'..'.text[strlen(text) - n / 2 + 2:*] : text
+# The name of a row in a chart of rows, with more words after it.
 row_name(more) = short(label[int(column("series"))], is_text ? 32 : 60).more
 # Numbers as people write them.
 seconds_text(x) = x >= 0.9999 ? sprintf('%g s', x) : x >= 0.9999e-3 ? sprintf('%g ms', 1e3 * x) : x >= 0.9999e-6 ? sprintf('%g us', 1e6 * x) : sprintf('%g ns', 1e9 * x)
@@ -110,9 +111,9 @@ spread = 'array o[n]; do for [i = 1:n] { o[i] = i };' \
     .'if (n > 0) { if (h[o[n]] < 0) { h[o[n]] = 0 } };' \
     .'do for [j = 1:n - 1] { i = n - j; if (h[o[i]] < h[o[i + 1]] + gap) { h[o[i]] = h[o[i + 1]] + gap } }'
 
-# Errors on a logarithmic axis. Exact methods, baselines far below the other methods, and very large
-# errors are in strips at the ends of the axis, and no line leads there: `eval find_strips` sets
-# error_low, error_high, and place(error) on the axis.
+# Errors on a logarithmic axis. Strips at the ends of the axis show errors of 0, baselines far below
+# the other methods, and very large errors; no line leads into a strip. `eval find_strips` sets the
+# ends of the axis, error_low and error_high; then place(error) is the place on the axis.
 find_strips = "eval extent('inner', 'column(\"rel_l2\")', 'v > 0 && v <= 2 && column(\"baseline\") == 0');" \
     ."if (inner_low > inner_high) { eval extent('inner', 'column(\"rel_l2\")', 'v > 0') };" \
     ."if (inner_low > inner_high) { inner_low = 0.1; inner_high = 1 };" \
@@ -127,7 +128,7 @@ strip_edge(axis, e) = axis eq 'y' ? sprintf('set arrow from graph 0, first %g to
     : sprintf('set arrow from first %g, graph 0 to first %g, graph 1 nohead back linecolor rgb "#909090" dashtype 3;', e, e)
 strips(axis) = (all_low < strip_low ? strip_edge(axis, strip_low).sprintf("set %stics add ('< %.1g' %g);", axis, strip_low, strip_low / sqrt(strip)) : '') \
     .(all_high > strip_high ? strip_edge(axis, strip_high).sprintf("set %stics add ('> %.1g' %g);", axis, strip_high, strip_high * sqrt(strip)) : '')
-# Adds their errors to the labels of series that lie in a strip.
+# Adds the error to the label of each series that lies in a strip.
 name_strips = "array least[series > 0 ? series : 1]; do for [i = 1:series] { least[i] = 1e300 };" \
     ."stats plot_data using (i = int(column(\"series\")), least[i] = column(\"rel_l2\") < least[i] ? column(\"rel_l2\") : least[i], 1) nooutput;" \
     ."do for [i = 1:named] { if (members[i] == 1 && !inside(least[i])) { label[i] = label[i].(least[i] == 0 ? ', exact' : sprintf(', error %.2g', least[i])) } }"

@@ -8,19 +8,19 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is
- * drawn.
+ * Plots of result files (docs/plots.md), which gnuplot draws.
  *
  * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of
  * different files or scopes, go to different pages of a plot. A plot whose rows are missing has no
- * page. Scripts read data by the names of the data's columns. Texts from files are always in single
- * quotes, so nothing in a name is ever run.
+ * page. Scripts read data by the names of the data's columns. In scripts, texts from files are
+ * always in single quotes, so gnuplot never runs a part of them.
  */
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
+/* Creates an empty collection of rows. Returns 0 or GCB_E_NOMEM; destroy *out in both cases. */
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
-void gcb_plot_data_destroy(struct gcb_plot_data *data); /* the argument may be NULL */
+void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
 /* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to
@@ -32,16 +32,20 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
 struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
-/*
- * How the cases of a page, its rows with different settings, become series
- * (src/tool/plot/plot_series.h). NO_SERIES: `add` makes them. CURVES: settings of a method that
- * differ in one parameter are one series. APART: each case is one.
- */
-enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
+/* How the cases of a page become series (src/tool/plot/plot_series.h). A case is a row with a
+ * setting that no other row of the page has. */
+enum gcb_plot_series_kind {
+    GCB_PLOT_NO_SERIES, /* `add` makes the series */
+    GCB_PLOT_CURVES,    /* the settings of a method that differ in one parameter are a series */
+    GCB_PLOT_APART      /* each case is a series */
+};
 
-/* From which files the rows of a page come: any; one run, and so one result file; or runs at
- * several dates, whose inputs have the same name in any folder. */
-enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
+/* Which runs the rows of a page may come from. */
+enum gcb_plot_runs {
+    GCB_PLOT_ANY_RUN,
+    GCB_PLOT_ONE_RUN, /* all from one run, and so from one result file */
+    GCB_PLOT_DATES    /* any runs whose inputs have the same file name, in any folder */
+};
 
 /*
  * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with
@@ -50,23 +54,25 @@ enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 #define GCB_PLOT_FIELDS 16
 struct gcb_plot {
     const char *name;    /* name for --only and the files */
-    const char *script;  /* its script, plots/SCRIPT.gp; NULL: it is called like the plot */
+    const char *script;  /* name of the script plots/SCRIPT.gp; NULL: the name of the plot */
     const char *title;   /* what the plot shows, for lists */
     const char *needs;   /* rows that the plot needs, and the command for them */
     const char *heading; /* heading above the picture; NULL: `add` writes it */
     /* the report shows the plot: no chart or table of the page has its rows */
     bool pictured;
-    enum gcb_record record; /* the plot needs rows of this kind for which is_wanted returns true */
+    enum gcb_record record;
+    /* True if the plot shows this row, whose kind is `record`. */
     bool (*is_wanted)(const struct gcb_plot_record *row);
     enum gcb_plot_runs runs;
     enum gcb_field page[GCB_PLOT_FIELDS]; /* rows of one page have the same values here */
-    enum gcb_field axis; /* a page needs rows with two values of this field; NONE: it does not */
+    enum gcb_field axis; /* a page needs rows with two values of this field; NONE: no such field */
     enum gcb_plot_series_kind series;
-    /* Compares two cases of APART, by pointers to pointers to records; NULL: they stay in the order
-     * of the files. */
+    /* Compares two cases of APART for qsort, by pointers to pointers to records; NULL: cases stay
+     * in the order of the files. */
     int (*compare)(const void *a, const void *b);
     enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
-    /* Writes more values for the script, or all data; may be NULL. */
+    /* Writes further variables for the script, or all data; may be NULL. Returns 0 or
+     * GCB_E_NOMEM. */
     int (*add)(struct gcb_plot_page *page);
 };
 
@@ -102,9 +108,10 @@ enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FI
 void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job,
                    enum gcb_plot_file which);
 
+/* The content of a file. */
 struct gcb_plot_text {
     char *bytes; /* ended by a NUL; NULL: there is no such file */
-    size_t size;
+    size_t size; /* without the NUL */
 };
 struct gcb_plot_drawing {
     struct gcb_plot_text files[GCB_PLOT_FILES];

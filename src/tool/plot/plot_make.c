@@ -15,6 +15,7 @@
 
 const char *const gcb_plot_type_names[] = {"png", "svg", "pdf", "txt", NULL};
 
+/* Sets a message with the path and the text of errno. Returns GCB_E_IO. */
 static int fail(struct gcb_diag *diag, const char *path)
 {
     gcb_diag_set(diag, GCB_E_IO, "%s", strerror(errno));
@@ -22,8 +23,8 @@ static int fail(struct gcb_diag *diag, const char *path)
 }
 
 /*
- * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own
- * settings: GNUTERM=x11, for example, would end a gnuplot without X11 before it reads the script.
+ * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. The user's own settings are left
+ * out: with GNUTERM=x11, for example, a gnuplot without X11 would end before it reads the script.
  * If env does not find gnuplot, returns GCB_E_UNSUPPORTED with a message that says what to install.
  * If gnuplot fails, returns GCB_E_IO with its error message.
  */
@@ -57,7 +58,7 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
         return err;
     snprintf(child.name, sizeof(child.name), "gnuplot");
     err = gcb_child_finish(&child, &status, diag);
-    /* gnuplot or a wrapper of it may end with 127 too, but then env does not name itself */
+    /* gnuplot or a wrapper of it may end with 127 too, but only env names itself in the message */
     if (status != NOT_FOUND || (diag && !strstr(diag->text, words[0])))
         return err;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
@@ -82,6 +83,7 @@ static int append_file(FILE *to, const char *path, struct gcb_diag *diag)
     return err;
 }
 
+/* Appends the script plots/NAME.gp. */
 static int append_script(FILE *to, const char *name, struct gcb_diag *diag)
 {
     char file[64], path[GCB_DATA_PATH] = "";
@@ -91,7 +93,7 @@ static int append_script(FILE *to, const char *name, struct gcb_diag *diag)
     return append_file(to, path, diag);
 }
 
-/* Appends the file to a new text. */
+/* Reads a file into a new text. */
 static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_diag *diag)
 {
     FILE *to = open_memstream(&out->bytes, &out->size);
@@ -106,9 +108,9 @@ static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_dia
 
 static const char *ending(const struct gcb_plot_job *job, enum gcb_plot_file which)
 {
-    return which == GCB_PLOT_IMAGE    ? gcb_plot_type_names[job->type]
-           : which == GCB_PLOT_SCRIPT ? "gp"
-                                      : "csv";
+    if (which == GCB_PLOT_IMAGE)
+        return gcb_plot_type_names[job->type];
+    return which == GCB_PLOT_SCRIPT ? "gp" : "csv";
 }
 
 void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job, enum gcb_plot_file which)
@@ -133,6 +135,7 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
         .data = job->data,
         .first = gcb_plot_first(job->plot, job->data, job->page),
     };
+    const char *parts[] = {"style", job->plot->script ? job->plot->script : job->plot->name};
     char names[GCB_PLOT_FILES][GCB_PLOT_NAME];
     int err = gcb_plot_page_open(&page, diag);
 
@@ -148,13 +151,9 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                 names[GCB_PLOT_DATA]);
         err = gcb_plot_page_fill(&page, diag);
     }
-    for (int part = 0; !err && part < 2; part++) {
+    for (int i = 0; !err && i < 2; i++) {
         fputc('\n', page.script);
-        err = append_script(page.script,
-                            part == 0           ? "style"
-                            : job->plot->script ? job->plot->script
-                                                : job->plot->name,
-                            diag);
+        err = append_script(page.script, parts[i], diag);
     }
     if (!err)
         err = gcb_plot_page_close(&page, diag);
@@ -168,8 +167,8 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
 }
 
 /*
- * A page is drawn in a temporary folder inside the job's folder. So gnuplot runs exactly the script
- * that the user keeps, which has the final names of image and data.
+ * The temporary folder, inside the job's folder, in which gnuplot draws a page. There the files
+ * have their final names, so gnuplot runs exactly the script that the user keeps.
  */
 struct work {
     char *folder;
@@ -193,11 +192,11 @@ static void work_fini(struct work *w)
     gcb_free(w->folder);
 }
 
-/* Makes the folder, and its files except the image. */
+/* Makes the folder, and writes its files except the image. Call work_fini also after a failure. */
 static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
                      const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    char final[4096]; /* a message names the file that the user gets */
+    char final[4096]; /* the path of the file that the user gets, for messages */
     size_t size;
 
     *w = (struct work){.folder = gcb_temp_make_folder(job->folder)};
@@ -228,8 +227,8 @@ static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
     return 0;
 }
 
-/* True if the image ends as one of this type does. On a full disk gnuplot writes a part of the
- * image and succeeds. */
+/* True if the image ends as images of this type do. If the disk is full, gnuplot writes only a part
+ * of the image but succeeds. */
 static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type type)
 {
     static const char *const ends[GCB_PLOT_TYPES] = {
@@ -238,7 +237,7 @@ static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type ty
         [GCB_PLOT_PDF] = "%%EOF",
         [GCB_PLOT_TEXT] = "\n",
     };
-    const size_t tail = image->size < 32 ? image->size : 32;
+    const size_t tail = image->size < 32 ? image->size : 32; /* longer than any of them */
 
     return memmem(image->bytes + image->size - tail, tail, ends[type], strlen(ends[type])) != NULL;
 }

@@ -82,6 +82,7 @@ void gcb_plot_break(struct gcb_plot_page *page)
     page->gap = page->rows > 0;
 }
 
+/* Writes a text in double quotes, as a cell of the data. gnuplot reads "\\" as one backslash. */
 static void put_cell(FILE *out, const char *text)
 {
     fputc('"', out);
@@ -127,34 +128,41 @@ int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *
 
 /* ---- the heading ---- */
 
-/* Writes a variable with a line that stands above the picture, shortened to 110 columns. */
+/* Columns of texts. Longer ones would be wider than the picture, or than their place in it. */
+enum { LINE_COLUMNS = 110, FILE_COLUMNS = 48, LABEL_COLUMNS = 60 };
+
+/* Writes a variable with a line that stands above the picture. */
 static void put_line(struct gcb_plot_page *page, const char *name, const char *text)
 {
     char cut[256];
 
-    gcb_plot_var_text(page, name, gcb_text_shorten(cut, sizeof(cut), text, 110));
+    gcb_plot_var_text(page, name, gcb_text_shorten(cut, sizeof(cut), text, LINE_COLUMNS));
+}
+
+/* Returns the name of the processor or GPU that a row was measured on. */
+static const char *machine_of(const struct gcb_plot_record *row, const struct gcb_plot_record *env)
+{
+    if (*row->device && strcmp(row->device, "cpu") != 0 && *env->gpu)
+        return env->gpu;
+    return *env->cpu_model ? env->cpu_model : "unknown machine";
 }
 
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char *input)
 {
     const struct gcb_plot_record *row = page->first, *env = gcb_plot_env_of(page->data, row->env);
-    const bool on_gpu = *row->device && strcmp(row->device, "cpu") != 0 && *env->gpu;
     char file[128], text[256] = "";
 
     gcb_plot_var_text(page, "plot_title", title);
     if (!input) {
         gcb_text_shorten(file, sizeof(file), gcb_plot_base_name(*row->file ? row->file : env->file),
-                         48);
+                         FILE_COLUMNS);
         snprintf(text, sizeof(text), "%s%s%s", *file ? file : "unnamed input",
                  *row->scope ? ", scope " : "", row->scope);
         if (*row->cache)
             gcb_append(text, sizeof(text), ", %s cache", row->cache);
     }
     put_line(page, "plot_input", input ? input : text);
-    snprintf(text, sizeof(text), "%s",
-             on_gpu            ? env->gpu
-             : *env->cpu_model ? env->cpu_model
-                               : "unknown machine");
+    snprintf(text, sizeof(text), "%s", machine_of(row, env));
     if (row->threads > 0.0)
         gcb_append(text, sizeof(text), ", %.0f thread%s", row->threads,
                    row->threads == 1.0 ? "" : "s");
@@ -166,45 +174,64 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char 
 
 /* ---- series and rows ---- */
 
-/* Writes one figure of each series as an array. */
-static void put_array(struct gcb_plot_page *page, const char *name)
+static void put_label(FILE *out, const struct gcb_plot_series *s)
 {
-    const size_t count = page->set.count;
     char cut[GCB_PLOT_LABEL];
 
-    fprintf(page->script, "array %s[%zu] = [", name, count ? count : 1);
-    for (size_t i = 0; i < count; i++) {
-        const struct gcb_plot_series *s = &page->set.items[i];
-
-        fputs(i ? ", \\\n    " : "\\\n    ", page->script);
-        if (strcmp(name, "label") == 0)
-            put_quoted(page->script, gcb_text_shorten(cut, sizeof(cut), s->label, 60));
-        else if (strcmp(name, "colour") == 0)
-            put_quoted(page->script, s->style.colour);
-        else if (strcmp(name, "ink") == 0)
-            put_quoted(page->script, s->style.ink);
-        else
-            fprintf(page->script, "%zu",
-                    strcmp(name, "point") == 0  ? (size_t)s->style.point
-                    : strcmp(name, "dash") == 0 ? (size_t)s->style.dash
-                                                : s->count);
-    }
-    fputs(count ? "]\n" : "'']\n", page->script); /* gnuplot has no empty arrays */
+    put_quoted(out, gcb_text_shorten(cut, sizeof(cut), s->label, LABEL_COLUMNS));
 }
 
-/* Writes the series: how many there are, how many of them have names, and arrays with their looks,
- * labels and numbers of cases. */
+static void put_colour(FILE *out, const struct gcb_plot_series *s)
+{
+    put_quoted(out, s->style.colour);
+}
+
+static void put_ink(FILE *out, const struct gcb_plot_series *s)
+{
+    put_quoted(out, s->style.ink);
+}
+
+static void put_point(FILE *out, const struct gcb_plot_series *s)
+{
+    fprintf(out, "%u", s->style.point);
+}
+
+static void put_dash(FILE *out, const struct gcb_plot_series *s)
+{
+    fprintf(out, "%u", s->style.dash);
+}
+
+static void put_members(FILE *out, const struct gcb_plot_series *s)
+{
+    fprintf(out, "%zu", s->count);
+}
+
+/* Writes the number of series, the number of series that have names, and an array of each kind of
+ * figure of the series. */
 static void put_series(struct gcb_plot_page *page)
 {
-    static const char *const arrays[] = {"label", "colour", "ink", "point", "dash", "members"};
+    static const struct {
+        const char *name;
+        void (*put)(FILE *out, const struct gcb_plot_series *s);
+    } arrays[] = {
+        {"label", put_label}, {"colour", put_colour}, {"ink", put_ink},
+        {"point", put_point}, {"dash", put_dash},     {"members", put_members},
+    };
+    const size_t count = page->set.count;
 
-    gcb_plot_var_real(page, "series", (double)page->set.count);
+    gcb_plot_var_real(page, "series", (double)count);
     gcb_plot_var_real(page, "named", (double)page->set.named);
-    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-        put_array(page, arrays[i]);
+    for (size_t a = 0; a < sizeof(arrays) / sizeof(arrays[0]); a++) {
+        fprintf(page->script, "array %s[%zu] = [", arrays[a].name, count ? count : 1);
+        for (size_t i = 0; i < count; i++) {
+            fputs(i ? ", \\\n    " : "\\\n    ", page->script);
+            arrays[a].put(page->script, &page->set.items[i]);
+        }
+        fputs(count ? "]\n" : "'']\n", page->script); /* gnuplot has no empty arrays */
+    }
 }
 
-/* Writes the plot's columns of each case. */
+/* Writes the columns of the plot's table for each case. */
 static void put_rows(struct gcb_plot_page *page)
 {
     fputs("label,series,baseline", page->csv);

@@ -11,9 +11,9 @@
  * of data in CSV, which the script reads by the names of columns.
  *
  * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the
- * text are doubled, and control characters become '?'. A text in the data is in double quotes (a
- * double quote in it becomes two single quotes). A number that is not finite is written as NaN.
- * Writing never fails; gcb_plot_page_close says whether memory was enough.
+ * text are doubled, and control characters become '?'. A text in the data is in double quotes; a
+ * double quote in the text becomes two single quotes. A number that is not finite is written as
+ * NaN. The functions that write return no error; gcb_plot_page_close fails if memory ran out.
  */
 struct gcb_plot_page {
     const struct gcb_plot *plot;
@@ -22,19 +22,23 @@ struct gcb_plot_page {
     struct gcb_plot_set set;             /* the series of the page */
     FILE *script, *csv;
     char *script_text, *csv_text; /* complete after gcb_plot_page_close */
-    size_t script_size, csv_size, rows;
-    bool gap; /* an empty line comes before the next row */
+    size_t script_size, csv_size;
+    size_t rows; /* rows of data written so far */
+    bool gap;    /* an empty line comes before the next row */
 };
 
-/* Fills a page: its heading, what the plot's `add` writes, the columns of the plot's table, and the
- * series. */
-int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag);
+/* Opens both streams of a page whose `plot`, `data` and `first` are set. Release the page with
+ * gcb_plot_page_fini, also after a failure. All functions return 0 or GCB_E_NOMEM. */
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
+/* Writes everything: the heading, what the plot's `add` writes, the columns of the plot's table,
+ * and the series. */
+int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag);
+/* Completes script_text and csv_text. */
 int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
-void gcb_plot_page_fini(struct gcb_plot_page *page); /* a zeroed struct is allowed */
+void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
 
-/* Collects the rows of a page in the order of `compare`, which takes pointers to pointers to rows.
- * Release cases->items in any case. */
+/* Collects the rows of a page, sorted by `compare`, which takes pointers to pointers to rows.
+ * Release cases->items with gcb_free, also after a failure. Returns 0 or GCB_E_NOMEM. */
 int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
                       int (*compare)(const void *a, const void *b));
 
@@ -42,17 +46,17 @@ int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
 
-/* Sets plot_title, plot_input, which says what was read, and plot_machine. `input`: NULL if the
- * first row says it. */
+/* Writes plot_title, plot_input, which says what was read, and plot_machine. If `input` is NULL,
+ * the first row gives the words for plot_input. */
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char *input);
 
 /* Starts the data with the names of its columns, which end with NULL. */
 void gcb_plot_columns(struct gcb_plot_page *page, const char *const *names);
 #define GCB_PLOT_COLUMNS(page, ...) gcb_plot_columns(page, (const char *const[]){__VA_ARGS__, NULL})
-/* The name of a column that holds a field of the rows. */
+/* The name of the column for a field. */
 #define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
-/* Ends a curve: writes an empty line before the next row, which pandas and other readers of CSV
- * skip. */
+/* Ends a curve: the next row comes after an empty line, which separates curves for gnuplot. pandas
+ * and other readers of CSV skip the line. */
 void gcb_plot_break(struct gcb_plot_page *page);
 /* Writes a row: a text unless it is NULL, then numbers. */
 void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *values, size_t count);
@@ -60,10 +64,7 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
     gcb_plot_row(page, text, (const double[]){__VA_ARGS__}, \
                  sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
-/*
- * The functions that struct gcb_plot calls `add`, of plots whose data are not simply columns of
- * rows. They return GCB_E_NOMEM if memory runs out.
- */
+/* The functions gcb_plot.add of plots whose data are not simply columns of rows. */
 int gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
 int gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */
 int gcb_plot_add_ways(struct gcb_plot_page *page);     /* plot_ways.c */

@@ -9,12 +9,13 @@
 #include "src/tool/rows/results.h"
 
 #define BIT(kind) GCB_RECORD_BIT(GCB_RECORD_##kind)
+/* The records whose rows are kept. */
 #define KEPT \
     (BIT(ENVIRONMENT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | BIT(KERNEL) | \
      BIT(PAYOFF) | BIT(TRAINING))
 
-/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes that
- * are already in the text stay as they are. */
+/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes in
+ * the text stay as they are. */
 static void clean(char *out, size_t size, const char *text)
 {
     char *to = out;
@@ -50,11 +51,11 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text)
     return at ? json_object_iter_key(at) : NULL;
 }
 
-/* The members of a record, and where they are in it. */
+/* The members of a record that are fields. */
 static const struct {
     enum gcb_field field;
     bool is_text;
-    size_t at;
+    size_t at; /* offset in the record */
 } members[] = {
 #define TEXT(member, field) {GCB_FIELD_##field, true, offsetof(struct gcb_plot_record, member)},
 #define REAL(member, field) {GCB_FIELD_##field, false, offsetof(struct gcb_plot_record, member)},
@@ -87,6 +88,7 @@ const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, 
     return env && env <= envs->count ? &envs->items[env - 1] : &data->unknown;
 }
 
+/* Returns a number of a row; of a boolean, 1 for true and 0 for false. */
 static double real_of(const json_t *row, enum gcb_field field)
 {
     const json_t *value = gcb_results_json(row, field);
@@ -94,8 +96,8 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_boolean(value) ? (double)json_is_true(value) : gcb_results_real(row, field);
 }
 
-/* Fills a record with the fields of a row; NULL: with nothing known. Returns false if memory runs
- * out. */
+/* Fills a record with the fields of a row, which are all unknown if `row` is NULL. Returns false if
+ * memory runs out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
     char full[1024];
@@ -115,9 +117,9 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
             memcpy(to, &value, sizeof(value));
         }
     }
-    /* Adds the parameters that the method got after the row was written, with their defaults: the
-     * same setting is one series. Rows of one spec follow each other, so this is done once for all
-     * of them; equal texts have the same address. */
+    /* An older row may lack parameters that its method has today. Their defaults are added, so that
+     * rows with the same setting become one series. Rows with the same spec follow each other, so
+     * this is done once for all of them. */
     if (out->spec != data->spec)
         data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
     data->spec = out->spec;
@@ -146,8 +148,8 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
     gcb_free(data);
 }
 
-/* Sets env->file to the first input file of an `environment` row, and says how many more there are.
- * Returns false if memory runs out. */
+/* Sets env->file to the first input file of an `environment` row, followed by the number of other
+ * files: "FILE and 2 more". Returns false if memory runs out. */
 static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);
@@ -210,6 +212,7 @@ const char *gcb_plot_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* True if both rows belong to the same page. */
 static bool same_page(const struct gcb_plot *plot, const struct gcb_plot_record *a,
                       const struct gcb_plot_record *b)
 {
@@ -228,7 +231,7 @@ static bool same_page(const struct gcb_plot *plot, const struct gcb_plot_record 
     return true;
 }
 
-/* True if two rows are at one place of the plot's axis. */
+/* True if two rows have the same value on the plot's axis. */
 static bool same_place(const struct gcb_plot *plot, const struct gcb_plot_record *a,
                        const struct gcb_plot_record *b)
 {

@@ -7,9 +7,9 @@
 
 /*
  * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers.
- * Texts have no control characters and are never NULL: if the row lacks a text, the member is
- * gcb_plot_no_text. If the row lacks a number, the member is NAN. A record takes about 700 bytes, a
- * tenth of the memory that the row takes as a JSON value.
+ * Texts have no control characters. If the row lacks a text, the member is gcb_plot_no_text, never
+ * NULL. If the row lacks a number, the member is NAN. A record takes about 700 bytes, a tenth of
+ * the memory that the row takes as a JSON value.
  */
 struct gcb_plot_record {
     size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
@@ -30,9 +30,9 @@ struct gcb_plot_records {
 struct gcb_plot_data {
     struct gcb_plot_records kinds[GCB_RECORDS]; /* kinds that no plot needs stay empty */
     size_t env; /* number of the last environment row in the file being read; 0: none so far */
-    struct gcb_plot_record unknown; /* a row of which nothing is known */
+    struct gcb_plot_record unknown; /* a record whose members are all unknown */
     json_t *texts;                  /* an object whose keys are the interned texts */
-    const char *spec, *setting;     /* of the last row */
+    const char *spec, *setting;     /* of the row that was read last */
 };
 
 /* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if
@@ -49,8 +49,7 @@ bool gcb_plot_equal(double a, double b);
  * returns a row in which everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
-/* Returns a field of a record: the text, NULL if plots know no text of this name; the number, NAN
- * if they know none. */
+/* Return a field of a record. NULL, NAN: records have no text, or no number, of this field. */
 const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
 double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
 

@@ -13,7 +13,7 @@
 
 double gcb_plot_date(const struct gcb_plot_record *row)
 {
-    double date = 0.0;
+    double date = 0.0; /* the digits of "2026-07-28T12:34:56Z" as one number */
 
     for (const char *c = row->date; *c; c++)
         if (*c >= '0' && *c <= '9')
@@ -32,13 +32,13 @@ static int by_date(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns how often a setting ran, and in *last its last row. Sets the rank of the series: those
- * whose ratio or, after that, speed changed most come first, and those with one run have no
- * name. */
+/* Ranks the series of a setting. The series whose ratio changed most come first; among equal ones,
+ * those whose speed changed most. A series with one run gets no name. `rows` are in the order of
+ * dates. Returns the number of rows of the setting, and in *last the last of them. */
 static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_record **last,
                            const struct gcb_plot_cases *rows, const char *setting)
 {
-    double ratio[2] = {INFINITY, 0.0}, speed[2] = {INFINITY, 0.0};
+    double ratio[2] = {INFINITY, 0.0}, speed[2] = {INFINITY, 0.0}; /* smallest, largest */
     size_t runs = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
@@ -53,14 +53,15 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
         speed[1] = fmax(speed[1], x->encode_gbps);
         runs++;
     }
+    /* the factor puts any change of the ratio before all changes of the speed */
     s->rank = runs < 2 ? INFINITY : -1e6 * log(ratio[1] / ratio[0]);
     if (runs > 1 && speed[0] > 0.0 && isfinite(speed[0]))
         s->rank -= log(speed[1] / speed[0]);
     return runs;
 }
 
-/* Names the series of settings, with their last figures, and drops those with one run if others
- * have more. */
+/* Adds the last figures of each setting to the label of its series. If some settings have several
+ * runs, drops those with one. */
 static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     bool several = false;
@@ -86,7 +87,8 @@ static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases 
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
 }
 
-/* Writes a setting's runs, one for each date, in units of its first run. */
+/* Writes a row for each date at which a setting ran, with its figures in units of the first. Runs
+ * are numbered over all settings, from 1. */
 static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *rows, size_t series)
 {
     const char *setting = page->set.cases.items[page->set.items[series].first]->setting;
@@ -103,6 +105,7 @@ static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *ro
             continue;
         first = first ? first : x;
         last = x;
+        /* "26-07-28 12:34 REVISION" */
         snprintf(name, sizeof(name), "%.8s %.5s %.7s", strlen(x->date) > 2 ? x->date + 2 : "",
                  strlen(x->date) > 11 ? x->date + 11 : "",
                  gcb_plot_env_of(page->data, x->env)->revision);
@@ -129,6 +132,7 @@ int gcb_plot_add_history(struct gcb_plot_page *page)
 
 /* ---- training ---- */
 
+/* Returns what tells the methods of `training` rows apart; interned. */
 static const char *label_of(const struct gcb_plot_record *t)
 {
     return *t->label ? t->label : t->spec;
@@ -146,7 +150,8 @@ static int by_step(const void *a, const void *b)
     return (x->quality > y->quality) - (x->quality < y->quality);
 }
 
-/* Returns the index after the last row of this step and method. */
+/* Returns the index after the last row with the step and method of row `at`. Rows are in the order
+ * of by_step. */
 static size_t end_of_step(const struct gcb_plot_cases *rows, size_t at)
 {
     const struct gcb_plot_record *first = rows->items[at];
@@ -157,14 +162,16 @@ static size_t end_of_step(const struct gcb_plot_cases *rows, size_t at)
     return at;
 }
 
-/* Returns the median quality of the rows from `from` to `to`, which are in its order. */
+/* Returns the median quality of the rows from `from` to before `to`, which are in the order of
+ * quality. */
 static double median(const struct gcb_plot_cases *rows, size_t from, size_t to)
 {
     return (rows->items[(from + to - 1) / 2]->quality + rows->items[(from + to) / 2]->quality) /
            2.0;
 }
 
-/* Makes a series of each method, ranked by its last median. Rows are in the order of labels. */
+/* Makes a series of each method. A method with a higher quality at its last step ranks first. Rows
+ * are in the order of by_step. */
 static int name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     struct gcb_plot_series *s = NULL;
@@ -184,7 +191,8 @@ static int name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *r
     return 0;
 }
 
-/* Writes a row for each step: the median, lowest and highest quality of the seeds. */
+/* Writes a row for each step of a method: the median, lowest and highest quality of its seeds, at
+ * their mean time, or their mean number of bytes if times are unknown. */
 static void put_steps(struct gcb_plot_page *page, const struct gcb_plot_cases *rows, size_t series)
 {
     const size_t first = page->set.items[series].first;

@@ -91,8 +91,8 @@ static size_t count_values(const struct gcb_plot_cases *cases, const char *metho
     return count;
 }
 
-/* Finds the key that varies along the curves of a method: the one with most values. "" if no key
- * has two values, or if the method is a policy, which no parameter orders. */
+/* Finds the key that varies along the curves of the method of `first`: the key with most values. ""
+ * if no key has two values, or if the method is a policy, whose settings have no order. */
 static void find_key(char key[32], const struct gcb_plot_cases *cases,
                      const struct gcb_plot_record *first)
 {
@@ -167,6 +167,7 @@ struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *
     return s;
 }
 
+/* Orders as gcb_plot_set_choose says. */
 static int by_name(const void *a, const void *b)
 {
     const struct gcb_plot_series *x = a, *y = b;
@@ -183,7 +184,7 @@ static int by_name(const void *a, const void *b)
 
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
 {
-    size_t room = most;
+    size_t room = most; /* names for series that are no baselines, at least half of all */
 
     set->named = 0;
     for (size_t i = 0; i < set->count; i++)
@@ -210,12 +211,13 @@ void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
 
 /* ---- cases to series ---- */
 
-/* A case: its setting without the key that varies along its curve, which all cases of the curve
- * share, and the curve. */
+/* A case with its curve. */
 struct placed {
     const struct gcb_plot_record *item;
-    char key[32], base[1024];
-    size_t series, place;
+    char key[32];    /* the parameter that varies along the curve; "": none */
+    char base[1024]; /* the setting without the key, which all cases of the curve share */
+    size_t series;   /* index of the curve */
+    size_t place;    /* index of the case before sorting */
 };
 
 static int by_curve(const void *a, const void *b)
@@ -250,29 +252,50 @@ static void append_range(struct gcb_plot_series *s, const struct placed *placed)
         gcb_append(s->label, GCB_PLOT_LABEL, ", %s %s to %s", placed[s->first].key, least, most);
 }
 
-/* Finds the curve of each case, and labels the cases so that those of different curves differ. */
+/* Finds key and base of each case, and labels the cases so that cases of different curves have
+ * different labels. */
 static void place_cases(struct placed *placed, struct gcb_label *labels,
                         const struct gcb_plot_cases *cases, bool apart)
 {
     for (size_t i = 0; i < cases->count; i++) {
         struct placed *p = &placed[i];
+        size_t first = 0; /* the first case of the same method, which has found its key */
 
         p->item = cases->items[i];
         p->place = i;
         snprintf(p->base, sizeof(p->base), "%s", p->item->setting);
-        for (size_t k = 0; !apart && k <= i; k++)
-            if (cases->items[k]->method == p->item->method) {
-                if (k < i)
-                    memcpy(p->key, placed[k].key, sizeof(p->key));
-                else
-                    find_key(p->key, cases, p->item);
-                break;
-            }
+        while (cases->items[first]->method != p->item->method)
+            first++;
+        if (first < i)
+            memcpy(p->key, placed[first].key, sizeof(p->key));
+        else if (!apart)
+            find_key(p->key, cases, p->item);
         if (*p->key)
             gcb_spec_drop(p->base, p->key);
         labels[i].spec = p->base;
     }
     gcb_label_all(labels, cases->count);
+}
+
+/* Makes the series, in the order of their first cases, and sets placed[].series. Returns 0 or
+ * GCB_E_NOMEM. */
+static int make_series(struct gcb_plot_set *set, struct placed *placed, struct gcb_label *labels,
+                       bool apart)
+{
+    for (size_t i = 0; i < set->cases.count; i++) {
+        char text[GCB_PLOT_LABEL];
+        size_t k = 0;
+
+        while (k < i && (apart || strcmp(placed[k].base, placed[i].base) != 0))
+            k++;
+        placed[i].series = k < i ? placed[k].series : set->count;
+        snprintf(text, sizeof(text), "%s%s", gcb_spec_drop(labels[i].text, placed[i].key),
+                 gcb_plot_baseline(placed[i].item->method) ? " (baseline)" : "");
+        if (k == i && !gcb_plot_set_name(set, text, placed[i].item->method))
+            return GCB_E_NOMEM;
+        set->items[placed[i].series].count++;
+    }
+    return 0;
 }
 
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
@@ -284,20 +307,8 @@ int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
 
     if (!err)
         place_cases(placed, labels, &set->cases, apart);
-    for (size_t i = 0; !err && i < count; i++) {
-        char text[GCB_PLOT_LABEL];
-        size_t k = 0;
-
-        while (k < i && (apart || strcmp(placed[k].base, placed[i].base) != 0))
-            k++;
-        placed[i].series = k < i ? placed[k].series : set->count;
-        snprintf(text, sizeof(text), "%s%s", gcb_spec_drop(labels[i].text, placed[i].key),
-                 gcb_plot_baseline(placed[i].item->method) ? " (baseline)" : "");
-        if (k == i && !gcb_plot_set_name(set, text, placed[i].item->method))
-            err = GCB_E_NOMEM;
-        else
-            set->items[placed[i].series].count++;
-    }
+    if (!err)
+        err = make_series(set, placed, labels, apart);
     if (!err && count)
         qsort(placed, count, sizeof(*placed), by_curve);
     for (size_t i = 0; !err && i < count; i++)

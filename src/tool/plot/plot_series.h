@@ -4,11 +4,13 @@
 #include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_style.h"
 
-/* A list of cases, which are rows of a gcb_plot_data. The rows are borrowed. */
+/* A list of cases, which are rows of a gcb_plot_data. The rows are borrowed. Release `items` with
+ * gcb_free. */
 struct gcb_plot_cases {
     const struct gcb_plot_record **items;
     size_t count, cap;
 };
+/* Appends a row. Returns 0 or GCB_E_NOMEM. */
 int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
 
 /*
@@ -16,14 +18,14 @@ int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_recor
  * bits per element. The label says what distinguishes the curve from other curves on the page, and
  * the range of the parameter.
  */
-#define GCB_PLOT_LABEL 192
+#define GCB_PLOT_LABEL 192 /* bytes of a label */
 struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
     const char *method; /* name of the method; interned */
     struct gcb_plot_style style;
     size_t first, count; /* index of the first case in the set, and number of cases */
-    double rank;         /* the series of the lowest ranks have names; INFINITY: never */
-    bool named;          /* false: grey, and only counted in the legend */
+    double rank;         /* the series with the lowest ranks get names; INFINITY: it gets none */
+    bool named;          /* in the legend; other series are grey, and the legend counts them */
 };
 
 /* The cases of a page, one for each setting, and the series of these cases. Zero the struct before
@@ -36,28 +38,28 @@ struct gcb_plot_set {
      * is no such row. */
     double memcpy_gbps;
 };
-/* Collects the cases of the page that begins with the row `first`, and makes the series as the plot
- * asks. Returns GCB_E_NOMEM if memory runs out, as all functions below do. */
+/* Collects the cases of the page of the row `first`, and makes the series as plot->series says.
+ * Returns 0 or GCB_E_NOMEM, as the next functions do. */
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
                          const struct gcb_plot *plot, const struct gcb_plot_record *first);
-/* Adds a row that has a method and a spec, of any kind, unless the set already has a row with the
- * same setting. */
+/* Adds a row with a method and a spec as a case, unless the set has a case with this setting. */
 int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row);
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own. */
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
-/* Adds an empty series of a method. Its style is that of the method's next variant, in a colour
- * that no other method of the set has, as long as there are enough. NULL if memory runs out. */
+/* Adds a series of a method, without cases, and returns it. Its style is that of the method's next
+ * variant, in a colour that no other method of the set has, as long as there are enough. NULL: out
+ * of memory. */
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
-/* Chooses at most `most` series that have names: the baselines, and the others of the lowest ranks.
- * Sorts the series: others, baselines, those without a name. A legend has twelve entries at most,
- * and one of them counts the rest. */
-#define GCB_PLOT_NAMED 11
+/* Chooses at most `most` series that get names: the baselines, and the other series with the lowest
+ * ranks. Sorts the series: first those with names, with the baselines last, then those without. */
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
-void gcb_plot_set_fini(struct gcb_plot_set *set);
+/* Most names of a legend. It has twelve entries, and the last one counts the other series. */
+#define GCB_PLOT_NAMED 11
+void gcb_plot_set_fini(struct gcb_plot_set *set); /* zeroed is fine */
 
-/* Returns the value of a key in a spec "method:key=value,key=value"; "" if the spec lacks the
- * key. */
+/* Copies the value of a key in a spec "method:key=value,key=value", cut to 31 bytes; "" if the spec
+ * lacks the key. Returns out. */
 char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without
- * yellow, which is too pale on white), and six marks: together 36 looks. */
+ * yellow, which is too pale on white), and six marks. Together they make 36 looks. */
 #define COLOURS 6u
 #define MARKS 6u
 #define LOOKS (COLOURS * MARKS)
@@ -17,7 +17,7 @@ static const struct {
     {"#CC79A7", "#A0527D"},
     {"#E69F00", "#946600"},
     {"#56B4E9", "#21719F"},
-    /* no method's own: for pictures in which a method's colour is taken */
+    /* not part of any look: used if the colour of a method is taken */
     {"#882255", "#882255"},
     {"#999933", "#6F6F1E"},
     {"#332288", "#332288"},
@@ -55,7 +55,7 @@ static unsigned look_of(const char *method)
     return METHODS + hash % (LOOKS - METHODS);
 }
 
-/* Successive looks differ in both colour and mark. */
+/* Returns the style of a look. Successive looks differ in both colour and mark. */
 static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
 {
     const unsigned colour = look % COLOURS, mark = (look + look / COLOURS) % MARKS;

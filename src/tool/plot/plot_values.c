@@ -8,8 +8,8 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/plot/plot_page.h"
 
-/* Collects the settings of the run's rows of this kind, of one tensor unless that is NULL, as
- * series. */
+/* Makes a series of each setting that the run has rows of this kind for. If `tensor` is not NULL,
+ * only rows of this tensor count. */
 static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[kind];
@@ -26,9 +26,10 @@ static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char 
 
 /* ---- errors ---- */
 
-/* `count` values have a magnitude of at most `at`. */
+/* A bin of a histogram. */
 struct magnitude {
-    double at, count;
+    double at;    /* the largest magnitude in the bin */
+    double count; /* number of values in the bin */
 };
 
 static int by_magnitude(const void *a, const void *b)
@@ -38,16 +39,24 @@ static int by_magnitude(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
+/* True if a `histogram` row of this run has values of the setting's error, or of the input if
+ * `spec` is empty. Rows of `inspect` have no `of`; they are of the input. */
+static bool is_bin_of(const struct gcb_plot_record *row, size_t env, const char *spec)
+{
+    const char *of = *row->of ? row->of : "input";
+
+    return row->env == env && row->spec == spec && strcmp(of, *spec ? "error" : "input") == 0 &&
+           row->low <= row->high && row->count > 0.0;
+}
+
 /*
- * Writes, for each magnitude in ascending order, the share of values up to it: of the errors of a
- * setting, or of the input if `spec` is empty. Histograms of all tensors have the same bins
- * (docs/rows.md). The curve begins at the share of exact zeros, which is also its first row; if all
- * values are 0, the curve is a line from there.
+ * Writes a curve: for each magnitude in ascending order, the share of values up to it. The values
+ * are the errors of a setting, or the input if `spec` is empty. Histograms of all tensors have the
+ * same bins (docs/rows.md). The first row has the share of exact zeros.
  */
 static int put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_HISTOGRAM];
-    const char *of = *spec ? "error" : "input";
     struct magnitude *m = NULL;
     size_t count = 0, cap = 0;
     double total = 0.0, sum = 0.0;
@@ -57,9 +66,7 @@ static int put_cumulative(struct gcb_plot_page *page, size_t series, const char 
     for (size_t i = 0; !err && i < rows->count; i++) {
         const struct gcb_plot_record *row = &rows->items[i];
 
-        if (row->env != page->first->env || row->spec != spec ||
-            strcmp(*row->of ? row->of : "input", of) != 0 || !(row->low <= row->high) ||
-            !(row->count > 0.0))
+        if (!is_bin_of(row, page->first->env, spec))
             continue;
         err = gcb_grow(&m, &cap, count, sizeof(*m));
         if (!err)
@@ -74,7 +81,7 @@ static int put_cumulative(struct gcb_plot_page *page, size_t series, const char 
         if (i + 1 == count || m[i + 1].at != m[i].at)
             GCB_PLOT_ROW(page, NULL, (double)series, m[i].at, sum / total);
     }
-    if (!err && count) /* to the right end of any axis */
+    if (!err && count) /* the curve goes on to the right end of any axis */
         GCB_PLOT_ROW(page, NULL, (double)series, 1e30, 1.0);
     gcb_free(m);
     return err;
@@ -84,7 +91,7 @@ int gcb_plot_add_errors(struct gcb_plot_page *page)
 {
     int err = collect(page, GCB_RECORD_HISTOGRAM, NULL);
 
-    gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED - 1); /* and the gradient */
+    gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED - 1); /* the gradient needs one name */
     GCB_PLOT_COLUMNS(page, "series", "magnitude", "share");
     for (size_t i = 0; !err && i <= page->set.count; i++)
         err = put_cumulative(page, i,
@@ -95,7 +102,7 @@ int gcb_plot_add_errors(struct gcb_plot_page *page)
 
 /* ---- spectra ---- */
 
-/* Returns the tensor with most bins. The rows of a tensor follow each other. */
+/* Returns the name of the tensor with most bins. The rows of a tensor follow each other. */
 static const char *largest_tensor(const struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *b = NULL;
@@ -113,7 +120,7 @@ static const char *largest_tensor(const struct gcb_plot_page *page)
     return largest;
 }
 
-/* Only methods that transform have names, if there are any, because the picture is about them. */
+/* If some settings have a transform, only these get names, because the picture is about them. */
 static void rank_transforms(struct gcb_plot_set *set)
 {
     bool any = false;
@@ -128,8 +135,8 @@ static void rank_transforms(struct gcb_plot_set *set)
         set->items[s].rank = set->items[s].rank == 0.0 ? 0.0 : INFINITY;
 }
 
-/* Writes how much of the bins a method keeps of the Fourier transform of a whole message. Only
- * these bins are comparable with the picture. Others keep NaN. */
+/* Writes a row with the share of bins that a setting keeps, for each setting with a Fourier
+ * transform of whole messages. The bins of other transforms are not those of the picture. */
 static void put_kept(struct gcb_plot_page *page)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SUMMARY];
@@ -150,7 +157,7 @@ static void put_kept(struct gcb_plot_page *page)
     }
 }
 
-/* Sums up the energy of the input over all bands. Rows of the input have no spec. */
+/* Returns the energy of the input over all bands. Rows of the input have no spec. */
 static double input_energy(const struct gcb_plot_page *page, const char *tensor)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];

@@ -11,26 +11,26 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/rows/number.h"
 
-#define FEW 8      /* so many ways, besides the baselines, have names if all of them are worth it */
-#define ALIKE 1.05 /* errors, and times, that differ by less are as good as equal */
+#define FEW 8      /* up to so many ways, besides the baselines, the ways of OTHER get names too */
+#define ALIKE 1.05 /* errors and times that differ by less than this factor count as equal */
 
-/* Which ways get names, from the first to the last. */
+/* How much a way is worth a name. A place is a point of the axis: a bandwidth, or a number of
+ * workers. */
 enum worth {
     ADVISED,  /* the answer names the way at some place */
-    FASTEST,  /* of its kind of error */
-    UNBEATEN, /* no way of its kind has at most its error and is as fast everywhere */
-    OTHER,    /* named if there are few ways */
-    NEVER,    /* slower than the best baseline everywhere */
+    FASTEST,  /* the way is the fastest one with its kind of error */
+    UNBEATEN, /* no other way covers it */
+    OTHER,    /* the way gets a name only if there are few ways */
+    NEVER,    /* the way is slower than the best baseline everywhere */
 };
 
-/* The rows of one way, in the order of places. */
+/* A way with its rows, which are in the order of places. */
 struct way {
     struct gcb_plot_cases rows;
-    double
-        nearest; /* the most that best time / its time reaches: 1 if it is the best one somewhere */
-    double sum;  /* of best time / its time over its rows */
-    double top;  /* the most that it is as fast as the best baseline */
-    bool advised;
+    double nearest; /* largest (time of the fastest way / its time); 1: it is fastest somewhere */
+    double sum;     /* sum over its rows of (time of the fastest way / its time) */
+    double top;     /* largest speed-up over the best baseline */
+    bool advised;   /* the answer names it at some place */
     enum worth worth;
 };
 
@@ -40,22 +40,25 @@ struct ways {
     size_t count, cap;
 };
 
+/* Returns the place of a row on the axis. */
 static double place_of(const struct gcb_plot *plot, const struct gcb_plot_record *x)
 {
     return plot->axis == GCB_FIELD_WORKERS ? x->workers : x->bandwidth;
 }
 
+/* Orders rows by place, then by time. */
 static int by_seconds(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
                                  *y = *(const struct gcb_plot_record *const *)b;
 
-    /* one of both is the same in all rows of a page */
+    /* the rows of a page have either the same number of workers or the same bandwidth */
     if (x->workers != y->workers || x->bandwidth != y->bandwidth)
         return x->workers > y->workers || x->bandwidth > y->bandwidth ? 1 : -1;
     return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
+/* Adds a row to its way. `best`: seconds of the fastest way at the same place. */
 static int add_row(struct ways *ways, const struct gcb_plot_record *x, double best)
 {
     struct way *w = NULL;
@@ -94,6 +97,8 @@ static int collect(struct ways *ways, const struct gcb_plot_page *page)
     return err;
 }
 
+/* Orders ways: first those that come nearest to the fastest way, at their best place and then over
+ * all places. */
 static int nearer(const void *a, const void *b)
 {
     const struct way *x = a, *y = b;
@@ -108,7 +113,7 @@ static const char *kind_of(const struct way *w)
     return w->rows.items[0]->kind;
 }
 
-/* True if `x` is as good as `y` everywhere. */
+/* True if `x` has the same kind of error as `y`, and is about as fast and as exact everywhere. */
 static bool covers(const struct way *x, const struct way *y)
 {
     if (kind_of(x) != kind_of(y) || x->rows.count != y->rows.count)
@@ -122,6 +127,7 @@ static bool covers(const struct way *x, const struct way *y)
     return true;
 }
 
+/* Finds the worth of way i. Ways are in the order of nearer(). */
 static enum worth worth_of(const struct ways *ways, size_t i)
 {
     const struct way *x = &ways->items[i];
@@ -139,13 +145,16 @@ static enum worth worth_of(const struct ways *ways, size_t i)
         if (gcb_plot_baseline(y->rows.items[0]->method))
             continue;
         first &= k >= i || kind_of(y) != kind_of(x);
-        /* of two that cover each other, the first one stays */
+        /* if two ways cover each other, only the second one is beaten */
         beaten |= k != i && covers(y, x) && (k < i || !covers(x, y));
     }
-    return first ? FASTEST : beaten ? OTHER : UNBEATEN;
+    if (first)
+        return FASTEST;
+    return beaten ? OTHER : UNBEATEN;
 }
 
-/* Makes a series of each way. Of equal worth, kinds of errors take turns. */
+/* Makes a series of each way, ranked by worth. Among ways of equal worth, the kinds of errors take
+ * turns. */
 static int name_ways(struct gcb_plot_set *set, struct ways *ways)
 {
     size_t count = 0;
@@ -174,6 +183,7 @@ static int name_ways(struct gcb_plot_set *set, struct ways *ways)
     return 0;
 }
 
+/* Writes the heading, which says what is exchanged and where errors and times come from. */
 static void put_heading(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *x = page->first, *env = gcb_plot_env_of(page->data, x->env);
@@ -207,10 +217,13 @@ static void put_heading(struct gcb_plot_page *page)
                       x->mean_workers == 1.0 ? "error of one message" : "error of the mean");
 }
 
-/* Returns the word of a kind of error. An empty cell would not be one: "-" stands for no kind. */
+/* Returns what the data say for a kind of error. "-" stands for no kind, because gnuplot does not
+ * read an empty cell as a text. */
 static const char *name_kind(const char *kind)
 {
-    return !*kind ? "-" : strcmp(kind, "loud") == 0 ? "noise" : kind;
+    if (!*kind)
+        return "-";
+    return strcmp(kind, "loud") == 0 ? "noise" : kind;
 }
 
 int gcb_plot_add_ways(struct gcb_plot_page *page)

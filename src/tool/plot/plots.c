@@ -10,8 +10,7 @@
 
 /* ---- which rows a plot needs ---- */
 
-/* A hostile file may contain any number, and gnuplot fails for very large and very small
- * numbers. */
+/* gnuplot fails for very large and very small numbers, which a hostile file may contain. */
 #define LARGEST 1e30
 
 bool gcb_plot_is_sane(double value)
@@ -46,12 +45,12 @@ static bool has_match(const struct gcb_plot_record *row)
     return has_error(row) && *row->match_field && isfinite(row->match_target);
 }
 
-/* Rows of `inspect` have no `of`: they describe the input. */
 static bool is_error_bin(const struct gcb_plot_record *row)
 {
     return strcmp(row->of, "error") == 0;
 }
 
+/* Rows of `inspect` have no `of`, because they are always of the input. */
 static bool is_input_band(const struct gcb_plot_record *row)
 {
     return (!*row->of || strcmp(row->of, "input") == 0) && strcmp(row->by, "frequency") == 0;
@@ -82,15 +81,14 @@ static bool is_training(const struct gcb_plot_record *row)
 
 /* ---- rate-distortion and ratio-error ---- */
 
-/* True if `a` is at least as good in two figures, of which less is better, and better in one of
- * them. */
+/* True if `a` is at least as good as `b` in the figures x and y, and better in one of them. Less is
+ * better. */
 static bool beats(double ax, double ay, double bx, double by)
 {
     return ax <= bx && ay <= by && (ax < bx || ay < by);
 }
 
-/* Names go to the curves with most points that no point of another curve beats in size and
- * error. */
+/* Ranks the curves by the number of their points that no other point beats in size and error. */
 static int rank_curves(struct gcb_plot_page *page)
 {
     struct gcb_plot_set *set = &page->set;
@@ -115,6 +113,7 @@ static int rank_curves(struct gcb_plot_page *page)
 
 /* ---- throughput and match ---- */
 
+/* Orders cases by encoding speed, the fastest first. */
 static int faster(const void *a, const void *b)
 {
     const double x = (*(const struct gcb_plot_record *const *)a)->encode_gbps,
@@ -123,6 +122,7 @@ static int faster(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* Writes the bandwidths of memory, which limit the speed of methods. */
 static int add_limits(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(page->data, page->first->env);
@@ -133,20 +133,21 @@ static int add_limits(struct gcb_plot_page *page)
     return 0;
 }
 
-/* True if the target is a limit on the error. Then methods are compared by their bits per element,
- * otherwise by error. */
+/* True if the target is a limit on the error. Methods are then compared by their bits per element,
+ * otherwise by their error. */
 static bool limits_error(const struct gcb_plot_record *c)
 {
     return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;
 }
 
-/* Returns the cost at the target, or of the setting itself: in older results, or if the target was
- * missed. */
+/* Returns the cost of the mix that meets the target. If the row does not have it, because it is
+ * from an older version or missed the target, returns the cost of its setting. */
 static double cost_of(const struct gcb_plot_record *c)
 {
     const double matched = limits_error(c) ? c->match_bits : c->match_error;
+    const double own = limits_error(c) ? c->bits : c->rel_l2;
 
-    return !isnan(matched) ? matched : limits_error(c) ? c->bits : c->rel_l2;
+    return isnan(matched) ? own : matched;
 }
 
 /* Methods that meet the target come first, in the order of their cost. */
@@ -161,6 +162,7 @@ static int cheaper(const void *a, const void *b)
     return (cost_of(x) > cost_of(y)) - (cost_of(x) < cost_of(y));
 }
 
+/* Writes the heading and what the target limits. */
 static int add_target(struct gcb_plot_page *page)
 {
     char title[96];
@@ -175,10 +177,12 @@ static int add_target(struct gcb_plot_page *page)
 
 /* ---- pareto ---- */
 
-/* A facet holds cases whose error is above the limit before and at most this limit. */
+/* The picture has a facet for each range of errors: the errors above the previous limit, up to this
+ * limit. */
 static const double limits[] = {0.03, 0.3, 0.7, INFINITY};
 #define FACETS (sizeof(limits) / sizeof(limits[0]))
 
+/* Returns the index of the facet for a case. */
 static size_t facet_of(const struct gcb_plot_record *c)
 {
     size_t f = 0;
@@ -211,7 +215,7 @@ static bool is_front(const struct gcb_plot_cases *cases, size_t i)
     return true;
 }
 
-/* Writes the cases by facet, in each facet first those that no other beats. */
+/* Writes the cases by facet. In each facet, the cases that no other case beats come first. */
 static int add_facets(struct gcb_plot_page *page)
 {
     const struct gcb_plot_cases *cases = &page->set.cases;
@@ -220,13 +224,16 @@ static int add_facets(struct gcb_plot_page *page)
                      GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(DECODE_GBPS),
                      GCB_PLOT_FIELD(REL_L2));
     for (size_t part = 0; part < 2 * FACETS; part++) {
+        const size_t facet = part / 2;
+        const bool front = part % 2 == 0;
+
         for (size_t i = 0; i < cases->count; i++) {
             const struct gcb_plot_record *c = cases->items[i];
 
-            if (facet_of(c) == part / 2 && is_front(cases, i) == (part % 2 == 0))
-                GCB_PLOT_ROW(page, page->set.items[i].label, (double)i + 1, (double)(part / 2) + 1,
-                             part % 2 == 0, gcb_plot_baseline(c->method) != 0, c->ratio,
-                             c->encode_gbps, c->decode_gbps, c->rel_l2);
+            if (facet_of(c) == facet && is_front(cases, i) == front)
+                GCB_PLOT_ROW(page, page->set.items[i].label, (double)i + 1, (double)facet + 1,
+                             front, gcb_plot_baseline(c->method) != 0, c->ratio, c->encode_gbps,
+                             c->decode_gbps, c->rel_l2);
         }
         gcb_plot_break(page);
     }
@@ -235,11 +242,24 @@ static int add_facets(struct gcb_plot_page *page)
 
 /* ---- kernels ---- */
 
+/* Finds the number of a row's kernel, from 0. Adds the row to `kernels`, which has the first row of
+ * each kernel, if its kernel is new. */
+static int find_kernel(size_t *out, struct gcb_plot_cases *kernels, const struct gcb_plot_record *k)
+{
+    size_t i = 0;
+
+    while (i < kernels->count &&
+           (kernels->items[i]->family != k->family || kernels->items[i]->kernel != k->kernel))
+        i++;
+    *out = i;
+    return i == kernels->count ? gcb_plot_cases_add(kernels, k) : 0;
+}
+
 /* Makes a series for each instruction set, and numbers the kernels in the order of the rows. */
 static int add_kernels(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *k = NULL;
-    struct gcb_plot_cases kernels = {.items = NULL}; /* the first row of each */
+    struct gcb_plot_cases kernels = {.items = NULL};
     char text[160];
     int err = 0;
 
@@ -248,13 +268,9 @@ static int add_kernels(struct gcb_plot_page *page)
     GCB_PLOT_COLUMNS(page, "kernel", "row", "series", "gbps", "low", "high");
     while (!err && (k = gcb_plot_next(page->plot, page->data, page->first, k)) != NULL) {
         const double gigabytes = 4.0 * k->elements / 1e9;
-        size_t row = 0, isa = 0;
+        size_t row, isa = 0;
 
-        while (row < kernels.count &&
-               (kernels.items[row]->family != k->family || kernels.items[row]->kernel != k->kernel))
-            row++;
-        if (row == kernels.count)
-            err = gcb_plot_cases_add(&kernels, k);
+        err = find_kernel(&row, &kernels, k);
         while (isa < page->set.count && strcmp(page->set.items[isa].method, k->isa) != 0)
             isa++;
         if (isa == page->set.count && !gcb_plot_set_name(&page->set, k->isa, k->isa))
@@ -272,6 +288,7 @@ static int add_kernels(struct gcb_plot_page *page)
 
 /* ---- the table ---- */
 
+/* Parts of the rows. */
 #define F(field) GCB_FIELD_##field
 #define NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 #define NEEDS_TRAINING \
