@@ -2,7 +2,8 @@
 # equal bytes. A grey method cannot meet the target; the row shows its nearest setting. Only a
 # linear axis has bars, because a bar needs an axis that begins at 0.
 rows = series > 40 ? 40 : series
-# at the target; of the setting itself in older results, or if the target was missed
+# The cost at the target. Rows of older versions, and of methods that missed the target, have only
+# that of their setting.
 error_at(x) = or_else("match_error", column("rel_l2"))
 cost(x) = of_error ? or_else("match_bits", column("bits_per_element")) : error_at(0)
 eval extent('cost', 'cost(0)', 'v > 0 && column("series") <= rows')

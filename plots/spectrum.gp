@@ -28,7 +28,7 @@ if (!is_text) {
     set xlabel 'share of bins, the largest first'
     set ylabel 'share of energy in them'
     set key on at screen 795 / plot_width, graph 1 left top vertical Left reverse samplen 2 spacing 1.15
-    # where the curve of the input is at the share of bins that series k keeps; 2: it keeps no bins
+    # For series k: the share of bins that it keeps (2: none), and the energy of the input in them.
     array share[series > 0 ? series : 1]
     array energy[series > 0 ? series : 1]
     do for [k = 1:series] { share[k] = 2; energy[k] = -1 }

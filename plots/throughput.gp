@@ -1,5 +1,5 @@
-# A row for each method, the fastest first, with its two speeds and its error. Whiskers: the 95 %
-# interval of the median, if there were enough samples. The numbers stand on the right, where no
+# A row for each method, the fastest first, with its two speeds and its error. Whiskers are 95 %
+# intervals of the median, if there were enough samples. The numbers stand on the right, where no
 # line crosses them.
 rows = series > 40 ? 40 : series
 shown(x) = column("series") <= rows ? x : NaN
@@ -9,13 +9,13 @@ eval extent('decode', 'column("decode_gbps")', 'column("series") <= rows')
 speed_low = encode_low < decode_low ? encode_low : decode_low
 ceiling = encode_high > decode_high ? encode_high : decode_high
 is_wide = ceiling > 30 * speed_low # then the axis is logarithmic
-# how often times were measured: a row with a deviation had at least 2 runs, one with an interval at
-# least 6
+# How often times were measured: a row with a deviation had at least 2 runs, and a row with an
+# interval at least 6.
 once = 0
 intervals = 0
 stats plot_data using (once = once + !has("encode_seconds_mad"), intervals = intervals + has("encode_seconds_low"), 1) nooutput
 runs = once == series ? 'one run each' : once > 0 ? sprintf('one run of %d methods', once) : intervals == 0 ? 'medians of 2 to 5 runs' : 'medians and 95 % intervals'
-# the bandwidth of memory, and memcpy of the same bytes, if they were measured
+# The bandwidth of memory, and the speed of memcpy for the same bytes, if they were measured.
 array limit[3] = [read_gbps, fill_gbps, memcpy_gbps]
 limit_names = '"memory read" "memory fill" memcpy'
 limit_colours = '#0072B2 #a06a00 #404040'

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the report page without its data into a C file: embed_page.py OUT PAGE STYLE SCRIPT
 
-The page allows only the script with this hash (docs/plots.md), so the hash is made from the same bytes.
+The page lets a browser run only the script with the hash that it names (docs/plots.md). The hash is made here, from
+the bytes of the embedded script.
 """
 import base64
 import hashlib
@@ -14,12 +15,13 @@ out, page, style, script = (pathlib.Path(name) for name in sys.argv[1:])
 
 
 def shorten(path):
-    """The text without comments, indents and empty lines."""
+    """The text of a file without comments, indents and empty lines."""
     text = re.sub(r"^ */\*.*?\*/\n?", "", path.read_text(), flags=re.S | re.M)
     return "".join(line.strip() + "\n" for line in text.splitlines() if line.strip())
 
 
 def c_lines(text):
+    """The text as initialisers of an array of C strings, one for each line."""
     return "\n".join(f"    {json.dumps(line)}," for line in text.splitlines(keepends=True))  # JSON's quoting is C's
 
 

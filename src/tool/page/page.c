@@ -13,26 +13,27 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/row.h"
 
-/* Writes the rows of the files and what their fields mean as JSON. page.js makes everything that a
- * reader sees. */
+/* Writes the rows of the files, and what their fields mean, as JSON. page.js makes everything that
+ * a reader sees. */
 
 #define MAX_ROWS 2000    /* most rows kept of a record; further rows are only counted */
 #define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
-#define DIGITS 7         /* of numbers; the page shows at most 4 */
+#define DIGITS 7         /* of numbers in the JSON; the page shows at most 4 */
 
 struct page {
-    json_t *rows[GCB_RECORD_PARTS]; /* arrays, for the records of records_kept; otherwise NULL */
-    uint64_t left_out[GCB_RECORD_PARTS];
-    json_t *tensors; /* maps a tensor and a spec to their row among the rows of results */
-    json_t *labels;  /* maps the spec of each row to its label */
-    size_t run;      /* number of the file's last environment row; 0 before the first */
-    bool seen;       /* has a row a place on the page? */
-    bool failed;     /* memory ran out */
+    json_t *rows[GCB_RECORD_PARTS]; /* arrays for the records of records_kept; otherwise NULL */
+    uint64_t left_out[GCB_RECORD_PARTS]; /* number of further rows */
+    json_t *tensors;                     /* tensor -> spec -> the row in rows[GCB_RECORD_RESULT] */
+    json_t *labels;              /* spec with all parameters -> label; null until label_rows */
+    size_t run;                  /* number of the file's last environment row; 0 before the first */
+    bool seen;                   /* some row is shown on the page */
+    bool failed;                 /* memory ran out */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
-/* Rows of results are too many to keep: their errors are averaged over the messages of a tensor.
- * Rows of payoff that predict measured exchanges are kept apart, as the part `measured`. */
+/* The records that a page shows. There are too many `result` rows to keep, so a row here is the
+ * mean error of a tensor's messages by one method. `payoff` rows of the model `measured` are kept
+ * as the part `measured`. */
 static const enum gcb_record records_kept[] = {
     GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,   GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
     GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT,  GCB_RECORD_PAYOFF,  GCB_RECORD_MEASURED,
@@ -40,7 +41,7 @@ static const enum gcb_record records_kept[] = {
 };
 #define RECORDS (sizeof(records_kept) / sizeof(records_kept[0]))
 
-/* Returns the records (as bits) whose fields rows of this record have. */
+/* Returns the set of records and parts whose fields the rows of this record may have. */
 static unsigned bits_of(enum gcb_record record)
 {
     return GCB_RECORD_BIT(record) | GCB_RECORD_BIT(GCB_RECORD_PAGE) |
@@ -49,6 +50,7 @@ static unsigned bits_of(enum gcb_record record)
 
 /* ---- JSON ---- */
 
+/* Sets a member of an object, and takes over the reference to `value`. NULL: memory ran out. */
 static void set(struct page *page, json_t *row, const char *key, json_t *value)
 {
     page->failed |= json_object_set_new(row, key, value) != 0;
@@ -59,7 +61,7 @@ static void set_field(struct page *page, json_t *row, enum gcb_field field, json
     set(page, row, gcb_field_name(field), value);
 }
 
-/* Copies a value of a file. What is invisible in its texts is escaped, because a page shows
+/* Copies a value of a file. Escapes invisible characters in its texts, because the page shows
  * them. */
 static json_t *copy_value(struct page *page, json_t *value)
 {
@@ -82,23 +84,28 @@ static json_t *copy_value(struct page *page, json_t *value)
 
 /* ---- reading ---- */
 
-/* Sets the method of a row, with all its parameters, until label_rows knows all methods. */
+/* Sets page_label to the spec with all parameters, which label_rows replaces by a label when all
+ * methods are known. Also completes the field `spec`, except of a policy, so that rows of older
+ * builds can be compared. */
 static void set_spec(struct page *page, json_t *row, const json_t *from)
 {
     const char *spec = gcb_results_text(from, GCB_FIELD_SPEC),
                *method = gcb_results_text(from, GCB_FIELD_METHOD);
     char full[1024];
 
-    gcb_method_complete(full, sizeof(full), spec ? spec : method ? method : "");
+    if (!spec && !method)
+        return;
+    gcb_method_complete(full, sizeof(full), spec ? spec : method);
     if (!*full)
         return;
     set_field(page, row, GCB_FIELD_PAGE_LABEL, json_string_nocheck(full));
-    if (spec && !gcb_results_text(from, GCB_FIELD_POLICY)) /* runs of other builds are compared */
+    if (spec && !gcb_results_text(from, GCB_FIELD_POLICY))
         set_field(page, row, GCB_FIELD_SPEC, gcb_row_make_text(full));
     page->failed |= json_object_set_new_nocheck(page->labels, full, json_null()) != 0;
 }
 
-/* Keeps the fields of the row that pages may show. After MAX_ROWS rows, only counts it. */
+/* Keeps the fields of a row that the page may show. If there are MAX_ROWS rows of the record, only
+ * counts the row. */
 static void keep_row(struct page *page, enum gcb_record record, const struct gcb_results_row *row)
 {
     const struct gcb_field_row *field;
@@ -158,6 +165,7 @@ static void add_error(struct page *page, const json_t *row)
     set_field(page, sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
 }
 
+/* Takes a row: gcb_results_visit_fn. */
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct page *page = ctx;
@@ -207,7 +215,8 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
 
 /* ---- labels ---- */
 
-/* Gives each row the label of its method, which tells it from all others, in place of its spec. */
+/* Replaces the spec in each row's page_label by the label of the method, which differs from the
+ * labels of all other methods. */
 static void label_rows(struct page *page)
 {
     const size_t count = json_object_size(page->labels);
@@ -238,6 +247,7 @@ out:
 
 /* ---- pictures ---- */
 
+/* Draws a page of a plot, and appends {title, svg} to `out`. */
 static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     json_t *figure = json_object();
@@ -254,9 +264,8 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
     return err;
 }
 
-/* Appends {title, svg} of each plot that the page shows. Fails only if memory runs out. If a plot
- * fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the
- * first. */
+/* Draws all plots that the page shows. A plot that fails is left out; if gnuplot is not installed,
+ * all further plots are. Returns 0 or GCB_E_NOMEM. */
 static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                         const struct gcb_page_config *config, const struct gcb_plot_data *data,
                         struct gcb_diag *diag)
@@ -276,11 +285,11 @@ static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
             err = draw_page(out, &job, &why);
             outcome->plots += !err;
             outcome->stopped = err && config->stop && config->stop();
-            if (outcome->stopped) /* the signal ended gnuplot too */
+            if (outcome->stopped) /* the signal that stops this process has ended gnuplot too */
                 return 0;
             if (err == GCB_E_NOMEM)
                 return gcb_diag_set(diag, err, "%s", why.text);
-            if (err && !outcome->without[0]) /* the page tells only the first reason */
+            if (err && !outcome->without[0]) /* the page shows only the first reason */
                 snprintf(outcome->without, sizeof(outcome->without), "%s", why.text);
             if (err == GCB_E_UNSUPPORTED)
                 return 0;
@@ -291,8 +300,8 @@ static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
 
 /* ---- writing ---- */
 
-/* Returns a column: how its field is shown, what it means, and its values: `all` if every row has
- * the same. NULL: no row has a value. */
+/* Returns the column of a field: {show, meaning, each: [values]}, with `all: value` instead of
+ * `each` if all rows have the same value. NULL: no row has a value. */
 static json_t *make_column(struct page *page, enum gcb_record record,
                            const struct gcb_field_row *field)
 {
@@ -330,6 +339,7 @@ static json_t *make_column(struct page *page, enum gcb_record record,
     return column;
 }
 
+/* Returns a record: {count: rows, more: rows left out, columns: {field: column}}. */
 static json_t *make_record(struct page *page, enum gcb_record record)
 {
     json_t *out = json_object(), *columns = json_object();
@@ -350,7 +360,7 @@ static json_t *make_record(struct page *page, enum gcb_record record)
     return out;
 }
 
-/* Returns the colours and marks of all methods, which are those of the plots. */
+/* Returns the colour and mark of each method, as in plots: {method: {colour, mark, base}}. */
 static json_t *make_styles(struct page *page)
 {
     json_t *out = json_object(), *row;
@@ -373,7 +383,8 @@ static json_t *make_styles(struct page *page)
     return out;
 }
 
-/* Writes JSON in which nothing can end the element around it: "<" is only ever in a text. */
+/* Writes a piece of JSON: json_dump_callback_t. Escapes each '<', so that no text can end the
+ * element with the data; outside of texts JSON has no '<'. */
 static int write_json(const char *text, size_t size, void *out)
 {
     for (size_t i = 0; i < size; i++)
@@ -390,6 +401,7 @@ static void write_lines(FILE *out, const char *const *lines)
         fputs(*lines, out);
 }
 
+/* Writes the page. Returns 0 or GCB_E_NOMEM; write errors stay in the FILE. */
 static int write_page(FILE *out, struct page *page, json_t *data, const char *title)
 {
     json_t *records = json_object();
@@ -406,7 +418,7 @@ static int write_page(FILE *out, struct page *page, json_t *data, const char *ti
     written =
         json_dump_callback(data, write_json, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) == 0;
     write_lines(out, page_after);
-    return written || ferror(out) ? 0 : GCB_E_NOMEM; /* the caller looks for write errors */
+    return written || ferror(out) ? 0 : GCB_E_NOMEM;
 }
 
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,

@@ -8,8 +8,8 @@
 
 /*
  * Result files as one page of HTML (docs/plots.md): an answer, charts, a table for each kind of
- * record, and pictures. The page loads nothing, and its own script (page.js) makes it from the
- * rows, which it has as JSON.
+ * record, and pictures. The page has the rows as JSON, and its script (page.js) makes everything
+ * from them. It loads nothing.
  */
 struct gcb_page_config {
     const char *title; /* NULL: the title is made from the names of the inputs */
@@ -17,25 +17,26 @@ struct gcb_page_config {
     size_t file_count;
     /* An existing folder for temporary files of plots. NULL: no plots. */
     const char *plot_folder;
-    bool (*stop)(void); /* says whether to stop before a plot; may be NULL */
+    /* True if no further plot should be drawn. May be NULL. */
+    bool (*stop)(void);
 };
 
 struct gcb_page_outcome {
     size_t plots;      /* number of plots drawn */
     char without[512]; /* why plots are missing; "" if no plot is missing */
-    bool stopped;
+    bool stopped;      /* config->stop returned true, so plots are missing */
 };
 
 /*
- * Reads the files and writes the page. Fails as gcb_results_read does; also returns GCB_E_CORRUPT
- * if no row of the files has a place on the page. If a plot cannot be drawn, the page says why;
- * this is not a failure.
+ * Reads the files and writes the page to `out`; the caller finds write errors by ferror. Fails as
+ * gcb_results_read does, and with GCB_E_CORRUPT if the files have no row that the page shows. A
+ * plot that cannot be drawn is no failure: the page says why it is missing.
  */
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag);
 
-/* Made by embed_page.py from page.html, page.css and page.js: lines that end with NULL. The data
- * stand between them. */
+/* The text of the page before and after its data: lines, then NULL. embed_page.py makes them from
+ * page.html, page.css and page.js. */
 extern const char *const page_before[], *const page_after[];
 
 #endif

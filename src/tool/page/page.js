@@ -1,12 +1,14 @@
 /*
- * Makes the report page from its data: the rows of the files by column, what their fields mean, the
- * looks of methods and the pictures (page.c). Texts are only ever set as text, never as markup.
+ * Makes the report page from its data, which page.c writes: the rows of the files by column, what
+ * their fields mean, the looks of methods, and the pictures. Texts from the files are set as text,
+ * never as markup.
  */
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
 const all = (css, at) => [...(at || document).querySelectorAll(css)];
+/* Appends an element to `parent`, and returns it. */
 function add(parent, tag, attributes, text) {
     const space = tag === 'svg' ? 'http://www.w3.org/2000/svg' : parent.namespaceURI;
     const e = document.createElementNS(space, tag);
@@ -21,7 +23,7 @@ const fold = (parent, summary) => {
 };
 const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 const baseName = path => path.slice(path.lastIndexOf('/') + 1) || path;
-/* Parts between backticks are code. */
+/* Appends a text whose parts between backticks become code. */
 const addProse = (parent, text) => text.split('`')
     .forEach((part, i) => i % 2 ? add(parent, 'code', {}, part) : parent.append(part));
 const count = (list, test) => list.filter(test).length;
@@ -30,7 +32,7 @@ const has = (list, field) => list.some(row => row[field] !== undefined);
 
 /* ---- rows ---- */
 
-/* The rows of a record; fields that are null are left out. */
+/* Returns the rows of a record as objects, without the fields that are null. */
 function readRows(record) {
     const {count, columns} = data.records[record];
     return Array.from({length: count}, (_, i) => {
@@ -49,7 +51,8 @@ const runOf = row => rows.environment[row.page_run - 1];
 const dateOf = row => runOf(row)?.date || '';
 const timed = run => [...rows.summary, ...rows.kernel].some(row => runOf(row) === run);
 
-/* Rows of cases that ran at several dates, by date. Marks all but the newest of each case. */
+/* Returns the rows of cases that ran at several dates, in the order of dates. Sets `older` in all
+ * rows of a case except the newest. */
 function makeHistory() {
     const cases = new Map(), history = [];
     for (const row of rows.summary) {
@@ -79,13 +82,15 @@ data.records.history = {columns: {
     speed_change: {show: 'number', meaning: '`encode_gbps` / that of the first run of the case'},
 }};
 
-/* Of many ways, those that no answer names and that are never the bar are folded. */
+/* If there are more than 8 ways, those that no answer names and that are never the bar are
+ * folded. */
 const isNamed = row => row.advice || (row.baseline && row.speedup_bar >= 1);
 const named = new Set(rows.payoff.filter(isNamed).map(row => row.spec));
 if (new Set(rows.payoff.map(row => row.spec)).size > 8)
     for (const row of rows.payoff) row.unnamed = !named.has(row.spec);
 
-/* 0: a comparison or promise fails. 2: nothing to look at. */
+/* The rank of a row, by which tables are sorted. 0: a failed comparison or promise. 1: a row to
+ * look at. 2: a row that is folded. */
 const quiet = ['SAME', 'AMBIGUOUS', 'NOT-COMPARED', 'kept'];
 const rank = row => row.fails || row.status === 'broken' ? 0
     : row.older || row.unnamed || quiet.includes(row.verdict) || quiet.includes(row.status) ? 2 : 1;
@@ -96,13 +101,14 @@ const newestFirst = (a, b) => dateOf(b).localeCompare(dateOf(a), 'en') || b.page
 
 /* ---- numbers ---- */
 
-/* As src/tool/rows/number.c writes them. */
+/* Writes a number as gcb_number in src/tool/rows/number.c does. */
 function digits(v, n) {
     const size = Math.abs(v);
     if (v !== 0 && (size >= 1e7 || size < 1e-3)) return v.toExponential(n - 1);
     return v.toFixed(size >= 1 ? Math.max(0, n - 1 - Math.floor(Math.log10(size))) : n);
 }
-/* Writes a value in the first unit that is small enough, or in the last one. */
+/* Writes a value in the first unit that fits, otherwise in the last one. The next unit is `step`
+ * times as large. */
 function scaled(v, step, units, write) {
     const most = step > 1 ? 1000 : Infinity, least = step > 1 ? 0 : 0.9995;
     let i = 0;
@@ -121,7 +127,7 @@ const shows = {
     'by unit': (v, row) => shows[{seconds: 'seconds', bytes: 'size'}[row.unit] || 'number'](v),
 };
 
-/* A column of a table: its title, its field, and how and what the field is. */
+/* Returns a column of a table: its title and field, how the field is shown, and what it means. */
 function makeColumn(record, column) {
     const [title, field, interval] = Array.isArray(column) ? column : [column, column];
     const {show, meaning, heat} = data.records[record].columns[field] || {};
@@ -129,8 +135,12 @@ function makeColumn(record, column) {
     return {title, field, interval, show, meaning, heat, numeric};
 }
 const makeColumns = (record, columns) => columns.map(column => makeColumn(record, column));
-const valueOf = (column, row) => !column.numeric ? NaN
-    : column.field === 'date' ? Date.parse(row.date) / 1000 : row[column.field] ?? NaN;
+/* Returns the number in a cell, in seconds if it is a date; NaN if there is no number. */
+function valueOf(column, row) {
+    if (!column.numeric) return NaN;
+    return column.field === 'date' ? Date.parse(row.date) / 1000 : row[column.field] ?? NaN;
+}
+/* Returns the text of a cell. */
 function say(column, row) {
     const value = row[column.field];
     if (value === undefined) return '-';
@@ -138,7 +148,7 @@ function say(column, row) {
     return typeof value === 'number' ? (shows[column.show] || String)(value, row) : String(value);
 }
 
-/* The ends of a value's interval. A rate has those of its time. */
+/* Returns the ends of a value's interval. Those of a rate follow from the interval of its time. */
 function endsOf(field, row) {
     const time = field.replace(/gbps$/, 'seconds'), work = row[field] * row[time];
     const low = row[`${time}_low`], high = row[`${time}_high`];
@@ -155,13 +165,13 @@ const where = ['page_run', ...places.slice(1)];
 const bar = 'A way is faster than the bar where its line is below those of fp32, fp16 and bf16.';
 
 /*
- * The tables in the order of the page. A column is a field, or a title, a field and `true` if its
- * cells have the ends of an interval too. The first column names the row.
+ * The tables in the order of the page. A column is a field, or [title, field], or [title, field,
+ * true] if its cells also show an interval. The first column names the row.
  *   needs   only rows with this field are shown
- *   where   columns say where rows differ in run, file, scope and so on
- *   folds   text of the line under which more than 40 rows are folded
- *   quiet   text of the line under which rows of rank 2 are folded
- *   charts  hold: if rows differ in these fields, the reader chooses the value that the chart shows
+ *   where   true: if rows differ in run, file, scope and so on, columns show these fields
+ *   folds   more than 40 rows are folded under a line with this text
+ *   quiet   rows of rank 2 are folded under a line with this text
+ *   charts  `hold`: if rows differ in these fields, the reader chooses the value for the chart
  */
 const sections = [
     {
@@ -307,7 +317,8 @@ const facts = [['results', 'page_results'], 'date', 'command', ['gcbench', 'vers
     ['copies GB/s', 'copy_gbps'], ['memory by threads', 'bandwidths'], 'libraries',
     ['OpenBLAS', 'openblas'], ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
 
-/* A row for each tensor, with its mean error by each method. All but the worst are folded. */
+/* Makes the table of tensors: a row for each, with its mean error by each method. Shows at most MOST
+ * methods. Folds all rows except the SHOWN rows with the largest errors. */
 const SHOWN = 20, MOST = 8;
 function makeTensors() {
     const labels = [...new Set(rows.result.map(row => row.page_label))], tensors = new Map();
@@ -335,23 +346,26 @@ makeTensors();
 
 /* ---- methods ---- */
 
-/* Of each method: its look, its labels, and the box that hides it. No two share a colour. */
+/* For each method: its look, its labels, and the box that hides it. No two methods have the same
+ * colour. */
 const methods = new Map(), taken = new Set();
+function addMethod(name) {
+    const {colour, mark, base} = data.styles[name];
+    let own = colour;
+    if (base) own = 'var(--text)';
+    else if (taken.has(colour)) own = `hsl(${methods.size * 137.5 % 360} 60% 45%)`;
+    taken.add(own);
+    methods.set(name, {colour: own, mark, base, labels: new Set()});
+}
 for (const [record, list] of Object.entries(rows)) for (const row of list) {
     if (!row.method) continue;
-    if (!methods.has(row.method)) {
-        const {colour, mark, base} = data.styles[row.method];
-        const other = `hsl(${methods.size * 137.5 % 360} 60% 45%)`;
-        const own = base ? 'var(--text)' : taken.has(colour) ? other : colour;
-        taken.add(own);
-        methods.set(row.method, {colour: own, mark, base, labels: new Set()});
-    }
+    if (!methods.has(row.method)) addMethod(row.method);
     if (!['payoff', 'measured', 'verdict'].includes(record)) /* these tables name ways and cases */
         methods.get(row.method).labels.add(row.page_label);
 }
 const look = row => methods.get(row.method) || {colour: 'var(--text)', mark: 7};
 const isBaseline = row => row.baseline || look(row).base;
-/* What the tables call a method: its label, or its name and how many labels it has. */
+/* Returns the words beside a method's box: its label, or its name and the number of its labels. */
 const callMethod = ([method, {labels}]) => labels.size > 1 ? `${method}, ${labels.size} settings`
     : [...labels][0] || method;
 
@@ -395,7 +409,7 @@ function commandOf(row) {
     return first && !first.startsWith('-') ? first : baseName(program || 'results');
 }
 
-/* What the rows of comparisons and promises say, which have no answer of their own. */
+/* Makes an answer from the rows of comparisons or promises, because these commands write none. */
 function countRows(list, bad, words) {
     if (!list.length) return [];
     const failed = count(list, bad), row = [...list].sort(newestFirst)[0];
@@ -437,7 +451,7 @@ function showAnswer(main) {
     return section;
 }
 
-/* Reasons to doubt the figures. */
+/* Lists reasons to doubt the figures. */
 function showRemarks(main) {
     const runs = rows.environment.filter(timed), list = add(main, 'ul', {class: 'remarks'});
     const remark = (n, of, words) => {
@@ -495,7 +509,8 @@ function fillCell(cell, column, row) {
     add(cell, 'i', {}, ` [${ends.map(v => cut(shows[column.show](v, row))).join(', ')}]`);
 }
 
-/* The columns that a table shows: those with a value, and places in which its rows differ. */
+/* Returns the columns that a table shows: those with a value, and the places in which its rows
+ * differ. */
 function chooseColumns({record, columns, where}, list) {
     const [first, ...rest] = makeColumns(record, columns);
     const at = makeColumns(record, where ? places : []).filter(c => differs(list, c.field));
@@ -541,7 +556,8 @@ function drawTable(parent, section, list, part) {
     return t;
 }
 
-/* Sorts by a column, numbers with the largest first. Sorting again turns the order. */
+/* Sorts by a column: numbers with the largest first, texts from A to Z. Sorting again reverses the
+ * order. */
 function sortBy(t, i) {
     const head = t.heads[i], column = t.columns[i], {numeric} = column;
     const first = numeric ? 'descending' : 'ascending', then = numeric ? 'ascending' : 'descending';
@@ -558,7 +574,8 @@ function sortBy(t, i) {
     t.table.tBodies[0].append(...keyed.map(([, line]) => line));
 }
 
-/* A word of a filter: "topk" is a part of the row's text, "ratio>10" compares a column. */
+/* Returns the test for a word of a filter. "topk" finds rows with this text; "ratio>10" compares a
+ * column. */
 function makeTest(t, word) {
     const [, title, sign, limit] = /^(.+?)([<>])([-+.\deE]+)$/.exec(word) || [];
     const plain = text => text.replace(/\s/g, '').toLowerCase();
@@ -582,7 +599,7 @@ function apply() {
     charts.forEach(draw);
 }
 
-/* Says once where all rows ran. */
+/* Writes once the places that all rows share. */
 function showCommon(parent, section, list) {
     const shared = makeColumns(section.record, places).filter(c => c.show !== 'word' &&
         c.field !== 'page_run' && list[0][c.field] !== undefined && !differs(list, c.field));
@@ -591,7 +608,7 @@ function showCommon(parent, section, list) {
             shared.map(c => `${c.title} ${say(c, list[0])}`).join(', '));
 }
 
-/* The legend of a table: its columns and what they mean. */
+/* Writes what the columns of a table mean. */
 function showMeanings(parent, columns) {
     const list = add(fold(parent, 'What the columns mean'), 'dl', {class: 'help'});
     for (const {title, meaning} of columns.filter(c => c.meaning)) {
@@ -603,7 +620,8 @@ function showMeanings(parent, columns) {
 const listOf = ({record, needs}) => rows[record].filter(row => !needs || row[needs] !== undefined);
 const chartsOf = ({charts = []}, list) => charts.filter(c => has(list, c.y) && differs(list, c.x));
 
-/* Draws a table and its charts. The first chart of the page stands below the answer. */
+/* Draws a section: its table and its charts. The first chart of the first section with charts stands
+ * below the answer. */
 function showSection(main, section, isFirst, answer) {
     const list = listOf(section), part = add(main, 'section', {id: section.id});
     const isQuiet = row => section.quiet && rank(row) === 2;
@@ -643,7 +661,7 @@ function showPictures(main) {
     if (data.without) add(part, 'p', {class: 'note'}, `${missing}: ${data.without}.`);
 }
 
-/* The lines of a fact of a run. */
+/* Returns the lines of text for a fact of a run. */
 function factOf(column, run) {
     const value = run[column.field];
     if (value === undefined || typeof value !== 'object') return [say(column, run)];
@@ -689,39 +707,51 @@ const left = 70; /* room for the numbers and the name of the axis that goes up *
 const NAMES = 12; /* most lines with a name beside them */
 const short = text => text.length > 28 ? text.slice(0, 26) + '...' : text;
 
-/* Ends of an axis, its ticks, and where a value is on it, from 0 to 1. */
+/* Return ticks from a to b. logTicks takes decades, and gives the same digits in each. */
+function logTicks(a, b) {
+    const ticks = [], every = Math.ceil((b - a) / 8);
+    let digits = [1];
+    if (b - a < 1.2) digits = [1, 2, 3, 4, 5, 6, 8];
+    else if (b - a < 3) digits = [1, 2, 5];
+    for (let decade = Math.floor(a); decade <= b; decade++)
+        for (const s of decade % every ? [] : digits) ticks.push(s * 10 ** decade);
+    return ticks;
+}
+function linearTicks(a, b) {
+    const ticks = [], raw = (b - a) / 6, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].find(s => s * power >= raw) * power;
+    for (let k = Math.ceil(a / step); k * step <= b; k++) ticks.push(k * step);
+    return ticks;
+}
+
+/* Returns an axis: its ticks, and a function that gives the place of a value on it, from 0 to 1.
+ * Dates of runs are equally far apart. */
 function makeAxis(values, log, isDate) {
-    if (isDate) { /* runs are equally far apart */
+    if (isDate) {
         const runs = [...new Set(values)].sort((p, q) => p - q);
         return {at: v => (runs.indexOf(v) + 0.5) / runs.length, ticks: runs};
     }
     const low = Math.min(...values), high = Math.max(...values);
-    const ticks = [], f = log ? Math.log10 : v => v;
+    const f = log ? Math.log10 : v => v;
+    /* room around the data, also if all values are equal */
     const room = (f(high) - f(low)) * 0.05 || (log ? 0.3 : Math.abs(low) * 0.1 || 1);
     const a = f(low) - room, b = f(high) + room;
-    if (log) {
-        const span = b - a, steps = span < 1.2 ? [1, 2, 3, 4, 5, 6, 8] : span < 3 ? [1, 2, 5] : [1];
-        const every = Math.ceil(span / 8);
-        for (let d = Math.floor(a); d <= b; d++)
-            for (const s of d % every ? [] : steps) ticks.push(s * 10 ** d);
-    } else {
-        const raw = (b - a) / 6, power = 10 ** Math.floor(Math.log10(raw));
-        const step = [1, 2, 5, 10].find(s => s * power >= raw) * power;
-        for (let k = Math.ceil(a / step); k * step <= b; k++) ticks.push(k * step);
-    }
+    const ticks = log ? logTicks(a, b) : linearTicks(a, b);
     return {at: v => (f(v) - a) / (b - a), ticks: ticks.filter(v => f(v) >= a && f(v) <= b)};
 }
 const trim = text => text.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
 const sayTick = ({field, show}, v) => field !== 'date' ? trim((shows[show] || String)(v, {}))
     : new Date(v * 1000).toISOString().slice(0, 16).replace('T', ' ');
 
-/* gnuplot's numbers of marks as paths of about 4 pixels; odd numbers are filled. */
+/* SVG paths of marks, by gnuplot's numbers. Above 4, an odd number is the filled form of the number
+ * before it. */
 const shapes = {1: 'M-4 0H4M0-4V4', 2: 'M-3-3L3 3M3-3L-3 3', 3: 'M-4 0H4M0-4V4M-3-3L3 3M3-3L-3 3',
     4: 'M-3.5-3.5h7v7h-7z', 6: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z', 8: 'M0-4.5L4.5 3.5h-9z',
     10: 'M0 4.5L4.5-3.5h-9z', 12: 'M0-5L5 0L0 5L-5 0z',
     14: 'M0-4.5L4.3-1.4L2.6 3.6h-5.2L-4.3-1.4z'};
 const shapeOf = mark => shapes[mark < 4 ? mark : mark - mark % 2] || shapes[6];
 
+/* Adds a menu to a chart; [value, text] are its options. */
 function addChoice(chart, words, options, chosen, change) {
     const select = add(add(chart.bar, 'label', {}, words + ' '), 'select');
     options.forEach(([value, text]) => add(select, 'option', {value}, text));
@@ -732,7 +762,7 @@ function addChoice(chart, words, options, chosen, change) {
     });
 }
 
-/* Makes the frame of a chart of a table: its caption and the choices of a reader. */
+/* Makes a chart of a table: its caption, and menus for its axes and the values that it holds. */
 function makeChart(figure, {caption, x, y, hold, lines}, t) {
     const column = field => t?.columns.find(c => c.field === field);
     if (!column(x) || !column(y)) {
@@ -765,7 +795,8 @@ function makeChart(figure, {caption, x, y, hold, lines}, t) {
     charts.push(chart);
 }
 
-/* The rows that a chart shows, as series of points. */
+/* Collects the rows that a chart shows as points. Returns the series: lists of points by label, or
+ * by method if the chart has no lines. */
 function collect(chart, width, height) {
     const {t, x, y} = chart, series = new Map();
     const isFinite = (column, row) => Number.isFinite(valueOf(column, row));
@@ -833,7 +864,7 @@ function drawAxes(chart, svg, width, height) {
     write(g, -(foot + 10) / 2, 12, y.title, {transform: 'rotate(-90)', class: 'name'});
 }
 
-/* Names the lowest lines beside their ends, or below the chart if it is narrow. */
+/* Writes the names of the lowest lines beside their ends, or below the chart if it is narrow. */
 function nameEnds(chart, svg, series, width, height) {
     const last = [...series.values()].map(points => points[points.length - 1]);
     const names = last.sort((a, b) => a.y - b.y).slice(-NAMES);
@@ -858,7 +889,8 @@ function nameEnds(chart, svg, series, width, height) {
     if (!beside) svg.setAttribute('viewBox', `0 0 ${width} ${height + 12 + names.length * step}`);
 }
 
-/* Names a series beside its last point, where no mark and no other name is in the way. */
+/* Writes the name of a series beside its last point, at the first place where no mark and no other
+ * name is in the way. */
 function nameSeries(svg, points, taken, width, height) {
     const p = points[points.length - 1], text = short(points.length === 1 ? p.label : p.row.method);
     const w = text.length * 7;
@@ -919,6 +951,7 @@ function draw(chart) {
     });
 }
 
+/* Shows the row of the point nearest to the pointer, if it is less than 30 pixels away. */
 function showNearest(chart, e) {
     const box = chart.svg.getBoundingClientRect();
     let best = -1, least = 30 * 30;
@@ -936,7 +969,7 @@ function hide(chart) {
     chart.tip.hidden = true;
 }
 
-/* Shows the row of a point: its name, its setting and the columns that have a value. */
+/* Shows the row of point i: its name, its setting and the columns that have a value. */
 function show(chart, i) {
     const p = chart.points[i], tip = chart.tip;
     if (i === chart.at) return;
