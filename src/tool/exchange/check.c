@@ -41,8 +41,8 @@ void gcb_check_fini(struct gcb_check *c)
 
 /* ---- an all-reduce ---- */
 
-/* Half the distance from 1 to the next number; NAN if values are integers, or the reduction
- * takes the maximum. */
+/* Returns half the distance from 1 to the next number of the type. NAN if the order of a reduction
+ * has no effect, because it adds integers or takes the maximum. */
 static double unit_of(enum gcb_reduction reduction)
 {
     switch (reduction) {
@@ -69,7 +69,8 @@ static double value_at(enum gcb_reduction reduction, const void *values, uint64_
     }
 }
 
-/* True if the values that arrived are sums of floats of the workers, in some order of additions. */
+/* True if the values that arrived are the sums of the workers' floats in some order of additions.
+ * sent[w] is the round of worker w. */
 static bool are_sums(const struct gcb_round *sent, unsigned workers, const void *arrived)
 {
     const enum gcb_reduction reduction = sent[0].reduction;
@@ -85,15 +86,15 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
             sum += v;
             sizes += fabs(v);
         }
-        /* false for a NAN */
+        /* not `>`, so that a NAN returns false */
         if (!(fabs(value_at(reduction, arrived, i) - sum) <= 2.0 * (workers - 1) * unit * sizes))
             return false;
     }
     return true;
 }
 
-/* Replaces the serial sums by the values that arrived, if these are sums of floats in another
- * order. */
+/* Combines the workers' values: gcb_local.combine. Takes the values that arrived if they are the
+ * same sums in another order of additions. */
 static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
 {
     const struct gcb_check *c = ctx;

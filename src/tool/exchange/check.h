@@ -8,30 +8,31 @@
  * Compares an exchange over a network with a serial one: rank 0 runs the exchanges of all workers
  * in its own process. The updates must have the same bits.
  *
- * All-reduces of floats are the exception, because the algorithm chooses the order of the
- * additions. There the values that arrived must lie within the rounding errors of any order:
+ * All-reduces of floats are an exception, because their algorithm chooses the order of the
+ * additions. The values that arrived must lie within the rounding errors of any order:
  * |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance from 1 to the next number
- * (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). Then the serial
- * exchange goes on with what arrived. Otherwise it goes on with its own sum, and the updates
- * differ.
+ * (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). If they do, the
+ * serial exchange uses the values that arrived in place of its own sum. If not, it uses its own
+ * sum, so that the updates differ.
  */
 struct gcb_check {
     struct gcb_check_round {
-        void *combined; /* copy of what arrived in GCB_ROUND_REDUCE; NULL in other rounds */
+        void *combined; /* copy of the values of a GCB_ROUND_REDUCE; NULL in other rounds */
         size_t bytes;
     } * rounds;
     size_t count, cap;
     unsigned workers;
 };
 
-/* Remembers what arrived in a round. GCB_E_NOMEM. */
+/* Records what arrived in a round. Returns 0 or GCB_E_NOMEM. */
 int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
                      const struct gcb_arrival *arrived, struct gcb_diag *diag);
-/* Forgets all rounds. */
+/* Removes all rounds. */
 void gcb_check_clear(struct gcb_check *c);
 void gcb_check_fini(struct gcb_check *c);
 
-/* Runs all rounds of the workers' exchanges, which have begun. */
+/* Runs all rounds of the exchanges of c->workers workers, which have begun. Returns 0, or the error
+ * of an exchange. */
 int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
                      struct gcb_diag *diag);
 

@@ -16,11 +16,11 @@
 struct message {
     size_t number;
     const struct gcb_message_plan *plan;
-    uint64_t at;                     /* where it begins in the arrays of struct measuring */
+    uint64_t at;                     /* index of its first element in the arrays of `measuring` */
     const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */
     struct gcb_exchange *exchange;
-    bool fixed; /* all ranks send the same number of bytes in an all-gather */
-    size_t bytes;
+    bool fixed;   /* all ranks send `bytes` bytes in an all-gather */
+    size_t bytes; /* length of a message in an all-gather if it is fixed; 0: it is not */
 };
 
 struct measuring {
@@ -29,21 +29,24 @@ struct measuring {
     const struct gcb_load *load;
     unsigned rank, ranks;
     struct gcb_method dense;
-    struct message *messages;    /* of all lanes */
-    float *x, *update, *scratch; /* of all messages, one after the other; one allocation */
-    uint64_t *hashes;            /* of each rank's tensor, in the exchange that is checked */
+    struct message *messages; /* of the first lane, then of the next lanes */
+    /* the gradient, the update and room for another, all messages one after the other; one
+     * allocation */
+    float *x, *update, *scratch;
+    uint64_t *hashes; /* of each rank's gradient of the message that is checked */
     uint64_t step;
     struct gcb_diag *diag;
 };
 
-/* One run of a lane's messages. */
+/* One exchange of all messages of a lane. */
 struct pass {
     struct measuring *all;
     struct gcb_lane *lane;
     struct message *messages;
-    bool phased, first; /* a barrier before each round; the exchange that is checked */
+    bool phased; /* with a barrier before each round */
+    bool first;  /* the exchange that is checked */
     double times[GCB_TIMES];
-    struct gcb_traffic *traffic; /* grows by what this rank sends; NULL: not counted */
+    struct gcb_traffic *traffic; /* what this rank sends is added here; NULL: not counted */
     struct gcb_check *check;     /* records what arrives; may be NULL */
 };
 
@@ -55,7 +58,7 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Adds what has passed since both clocks were read. */
+/* Adds the times since `begin` and `cpu`, when both clocks were read. */
 static void add_times(struct pass *pass, enum gcb_time phase, double begin, double cpu)
 {
     pass->times[phase] += gcb_clock() - begin;
@@ -64,6 +67,7 @@ static void add_times(struct pass *pass, enum gcb_time phase, double begin, doub
 
 /* ---- opening ---- */
 
+/* Creates a worker's exchange of a message. */
 static int open_one(const struct measuring *r, struct gcb_exchange **out,
                     const struct gcb_method *method, unsigned worker,
                     const struct gcb_message_plan *plan)
@@ -88,6 +92,7 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
     return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
 }
 
+/* Creates this rank's exchanges of a lane, and makes room for its samples. */
 static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
     double *samples = gcb_alloc_zero(GCB_TIMES * (uint64_t)r->config->repeats, sizeof(*samples));
@@ -119,14 +124,14 @@ void gcb_lane_clear(struct gcb_lane *lane)
 
 /* ---- an exchange ---- */
 
-/* Ends all ranks if err is not 0, because other ranks may already wait for this one. */
+/* Ends all ranks if this rank has failed, because the others may already wait for it. */
 static void must(const struct measuring *r, int err)
 {
     if (err)
         gcb_net_abort(r->diag);
 }
 
-/* This rank's part of the bytes on all links together. An all-reduce is counted by rank 0 alone. */
+/* Returns this rank's part of the bytes on all links. Only rank 0 counts those of an all-reduce. */
 static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *round)
 {
     const uint64_t others = r->ranks - 1;
@@ -154,7 +159,7 @@ static void count_traffic(struct pass *pass, const struct gcb_round *round, bool
     t->sizes += round->kind == GCB_ROUND_SCATTER || (round->kind == GCB_ROUND_GATHER && !fixed);
 }
 
-/* Moves a round, and hands over what arrived. */
+/* Moves the bytes of a round, and passes what arrived to the exchange. */
 static void run_round(struct pass *pass, const struct message *m, const struct gcb_round *round)
 {
     const struct measuring *r = pass->all;
@@ -185,7 +190,7 @@ static void run_round(struct pass *pass, const struct message *m, const struct g
     add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
-/* gcb_exchange_next, timed as encoding. */
+/* Calls gcb_exchange_next, and adds its time to that of encoding. */
 static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_round *round)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
@@ -195,15 +200,16 @@ static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_roun
     return more;
 }
 
-/* Lets the time of coding a message pass, in a simulated cluster. */
+/* In a simulated cluster, waits as long as coding the message would take. `seconds`: for all
+ * messages. */
 static void compute(const struct pass *pass, double seconds, const struct message *m)
 {
     if (seconds > 0.0)
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-/* Exchanges a message. Only in the first exchange an error of one rank ends none of the others: all
- * return it. */
+/* Exchanges a message. If a rank fails to encode in the first exchange, all ranks return its error.
+ * Any other error ends all ranks. */
 static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;
@@ -218,7 +224,8 @@ static int run_message(struct pass *pass, const struct message *m)
         gcb_plan_explain(err, m->method->name, m->plan, r->load->source, r->diag);
     else
         more = next_round(pass, m->exchange, &round);
-    err = err ? err : more < 0 ? more : 0;
+    if (more < 0)
+        err = more;
     if (pass->first)
         err = gcb_net_agree(r->net, err, r->diag);
     else
@@ -242,7 +249,7 @@ static int run_message(struct pass *pass, const struct message *m)
 
 /* ---- the exchange that is checked ---- */
 
-/* Reads worker w's tensor on this rank, too. */
+/* Reads worker w's gradient of message j on this rank. Fails if rank w has read other values. */
 static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 {
     const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
@@ -289,7 +296,7 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
     return err;
 }
 
-/* Adds the elements of the updates that differ from rank 0's. */
+/* Compares the updates of all ranks with that of rank 0, and counts the elements that differ. */
 static void compare_ranks(const struct measuring *r, struct gcb_lane *lane)
 {
     const uint64_t n = r->load->elements;
@@ -314,9 +321,10 @@ static int check_message(struct pass *pass, struct message *m)
 
     if (err)
         return err;
+    /* from now on, ranks need not exchange lengths if each has sent the length that it expects */
     expected = pass->traffic->given - given == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
-    /* all ranks learn the hash of each rank's tensor */
+    /* sends the hash of each rank's gradient to all ranks: a sum in which the others are 0 */
     memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
     r->hashes[r->rank] = XXH3_64bits(r->x + m->at, n * sizeof(*r->x));
     gcb_net_add(r->net, r->hashes, (int)r->ranks);
@@ -329,6 +337,7 @@ static int check_message(struct pass *pass, struct message *m)
     return gcb_net_agree(r->net, err, r->diag);
 }
 
+/* Runs and checks the first exchange of a lane. */
 static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
     struct gcb_check check = {.workers = r->ranks};
@@ -348,7 +357,7 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message
     gcb_check_fini(&check);
     if (err)
         return err;
-    gcb_net_spread(r->net, &lane->wrong, sizeof(lane->wrong)); /* rank 0 counted them */
+    gcb_net_spread(r->net, &lane->wrong, sizeof(lane->wrong)); /* only rank 0 has counted */
     compare_ranks(r, lane);
     lane->verified = r->config->serial;
     return 0;
@@ -371,6 +380,22 @@ static void run_pass(struct pass *pass)
     r->step++;
 }
 
+/* Runs one repeat of a lane, which is two steps, and takes its samples. */
+static void time_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
+{
+    struct pass whole = {.all = r, .lane = lane, .messages = messages};
+    struct pass phased = {
+        .all = r, .lane = lane, .messages = messages, .phased = true, .traffic = &lane->timed};
+
+    run_pass(&whole);
+    run_pass(&phased);
+    phased.times[GCB_TIME_WHOLE] = whole.times[GCB_TIME_WHOLE];
+    gcb_net_max(r->net, phased.times, GCB_TIMES);
+    for (int t = 0; t < GCB_TIMES; t++)
+        lane->samples[t][lane->repeats] = phased.times[t];
+    lane->repeats++;
+}
+
 static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
     const double begin = gcb_clock();
@@ -380,26 +405,15 @@ static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count
         if (k && gcb_net_is_late(r->net, begin, r->config->seconds))
             return;
         for (size_t i = 0; i < count; i++) {
-            struct gcb_lane *lane = &lanes[i];
-            struct pass whole = {
-                .all = r, .lane = lane, .messages = &r->messages[i * r->load->plan.messages]};
-            struct pass phased = whole;
-
-            phased.phased = true;
-            phased.traffic = &lane->timed;
             r->step = step; /* all lanes have the same steps */
-            run_pass(&whole);
-            run_pass(&phased);
-            phased.times[GCB_TIME_WHOLE] = whole.times[GCB_TIME_WHOLE];
-            gcb_net_max(r->net, phased.times, GCB_TIMES);
-            for (int t = 0; t < GCB_TIMES; t++)
-                lane->samples[t][lane->repeats] = phased.times[t];
-            lane->repeats++;
+            time_lane(r, &lanes[i], &r->messages[i * r->load->plan.messages]);
         }
         r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
     }
 }
 
+/* Reads the gradients of this rank and creates its exchanges. Fails on all ranks if it fails on
+ * one. */
 static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
     const size_t messages = r->load->plan.messages;
@@ -423,6 +437,7 @@ static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
     return gcb_net_agree(r->net, err, r->diag);
 }
 
+/* Adds up the traffic of all ranks. */
 static void add_traffic(struct gcb_net *net, struct gcb_traffic *t)
 {
     gcb_net_add(net, &t->given, 1);
@@ -476,7 +491,7 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
             gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
     lane->encode = elements * (cost.code + cost.code_share / n);
     lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
-    if (gcb_collectives[collective].sends == GCB_SENDS_VALUES) /* added on their way */
+    if (gcb_collectives[collective].sends == GCB_SENDS_VALUES) /* ranks add the values they move */
         lane->sum += elements * cost.combine * (n - 1.0) / n;
     return 0;
 }
@@ -525,7 +540,7 @@ static uint64_t sum_bytes(const struct gcb_traffic *t)
     return t->bytes[GCB_ROUND_GATHER] + t->bytes[GCB_ROUND_SCATTER] + t->bytes[GCB_ROUND_REDUCE];
 }
 
-/* Means over the timed exchanges: of one rank. */
+/* Writes what one rank sent, as a mean over ranks and timed exchanges. */
 static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsigned ranks)
 {
     static const enum gcb_field fields[GCB_ROUND_KINDS][2] = {
@@ -552,7 +567,7 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     const unsigned ranks = gcb_net_ranks(net);
     const double seconds = gcb_lane_stats(lane, GCB_TIME_WHOLE).median;
     const double wire = gcb_lane_stats(lane, GCB_TIME_WIRE).median;
-    /* what one rank's link carried in a timed exchange, on average */
+    /* bytes on one rank's link in a timed exchange, on average */
     const double link = (double)sum_bytes(&lane->timed) / ranks / (double)lane->repeats;
 
     gcb_row_init(row, GCB_RECORD_EXCHANGE);

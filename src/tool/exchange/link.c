@@ -11,17 +11,20 @@
 #define MOST_BYTES (1 << 28)
 
 /*
- * Number of transfers in a sample. The first is timed alone, and the others follow it at once: in
- * all as many as an all-reduce by a ring has, at least 2, and at most 6, or 3 from 1 MiB on. Below
- * 64 KiB there are 20, because one is too short for the clock.
+ * Returns the number of transfers in a sample: as many as the steps of an all-reduce in a ring. To
+ * save time there are at most 6, and at most 3 from 1 MiB on. Below 64 KiB there are 20, because
+ * one transfer is too short for the clock.
  */
 static unsigned inner_of(uint64_t bytes, unsigned ranks)
 {
-    const unsigned most = bytes < 1 << 20 ? 6 : 3, steps = 2 * (ranks - 1);
+    const unsigned most = bytes < 1 << 20 ? 6 : 3;
+    unsigned steps = 2 * (ranks - 1);
 
     if (bytes < 1 << 16)
         return 20;
-    return steps < 2 ? 2 : steps < most ? steps : most;
+    if (steps > most)
+        steps = most;
+    return steps < 2 ? 2 : steps; /* a first one, and one that follows */
 }
 
 int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
@@ -58,9 +61,9 @@ void gcb_link_fini(struct gcb_link *link)
     memset(link, 0, sizeof(*link));
 }
 
-/* One transfer, after work on its bytes that is not timed: in an exchange, ranks encode or add
- * before each transfer. Without that, ranks of a slow network fall into a step in which one
- * direction waits for the other. Returns its seconds. */
+/* Makes a transfer and returns its seconds. Before it, each rank works on the bytes, as ranks
+ * encode or add before each transfer of an exchange; this is not timed. Without this work, the ranks
+ * of a slow network would fall into a rhythm in which one direction waits for the other. */
 static double time_transfer(struct gcb_link *link, const struct gcb_link_size *size,
                             struct gcb_net *net)
 {
@@ -78,9 +81,9 @@ void gcb_link_sample(struct gcb_link *link, struct gcb_net *net)
 {
     for (size_t i = 0; i < link->count; i++) {
         struct gcb_link_size *size = &link->sizes[i];
-        double times[2] = {0.0}; /* of the first transfer, and of one that follows */
+        double times[2] = {0.0}; /* of the first transfer, and the mean of those that follow */
 
-        /* not timed: MPI may connect to a rank only when it first sends to it */
+        /* a transfer that is not timed: MPI may connect two ranks only at their first transfer */
         gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
         gcb_net_barrier(net);
         times[0] = time_transfer(link, size, net);

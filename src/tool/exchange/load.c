@@ -17,7 +17,7 @@ int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag)
         if (m[first.count].step != m[0].step)
             break;
     err = gcb_replay_plan_init(&load->plan, load->source, &first, &order, NULL, diag);
-    load->plan.layout = load->layout; /* the same messages, and it stays */
+    load->plan.layout = load->layout; /* has the messages of `first`, which ends here */
     load->elements = load->input_bytes = 0;
     for (size_t j = 0; !err && j < load->plan.messages; j++) {
         load->elements += m[j].count;

@@ -10,11 +10,12 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 
-/* The most bytes in one message of MPI, whose counts have type int. A test has a smaller piece. */
+/* The most bytes in one message of MPI, whose counts have type int. A test sets a smaller number. */
 #ifndef GCB_NET_PIECE
 #define GCB_NET_PIECE (1 << 30)
 #endif
 
+/* Grown when a round needs more. */
 struct buffer {
     uint8_t *bytes;
     size_t capacity;
@@ -24,18 +25,20 @@ struct gcb_net {
     int rank, ranks;
     char library[64];
     MPI_Op sum_f16, sum_bf16;
-    /* of each rank; grown when a round needs more */
+    /* arrays with an item for each rank */
     struct gcb_arrival *arrived;
-    uint64_t *lengths; /* bytes that arrive from each rank */
-    uint64_t *sending; /* all-to-all: bytes for each rank */
-    int *counts;       /* four arrays, for MPI_Alltoallv */
-    struct buffer in, scratch;
+    uint64_t *lengths; /* bytes that arrive from the rank */
+    uint64_t *sending; /* all-to-all: bytes for the rank */
+    int *counts;       /* four such arrays, for MPI_Alltoallv */
+    struct buffer in;  /* what arrives */
+    struct buffer scratch;
 };
 
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
 
 /* ---- combining values ---- */
 
+/* MPI_User_function: add `one` to `acc`. */
 static void combine_f16(void *one, void *acc, int *count, MPI_Datatype *type)
 {
     gcb_reduction_combine(GCB_SUM_F16, acc, one, (size_t)*count * sizeof(uint16_t));
@@ -55,7 +58,7 @@ static void name_library(struct gcb_net *net)
 
     MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n")] = '\0';
-    end = strstr(text, ". "); /* SimGrid's is a text of two sentences */
+    end = strstr(text, ". "); /* SimGrid writes two sentences; the first has name and version */
     if (end)
         *end = '\0';
     for (char *c = text; *c; c++)
@@ -127,20 +130,23 @@ bool gcb_net_simulated(const struct gcb_net *net)
 
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
 {
-    const int mine[2] = {err ? net->rank : net->ranks, err ? net->ranks : net->rank};
+    /* the lowest ranks that failed and that succeeded; net->ranks: none */
+    enum { FAILED, SUCCEEDED };
+    int least[2] = {net->ranks, net->ranks}, first;
     struct gcb_diag told = *diag;
-    int least[2], first; /* the first rank that failed, and the first that did not */
 
-    MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    first = least[0];
+    least[err ? FAILED : SUCCEEDED] = net->rank;
+    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    first = least[FAILED];
     if (first == net->ranks)
         return 0;
     MPI_Bcast(&told, sizeof(told), MPI_BYTE, first, MPI_COMM_WORLD);
     MPI_Bcast(&err, 1, MPI_INT, first, MPI_COMM_WORLD);
     if (!told.text[0])
         gcb_diag_set(&told, err, "%s", gcb_status_text(err));
-    return least[1] == net->ranks ? gcb_diag_set(diag, err, "%s", told.text)
-                                  : gcb_diag_set(diag, err, "rank %d: %s", first, told.text);
+    if (least[SUCCEEDED] == net->ranks)
+        return gcb_diag_set(diag, err, "%s", told.text);
+    return gcb_diag_set(diag, err, "rank %d: %s", first, told.text);
 }
 
 void gcb_net_abort(const struct gcb_diag *diag)
@@ -156,7 +162,7 @@ void gcb_net_abort(const struct gcb_diag *diag)
 
 bool gcb_net_same(struct gcb_net *net, uint64_t value)
 {
-    uint64_t ends[2] = {value, ~value}, most[2];
+    uint64_t ends[2] = {value, ~value}, most[2]; /* the largest ~value belongs to the smallest */
 
     MPI_Allreduce(ends, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return most[0] == ~most[1];
@@ -197,7 +203,7 @@ bool gcb_net_is_late(struct gcb_net *net, double begin, double limit)
 
 /* ---- transfers between two ranks ---- */
 
-/* The rank that is `steps` steps further round the ring; `steps` may be negative. */
+/* Returns the rank that is `steps` steps further round the ring; `steps` may be negative. */
 static int ring_rank(const struct gcb_net *net, int steps)
 {
     return ((net->rank + steps) % net->ranks + net->ranks) % net->ranks;
@@ -208,10 +214,10 @@ static int piece_length(uint64_t left)
     return left < GCB_NET_PIECE ? (int)left : GCB_NET_PIECE;
 }
 
-/* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know
- * the lengths. */
-static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
-                 void *into, uint64_t arriving)
+/* Sends `bytes` bytes of `data` to one rank while receiving `arriving` bytes from another rank into
+ * `into`. Both ranks of a transfer know its length, so 0 bytes need no message. */
+static void send_receive(const struct gcb_net *net, int to, const void *data, uint64_t bytes,
+                         int from, void *into, uint64_t arriving)
 {
     const uint64_t longest = bytes > arriving ? bytes : arriving;
     MPI_Request requests[2];
@@ -237,12 +243,13 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void 
     const int next = pair ? net->rank ^ 1 : ring_rank(net, 1);
 
     if (next < net->ranks)
-        swap(net, next, data, (uint64_t)bytes, pair ? next : ring_rank(net, -1), to,
-             (uint64_t)bytes);
+        send_receive(net, next, data, (uint64_t)bytes, pair ? next : ring_rank(net, -1), to,
+                     (uint64_t)bytes);
 }
 
 /* ---- room for what arrives ---- */
 
+/* Makes room for `bytes` bytes; the contents are lost. */
 static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
 {
     if (bytes <= b->capacity && b->bytes)
@@ -255,8 +262,8 @@ static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes room for the bytes of all ranks, one after the other in the order of ranks, but beginning
- * with rank `first`. */
+/* Makes room for the bytes of all ranks, and sets net->arrived. The bytes lie one after the other in
+ * the order of ranks, beginning with rank `first`. */
 static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
 {
     uint8_t *at;
@@ -276,7 +283,7 @@ static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
     return err;
 }
 
-/* Takes over this rank's own bytes. */
+/* Copies this rank's own bytes to their place among what arrives. */
 static void keep_own(struct gcb_net *net, const void *data)
 {
     const struct gcb_arrival *own = &net->arrived[net->rank];
@@ -285,7 +292,8 @@ static void keep_own(struct gcb_net *net, const void *data)
         memcpy(own->data, data, own->length);
 }
 
-/* Lists lengths as MPI takes them, and then where each begins, one after the other. */
+/* Converts lengths to the counts that MPI takes, followed by the displacements of parts that lie one
+ * after the other. */
 static void list_counts(int *counts, const uint64_t *lengths, int ranks)
 {
     int *at = counts + ranks, total = 0;
@@ -299,8 +307,8 @@ static void list_counts(int *counts, const uint64_t *lengths, int ranks)
 
 /* ---- all-gather ---- */
 
-/* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its
- * own. */
+/* In the first step each rank sends its own bytes to the next rank. In each later step it sends the
+ * bytes that it received in the step before. */
 static void gather_ring(struct gcb_net *net)
 {
     const int right = ring_rank(net, 1), left = ring_rank(net, -1);
@@ -309,11 +317,11 @@ static void gather_ring(struct gcb_net *net)
         const struct gcb_arrival *out = &net->arrived[ring_rank(net, -s)];
         const struct gcb_arrival *in = &net->arrived[ring_rank(net, -s - 1)];
 
-        swap(net, right, out->data, out->length, left, in->data, in->length);
+        send_receive(net, right, out->data, out->length, left, in->data, in->length);
     }
 }
 
-/* Bytes of `count` ranks, from rank `first` on. */
+/* Returns the bytes of `count` ranks together, from rank `first` on. */
 static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
 {
     uint64_t bytes = 0;
@@ -323,19 +331,20 @@ static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
     return bytes;
 }
 
-/* A rank has the bytes of `have` ranks, from its own on. It gets those of as many more from the
- * rank `have` places on. */
+/* Before each step a rank has the bytes of `have` ranks: its own and those of the next ranks of the
+ * ring. It gets the bytes of as many further ranks from the rank that is `have` steps further. */
 static void gather_bruck(struct gcb_net *net)
 {
     for (int have = 1; have < net->ranks; have *= 2) {
         const int count = have < net->ranks - have ? have : net->ranks - have;
         const int to = ring_rank(net, -have), from = ring_rank(net, have);
 
-        swap(net, to, net->in.bytes, bytes_of(net, net->rank, count), from,
-             net->in.bytes + bytes_of(net, net->rank, have), bytes_of(net, from, count));
+        send_receive(net, to, net->in.bytes, bytes_of(net, net->rank, count), from,
+                     net->in.bytes + bytes_of(net, net->rank, have), bytes_of(net, from, count));
     }
 }
 
+/* All-gather: sends this rank's bytes to all ranks. */
 static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                   const struct gcb_round *round, struct gcb_diag *diag)
 {
@@ -359,7 +368,7 @@ static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- all-to-all ---- */
 
-/* Where the bytes for a rank begin in what this rank sends. */
+/* Returns where the bytes for rank `to` begin in what this rank sends. */
 static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round *round, int to)
 {
     const uint8_t *data = round->data;
@@ -369,6 +378,7 @@ static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round 
     return data;
 }
 
+/* All-to-all: sends each rank its part of this rank's bytes. */
 static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                    const struct gcb_round *round, struct gcb_diag *diag)
 {
@@ -388,15 +398,16 @@ static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     for (int s = 1; s < n; s++) {
         const int to = ring_rank(net, s), from = ring_rank(net, -s);
 
-        swap(net, to, part_of(net, round, to), net->sending[to], from, net->arrived[from].data,
-             net->lengths[from]);
+        send_receive(net, to, part_of(net, round, to), net->sending[to], from,
+                     net->arrived[from].data, net->lengths[from]);
     }
     return 0;
 }
 
 /* ---- all-reduce ---- */
 
-/* Where share i begins if `bytes` bytes of values are divided into one share for each rank. */
+/* Returns the offset of share i if `bytes` bytes are divided into a share for each rank. `value`:
+ * bytes of a value, which is not split. */
 static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t bytes, int i)
 {
     return bytes / value * (uint64_t)i / (uint64_t)net->ranks * value;
@@ -418,7 +429,7 @@ static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
     const size_t value = gcb_reduction_size(round->reduction);
     uint64_t at = 0;
 
-    do { /* all ranks have as many bytes; an all-reduce of none is one, too */
+    do { /* once even for 0 bytes, so that the round costs a step as with other algorithms */
         const int length = piece_length(round->bytes - at);
 
         MPI_Allreduce((const uint8_t *)round->data + at, net->in.bytes + at, length / (int)value,
@@ -427,55 +438,58 @@ static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
     } while (at < round->bytes);
 }
 
+/* In n - 1 steps each share travels round the ring, and each rank adds its values to the share that
+ * arrives. In n - 1 further steps the sums travel round the ring. */
 static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
 {
     const size_t value = gcb_reduction_size(round->reduction);
     const int right = ring_rank(net, 1), left = ring_rank(net, -1), n = net->ranks;
 
     for (int s = 0; s < 2 * (n - 1); s++) {
-        const bool combining = s < n - 1; /* after it, this rank has the sum of share rank + 1 */
+        const bool combining = s < n - 1;
         const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
         const uint64_t out_at = share_begin(net, value, round->bytes, out);
         const uint64_t in_at = share_begin(net, value, round->bytes, in);
         const uint64_t length = share_begin(net, value, round->bytes, in + 1) - in_at;
 
-        swap(net, right, net->in.bytes + out_at,
-             share_begin(net, value, round->bytes, out + 1) - out_at, left,
-             combining ? net->scratch.bytes : net->in.bytes + in_at, length);
+        send_receive(net, right, net->in.bytes + out_at,
+                     share_begin(net, value, round->bytes, out + 1) - out_at, left,
+                     combining ? net->scratch.bytes : net->in.bytes + in_at, length);
         if (combining)
             gcb_reduction_combine(round->reduction, net->in.bytes + in_at, net->scratch.bytes,
                                   length);
     }
 }
 
-/* Recursive doubling between the first `even` ranks, the largest power of two. Each further rank
- * gives its values to one of them first, and gets the result at the end. */
+/* Recursive doubling between the first `power` ranks, the largest power of two. Each further rank
+ * gives its values to one of these first, and gets the sum from it at the end. */
 static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
 {
     const uint64_t bytes = round->bytes;
-    int even = 1;
+    int power = 1;
 
-    while (2 * even <= net->ranks)
-        even *= 2;
-    if (net->rank >= even) {
-        swap(net, net->rank - even, net->in.bytes, bytes, 0, NULL, 0);
-        swap(net, 0, NULL, 0, net->rank - even, net->in.bytes, bytes);
+    while (2 * power <= net->ranks)
+        power *= 2;
+    if (net->rank >= power) {
+        send_receive(net, net->rank - power, net->in.bytes, bytes, 0, NULL, 0);
+        send_receive(net, 0, NULL, 0, net->rank - power, net->in.bytes, bytes);
         return;
     }
-    if (net->rank + even < net->ranks) {
-        swap(net, 0, NULL, 0, net->rank + even, net->scratch.bytes, bytes);
+    if (net->rank + power < net->ranks) {
+        send_receive(net, 0, NULL, 0, net->rank + power, net->scratch.bytes, bytes);
         gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
     }
-    for (int step = 1; step < even; step *= 2) {
+    for (int step = 1; step < power; step *= 2) {
         const int other = net->rank ^ step;
 
-        swap(net, other, net->in.bytes, bytes, other, net->scratch.bytes, bytes);
+        send_receive(net, other, net->in.bytes, bytes, other, net->scratch.bytes, bytes);
         gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
     }
-    if (net->rank + even < net->ranks)
-        swap(net, net->rank + even, net->in.bytes, bytes, 0, NULL, 0);
+    if (net->rank + power < net->ranks)
+        send_receive(net, net->rank + power, net->in.bytes, bytes, 0, NULL, 0);
 }
 
+/* All-reduce: combines the values of all ranks, on all ranks. */
 static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                   const struct gcb_round *round, struct gcb_diag *diag)
 {
@@ -501,10 +515,10 @@ static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- a round ---- */
 
-/* Gets the lengths of what arrives. Returns whether any rank sends more than `many` bytes: such
- * a rank sets the highest bit of the lengths that it tells, because the others do not know its
- * total. */
-static bool tell_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
+/* Exchanges the lengths of what ranks send, and sets net->lengths and net->sending. Returns true if
+ * some rank sends more than `many` bytes. Such a rank sets the highest bit of each length that it
+ * sends, because other ranks do not know its total. */
+static bool exchange_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
 {
     const uint64_t mark = UINT64_C(1) << 63, mine = round->bytes > many ? mark : 0;
     const uint64_t own = mine | round->bytes;
@@ -530,7 +544,7 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  double *sizes_seconds, struct gcb_diag *diag)
 {
     const double begin = gcb_clock();
-    /* if no rank sends more, no rank sends or gets more than a piece */
+    /* if no rank sends more than this, no rank receives more than GCB_NET_PIECE */
     const uint64_t many = GCB_NET_PIECE / (uint64_t)net->ranks;
     bool large = round->bytes > many;
 
@@ -542,7 +556,7 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
         for (int r = 0; r < net->ranks; r++)
             net->lengths[r] = round->bytes;
     } else {
-        large = tell_lengths(net, round, many);
+        large = exchange_lengths(net, round, many);
         *sizes_seconds = gcb_clock() - begin;
     }
     if (large && algorithm == GCB_NET_LIBRARY)
