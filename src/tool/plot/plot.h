@@ -32,20 +32,16 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
 struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
-/* How the cases of a page become series (src/tool/plot/plot_series.h). A case is a row with a
- * setting that no other row of the page has. */
-enum gcb_plot_series_kind {
-    GCB_PLOT_NO_SERIES, /* `add` makes the series */
-    GCB_PLOT_CURVES,    /* the settings of a method that differ in one parameter are a series */
-    GCB_PLOT_APART      /* each case is a series */
-};
+/*
+ * How the cases of a page become series (src/tool/plot/plot_series.h). A case is a row with a
+ * setting that no other row of the page has. NO_SERIES: `add` makes the series. CURVES: the cases
+ * of a method that differ in one parameter are a series. APART: each case is a series.
+ */
+enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
-/* Which runs the rows of a page may come from. */
-enum gcb_plot_runs {
-    GCB_PLOT_ANY_RUN,
-    GCB_PLOT_ONE_RUN, /* all from one run, and so from one result file */
-    GCB_PLOT_DATES    /* any runs whose inputs have the same file name, in any folder */
-};
+/* Which runs the rows of a page may come from. ONE_RUN: all from one run, and so from one result
+ * file. DATES: from any runs whose inputs have the same file name, in any folder. */
+enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 
 /*
  * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with

@@ -30,36 +30,30 @@ static int fail(struct gcb_diag *diag, const char *path)
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
 {
-    static const char *const words[] = {"/usr/bin/env",
-                                        "-u",
-                                        "GNUTERM",
-                                        "-u",
-                                        "GNUPLOT_LIB",
-                                        "-u",
-                                        "GNUPLOT_DEFAULT_GDFONT",
-                                        "-u",
-                                        "GDFONTPATH",
-                                        "-u",
-                                        "FIT_SCRIPT",
-                                        "-u",
-                                        "FIT_LOG",
-                                        "gnuplot",
-                                        "-d"};
-    enum { WORDS = sizeof(words) / sizeof(words[0]), NOT_FOUND = 127 };
+    static const char *const unset[] = {"GNUTERM",    "GNUPLOT_LIB", "GNUPLOT_DEFAULT_GDFONT",
+                                        "GDFONTPATH", "FIT_SCRIPT",  "FIT_LOG"};
+    static const char env[] = "/usr/bin/env";
+    enum { UNSET = sizeof(unset) / sizeof(unset[0]), NOT_FOUND = 127 };
+    const char *words[1 + 2 * UNSET + 4] = {env};
     const struct gcb_child_limits limits = {.folder = folder};
-    char *argv[WORDS + 2] = {NULL};
     struct gcb_child child;
+    size_t n = 1;
     int err, status;
 
-    for (size_t i = 0; i <= WORDS; i++)
-        argv[i] = (char *)(uintptr_t)(i < WORDS ? words[i] : script);
-    err = gcb_child_start(&child, argv, &limits, diag);
+    for (size_t i = 0; i < UNSET; i++) {
+        words[n++] = "-u";
+        words[n++] = unset[i];
+    }
+    words[n++] = "gnuplot";
+    words[n++] = "-d";
+    words[n] = script;
+    err = gcb_child_start(&child, (char *const *)(uintptr_t)words, &limits, diag);
     if (err)
         return err;
     snprintf(child.name, sizeof(child.name), "gnuplot");
     err = gcb_child_finish(&child, &status, diag);
     /* gnuplot or a wrapper of it may end with 127 too, but only env names itself in the message */
-    if (status != NOT_FOUND || (diag && !strstr(diag->text, words[0])))
+    if (status != NOT_FOUND || (diag && !strstr(diag->text, env)))
         return err;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                         "gnuplot, which draws the plots, is not installed (Debian: apt install "

@@ -174,58 +174,37 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char 
 
 /* ---- series and rows ---- */
 
-static void put_label(FILE *out, const struct gcb_plot_series *s)
+/* The arrays with a figure of each series: first texts, then numbers. */
+static const char *const arrays[] = {"label", "colour", "ink", "point", "dash", "members"};
+#define ARRAYS (sizeof(arrays) / sizeof(arrays[0]))
+#define TEXTS 3
+
+/* Writes the item of a series in arrays[which]. */
+static void put_item(FILE *out, const struct gcb_plot_series *s, size_t which)
 {
     char cut[GCB_PLOT_LABEL];
+    const char *const texts[TEXTS] = {gcb_text_shorten(cut, sizeof(cut), s->label, LABEL_COLUMNS),
+                                      s->style.colour, s->style.ink};
+    const size_t numbers[ARRAYS - TEXTS] = {s->style.point, s->style.dash, s->count};
 
-    put_quoted(out, gcb_text_shorten(cut, sizeof(cut), s->label, LABEL_COLUMNS));
+    if (which < TEXTS)
+        put_quoted(out, texts[which]);
+    else
+        fprintf(out, "%zu", numbers[which - TEXTS]);
 }
 
-static void put_colour(FILE *out, const struct gcb_plot_series *s)
-{
-    put_quoted(out, s->style.colour);
-}
-
-static void put_ink(FILE *out, const struct gcb_plot_series *s)
-{
-    put_quoted(out, s->style.ink);
-}
-
-static void put_point(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%u", s->style.point);
-}
-
-static void put_dash(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%u", s->style.dash);
-}
-
-static void put_members(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%zu", s->count);
-}
-
-/* Writes the number of series, the number of series that have names, and an array of each kind of
- * figure of the series. */
+/* Writes the number of series, the number of series that have names, and the arrays. */
 static void put_series(struct gcb_plot_page *page)
 {
-    static const struct {
-        const char *name;
-        void (*put)(FILE *out, const struct gcb_plot_series *s);
-    } arrays[] = {
-        {"label", put_label}, {"colour", put_colour}, {"ink", put_ink},
-        {"point", put_point}, {"dash", put_dash},     {"members", put_members},
-    };
     const size_t count = page->set.count;
 
     gcb_plot_var_real(page, "series", (double)count);
     gcb_plot_var_real(page, "named", (double)page->set.named);
-    for (size_t a = 0; a < sizeof(arrays) / sizeof(arrays[0]); a++) {
-        fprintf(page->script, "array %s[%zu] = [", arrays[a].name, count ? count : 1);
+    for (size_t a = 0; a < ARRAYS; a++) {
+        fprintf(page->script, "array %s[%zu] = [", arrays[a], count ? count : 1);
         for (size_t i = 0; i < count; i++) {
             fputs(i ? ", \\\n    " : "\\\n    ", page->script);
-            arrays[a].put(page->script, &page->set.items[i]);
+            put_item(page->script, &page->set.items[i], a);
         }
         fputs(count ? "]\n" : "'']\n", page->script); /* gnuplot has no empty arrays */
     }

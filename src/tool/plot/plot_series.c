@@ -57,16 +57,13 @@ void gcb_plot_set_fini(struct gcb_plot_set *set)
 char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
 {
     const size_t length = strlen(key);
-    const char *at = spec + strcspn(spec, ":");
+    const char *at = spec;
+    size_t n = GCB_SPEC_BEGIN;
 
     out[0] = '\0';
-    while (*at) {
-        const size_t n = strcspn(++at, ",");
-
+    while (gcb_spec_next(&at, &n))
         if (n > length && at[length] == '=' && strncmp(at, key, length) == 0)
             snprintf(out, 32, "%.*s", (int)(n - length - 1), at + length + 1);
-        at += n;
-    }
     return out;
 }
 
@@ -96,21 +93,20 @@ static size_t count_values(const struct gcb_plot_cases *cases, const char *metho
 static void find_key(char key[32], const struct gcb_plot_cases *cases,
                      const struct gcb_plot_record *first)
 {
-    const char *at = first->setting + strcspn(first->setting, ":");
-    size_t most = 1;
+    const char *at = first->setting;
+    size_t most = 1, length = GCB_SPEC_BEGIN;
 
     key[0] = '\0';
-    while (*at && strcmp(first->method, "policy") != 0) {
+    while (strcmp(first->method, "policy") != 0 && gcb_spec_next(&at, &length)) {
         char name[32];
         size_t count;
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 1, "=,"), at + 1);
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "=,"), at);
         count = count_values(cases, first->method, name);
         if (count > most) {
             most = count;
             memcpy(key, name, sizeof(name));
         }
-        at += 1 + strcspn(at + 1, ",");
     }
 }
 

@@ -242,24 +242,11 @@ static int add_facets(struct gcb_plot_page *page)
 
 /* ---- kernels ---- */
 
-/* Finds the number of a row's kernel, from 0. Adds the row to `kernels`, which has the first row of
- * each kernel, if its kernel is new. */
-static int find_kernel(size_t *out, struct gcb_plot_cases *kernels, const struct gcb_plot_record *k)
-{
-    size_t i = 0;
-
-    while (i < kernels->count &&
-           (kernels->items[i]->family != k->family || kernels->items[i]->kernel != k->kernel))
-        i++;
-    *out = i;
-    return i == kernels->count ? gcb_plot_cases_add(kernels, k) : 0;
-}
-
 /* Makes a series for each instruction set, and numbers the kernels in the order of the rows. */
 static int add_kernels(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *k = NULL;
-    struct gcb_plot_cases kernels = {.items = NULL};
+    struct gcb_plot_cases kernels = {.items = NULL}; /* the first row of each kernel */
     char text[160];
     int err = 0;
 
@@ -268,9 +255,13 @@ static int add_kernels(struct gcb_plot_page *page)
     GCB_PLOT_COLUMNS(page, "kernel", "row", "series", "gbps", "low", "high");
     while (!err && (k = gcb_plot_next(page->plot, page->data, page->first, k)) != NULL) {
         const double gigabytes = 4.0 * k->elements / 1e9;
-        size_t row, isa = 0;
+        size_t row = 0, isa = 0;
 
-        err = find_kernel(&row, &kernels, k);
+        while (row < kernels.count &&
+               (kernels.items[row]->family != k->family || kernels.items[row]->kernel != k->kernel))
+            row++;
+        if (row == kernels.count)
+            err = gcb_plot_cases_add(&kernels, k);
         while (isa < page->set.count && strcmp(page->set.items[isa].method, k->isa) != 0)
             isa++;
         if (isa == page->set.count && !gcb_plot_set_name(&page->set, k->isa, k->isa))

@@ -135,12 +135,7 @@ void gcb_answer_gain(char *out, size_t size, const struct gcb_answer *a,
 
 static void say_item(char *out, size_t size, const struct gcb_answer *a, size_t i)
 {
-    static const char *const notes[GCB_ERROR_KINDS] = {
-        [GCB_ERROR_EXACT] = "",
-        [GCB_ERROR_NOISE] = " (noise)",
-        [GCB_ERROR_LASTING] = " (lasting)",
-        [GCB_ERROR_LOUD] = "",
-    };
+    static const char *const notes[GCB_ERROR_KINDS] = {"", " (noise)", " (lasting)", ""};
     const struct gcb_answer_item *x = &a->items[i];
     const int decimals = x->error < 0.1 ? 3 : 2;
 

@@ -7,16 +7,23 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 
+bool gcb_spec_next(const char **at, size_t *length)
+{
+    *at += *length == GCB_SPEC_BEGIN ? strcspn(*at, ":") : *length;
+    if (!**at)
+        return false;
+    *length = strcspn(++*at, ",");
+    return true;
+}
+
 bool gcb_spec_has(const char *spec, const char *piece, size_t length)
 {
-    const char *at = strchr(spec, ':');
+    const char *at = spec;
+    size_t n = GCB_SPEC_BEGIN;
 
-    while (at) {
-        at++;
-        if (strcspn(at, ",") == length && strncmp(at, piece, length) == 0)
+    while (gcb_spec_next(&at, &n))
+        if (n == length && strncmp(at, piece, length) == 0)
             return true;
-        at = strchr(at, ',');
-    }
     return false;
 }
 
@@ -49,19 +56,16 @@ static bool same_name(const char *a, const char *b)
 
 bool gcb_spec_is_named(const char *wanted, const char *spec, const char *label)
 {
-    const char *at = wanted + strcspn(wanted, ":");
+    const char *at = wanted;
+    size_t length = GCB_SPEC_BEGIN;
 
     if (strcmp(wanted, label) == 0 || strcmp(wanted, spec) == 0)
         return true;
     if (!same_name(wanted, spec))
         return false;
-    while (*at) {
-        const size_t length = strcspn(++at, ",");
-
+    while (gcb_spec_next(&at, &length))
         if (length > 0 && !gcb_spec_has(spec, at, length))
             return false;
-        at += length;
-    }
     return true;
 }
 
@@ -116,10 +120,10 @@ static void append_parameter(struct gcb_label *one, const char *piece, size_t le
 static void add_needed(struct gcb_label *one, const char *brief, const struct gcb_label *items,
                        size_t count)
 {
-    const char *at = one->spec + strcspn(one->spec, ":");
+    const char *at = one->spec;
+    size_t length = GCB_SPEC_BEGIN;
 
-    while (*at) {
-        const size_t length = strcspn(++at, ",");
+    while (gcb_spec_next(&at, &length)) {
         bool needed = is_changed(brief, at, length) || (gcb_spec_has(brief, at, length) &&
                                                         tells_apart(items, count, one, at, length));
 
@@ -127,25 +131,21 @@ static void add_needed(struct gcb_label *one, const char *brief, const struct gc
             needed = has_twin(items, count, one);
         if (needed)
             append_parameter(one, at, length);
-        at += length;
     }
 }
 
 /* Appends the first other main parameter that leaves the label short enough. */
 static void add_first(struct gcb_label *one, const char *brief)
 {
-    const char *at = brief + strcspn(brief, ":");
+    const char *at = brief;
+    size_t length = GCB_SPEC_BEGIN;
 
-    while (*at) {
-        const size_t length = strcspn(++at, ",");
-
+    while (gcb_spec_next(&at, &length))
         if (!is_policy_id(one, at) && !gcb_spec_has(one->text, at, length) &&
             strcspn(one->text, ":") + 1 + length <= GCB_LABEL_COLUMNS) {
             append_parameter(one, at, length);
             return;
         }
-        at += length;
-    }
 }
 
 void gcb_label_all(struct gcb_label *items, size_t count)

@@ -28,6 +28,11 @@ void gcb_label_all(struct gcb_label *items, size_t count);
  * the caller releases with gcb_free; their specs go with it. NULL: out of memory. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
+/* Moves *at to the next parameter "key=value" of a spec, of *length bytes. For the first one *at is
+ * the spec, and *length GCB_SPEC_BEGIN. Returns false after the last. */
+#define GCB_SPEC_BEGIN SIZE_MAX
+bool gcb_spec_next(const char **at, size_t *length);
+
 /* Removes a parameter, such as "collective", from a label or a spec. Returns text. */
 char *gcb_spec_drop(char *text, const char *key);
 

@@ -77,10 +77,7 @@ char *gcb_bytes(char *out, double bytes)
 
     for (; bytes >= 1000.0 && unit < 5; unit++)
         bytes /= 1000.0;
-    if (unit == 0)
-        snprintf(out, GCB_NUMBER_TEXT, "%.0f %s", bytes, units[unit]);
-    else
-        snprintf(out, GCB_NUMBER_TEXT, "%.*f %s", bytes < 100.0 ? 1 : 0, bytes, units[unit]);
+    snprintf(out, GCB_NUMBER_TEXT, "%.*f %s", unit > 0 && bytes < 100.0, bytes, units[unit]);
     return out;
 }
 

@@ -102,11 +102,6 @@ static void print_spaces(FILE *out, size_t n)
     fprintf(out, "%*s", (int)n, "");
 }
 
-static bool is_text(const struct gcb_table_column *column)
-{
-    return column->text || column->elastic;
-}
-
 /* Prints a number. If it does not fit, prints "?", because some of its digits would mislead. */
 static void print_number(struct print *p, const char *text, size_t width)
 {
@@ -136,9 +131,10 @@ static size_t print_text(FILE *out, const char *text, size_t width)
 /* Prints a cell of column i. A text that is not the last of its line is padded. */
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
+    const struct gcb_table_column *column = &p->table->columns[i];
     const size_t width = p->widths[i];
 
-    if (!is_text(&p->table->columns[i])) {
+    if (!column->text && !column->elastic) {
         print_number(p, text, width);
     } else {
         const size_t shown = print_text(p->out, text, width);

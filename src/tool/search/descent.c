@@ -108,19 +108,8 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
            !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
 }
 
-/* Lists usual values of a number that is 0: 1, 2, 4 ... for a whole number, 16, 64, 256 ... for a
- * size. Returns their number. */
-static size_t list_usual(double out[MOST_TRIED], const struct gcb_param *p)
-{
-    const bool small = p->type == GCB_PARAM_INT;
-    size_t n = 0;
-
-    for (double v = small ? 1.0 : 16.0; n < FROM_ZERO && v <= p->max; v *= small ? 2.0 : 4.0)
-        out[n++] = v;
-    return n;
-}
-
-/* Lists the values to try instead of this one. Returns their number. */
+/* Lists the values to try instead of this one. For 0 these are 1, 2, 4 ... of a whole number, and
+ * 16, 64, 256 ... of a size. Returns their number. */
 static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
 {
     const bool small = p->type == GCB_PARAM_INT;
@@ -129,8 +118,11 @@ static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, dou
     const double all[] = {floor(value / 2.0), 2.0 * value, before, next};
     size_t n = 0;
 
-    if (!(value > 0.0))
-        return list_usual(out, p);
+    if (!(value > 0.0)) {
+        for (double v = small ? 1.0 : 16.0; n < FROM_ZERO && v <= p->max; v *= small ? 2.0 : 4.0)
+            out[n++] = v;
+        return n;
+    }
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (all[i] >= fmax(p->min, 1.0) && all[i] <= p->max && all[i] != value)
             out[n++] = all[i];

@@ -35,16 +35,13 @@ static const struct kind {
 #define SHORT_GAP 16
 #define MOST_WORKERS 65536
 
-/* Finds the figure whose name or alias is the first `length` bytes of `name`. NULL: none. */
-static const struct kind *find_kind(const char *name, size_t length)
+/* Finds the figure with this name or alias. NULL: none. */
+static const struct kind *find_kind(const char *name)
 {
-    for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
-        const char *const names[] = {gcb_field_name(kind->field), kind->alias};
-
-        for (size_t i = 0; i < 2; i++)
-            if (names[i] && strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
-                return kind;
-    }
+    for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
+        if (strcmp(gcb_field_name(kind->field), name) == 0 ||
+            (kind->alias && strcmp(kind->alias, name) == 0))
+            return kind;
     return NULL;
 }
 
@@ -65,13 +62,15 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
 {
     const size_t n = strcspn(text, "=");
     const char *value = text[n] ? text + n + 1 : NULL, *workers = strstr(text, ",workers=");
-    const struct kind *kind = find_kind(text, n);
-    char shown[64], low[32], high[32], target[64];
+    const struct kind *kind;
+    char name[32], shown[64], low[32], high[32], target[64];
     uint64_t count = 0;
     size_t length;
     bool size;
 
     gcb_escape(shown, sizeof(shown), text);
+    snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
+    kind = find_kind(name);
     if (!kind)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or "

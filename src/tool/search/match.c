@@ -328,11 +328,6 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     return err;
 }
 
-static double cost_of(const struct gcb_match_goal *goal, const struct gcb_line_point *p)
-{
-    return gcb_match_limits_error(goal) ? p->bytes : p->error * p->error;
-}
-
 /* Lists the points that the searches have seen, for a mix. */
 static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_search *searches,
                           size_t count)
@@ -342,10 +337,11 @@ static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_sear
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < searches[i].line.seen_count; k++) {
             const struct gcb_line_point *p = &searches[i].line.seen[k];
+            const double cost =
+                gcb_match_limits_error(searches[i].goal) ? p->bytes : p->error * p->error;
 
             out[n++] = (struct gcb_mix_point){gcb_match_sum(searches[i].goal, p->value),
-                                              cost_of(searches[i].goal, p) * searches[i].weight,
-                                              &searches[i], k};
+                                              cost * searches[i].weight, &searches[i], k};
         }
     return n;
 }

@@ -561,38 +561,6 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
     return err;
 }
 
-/* Measures the candidates on the messages of a layout. */
-static int measure(struct searcher *s, const struct gcb_layout *layout, bool *interrupted)
-{
-    struct gcb_method *methods = gcb_alloc_array(s->candidate_count, sizeof(*methods));
-    int err = methods ? 0 : gcb_diag_nomem(s->diag, 0, "settings");
-
-    for (size_t i = 0; !err && i < s->candidate_count; i++)
-        methods[i] = s->candidates[i].method;
-    if (!err)
-        err = measure_methods(s, layout, methods, s->candidate_count, NULL, interrupted);
-    for (size_t i = 0; !err && i < s->candidate_count; i++)
-        s->candidates[i].sums = &s->sums[i * s->count];
-    gcb_free(methods);
-    return err;
-}
-
-/* Measures the candidates on a part of the input, or on all of a small input. */
-static int measure_part(struct searcher *s, bool *interrupted)
-{
-    struct gcb_sample sample;
-    int err;
-
-    if (gcb_layout_elements(s->config->layout) <= GCB_CHOOSE_SAMPLE)
-        return measure(s, s->config->layout, interrupted);
-    err = gcb_sample_every_tensor(&sample, s->config->source, s->config->layout, GCB_CHOOSE_SAMPLE,
-                                  s->diag);
-    if (!err)
-        err = measure(s, &sample.layout, interrupted);
-    gcb_sample_fini(&sample);
-    return err;
-}
-
 /* ---- dividing the budget among the units ---- */
 
 /* Returns the squared norm of a unit's tensors; 0: no method encodes them. */
@@ -664,6 +632,43 @@ static int divide_budget(struct searcher *s, bool *met, double *slope)
     }
     *met = gcb_allocate(s->units, s->count, &limit, slope) && measured;
     return 0;
+}
+
+/* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope as in
+ * divide_budget; *met is false after an interruption. */
+static int measure(struct searcher *s, const struct gcb_layout *layout, bool *met, double *slope,
+                   bool *interrupted)
+{
+    struct gcb_method *methods = gcb_alloc_array(s->candidate_count, sizeof(*methods));
+    int err = methods ? 0 : gcb_diag_nomem(s->diag, 0, "settings");
+
+    *met = false;
+    for (size_t i = 0; !err && i < s->candidate_count; i++)
+        methods[i] = s->candidates[i].method;
+    if (!err)
+        err = measure_methods(s, layout, methods, s->candidate_count, NULL, interrupted);
+    for (size_t i = 0; !err && i < s->candidate_count; i++)
+        s->candidates[i].sums = &s->sums[i * s->count];
+    if (!err && !*interrupted)
+        err = divide_budget(s, met, slope);
+    gcb_free(methods);
+    return err;
+}
+
+/* Measures the candidates like measure(), on a part of the input, or on all of a small input. */
+static int measure_part(struct searcher *s, bool *met, double *slope, bool *interrupted)
+{
+    struct gcb_sample sample;
+    int err;
+
+    if (gcb_layout_elements(s->config->layout) <= GCB_CHOOSE_SAMPLE)
+        return measure(s, s->config->layout, met, slope, interrupted);
+    err = gcb_sample_every_tensor(&sample, s->config->source, s->config->layout, GCB_CHOOSE_SAMPLE,
+                                  s->diag);
+    if (!err)
+        err = measure(s, &sample.layout, met, slope, interrupted);
+    gcb_sample_fini(&sample);
+    return err;
 }
 
 /* Returns the cost of a method for a unit in bytes, if a squared error of 1 costs `slope` bytes.
@@ -841,37 +846,6 @@ static bool is_near(const struct searcher *s, const struct gcb_allot_option *bef
                                 : now.error <= NEAR * NEAR * before->error;
 }
 
-/* Divides the budget by the candidates on the sample. */
-static int search_sample(struct searcher *s, bool *met, double *slope, bool *interrupted)
-{
-    int err = list_paths(s);
-
-    if (!err)
-        err = list_units(s);
-    if (!err)
-        err = add_candidates(s);
-    if (!err)
-        err = measure_part(s, interrupted);
-    if (!err && !*interrupted)
-        err = divide_budget(s, met, slope);
-    return err;
-}
-
-/* Divides the budget by few candidates and finer settings around them, on the whole input. */
-static int search_whole(struct searcher *s, bool *met, double *slope, bool *interrupted)
-{
-    int err = keep_few(s, *slope);
-
-    *met = false;
-    if (!err)
-        err = add_fine(s);
-    if (!err)
-        err = measure(s, s->config->layout, interrupted);
-    if (!err && !*interrupted)
-        err = divide_budget(s, met, slope);
-    return err;
-}
-
 /* Divides the budget by fewer settings again, if these are almost as good. */
 static int simplify(struct searcher *s, bool *met, double *slope)
 {
@@ -892,10 +866,20 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
 {
     double slope;
     bool met = false;
-    int err = search_sample(s, &met, &slope, interrupted);
+    int err = list_paths(s);
 
+    if (!err)
+        err = list_units(s);
+    if (!err)
+        err = add_candidates(s);
+    if (!err)
+        err = measure_part(s, &met, &slope, interrupted);
     if (!err && met)
-        err = search_whole(s, &met, &slope, interrupted);
+        err = keep_few(s, slope);
+    if (!err && met)
+        err = add_fine(s);
+    if (!err && met)
+        err = measure(s, s->config->layout, &met, &slope, interrupted);
     if (!err && met)
         err = simplify(s, &met, &slope);
     if (!err && met)
