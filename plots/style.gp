@@ -1,6 +1,5 @@
-# Settings that all plots share. Before this part, the script sets the values of the picture:
-# plot_type, plot_output, plot_data, plot_title, plot_input, plot_machine, the arrays of its series,
-# and variables of the plot.
+# Shared by all plots. The values of the picture are set above: plot_type, plot_output, plot_data,
+# plot_title, plot_input, plot_machine, the arrays of its series, and variables of the plot.
 set encoding utf8
 set datafile separator comma
 is_text = plot_type eq 'txt'

@@ -62,8 +62,8 @@ void gcb_link_fini(struct gcb_link *link)
 }
 
 /* Makes a transfer and returns its seconds. Before it, each rank works on the bytes, as ranks
- * encode or add before each transfer of an exchange; this is not timed. Without this work, the ranks
- * of a slow network would fall into a rhythm in which one direction waits for the other. */
+ * encode or add before each transfer of an exchange; this is not timed. Without this work, the
+ * ranks of a slow network would fall into a rhythm in which one direction waits for the other. */
 static double time_transfer(struct gcb_link *link, const struct gcb_link_size *size,
                             struct gcb_net *net)
 {

@@ -10,7 +10,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 
-/* The most bytes in one message of MPI, whose counts have type int. A test sets a smaller number. */
+/* The most bytes in one message of MPI, whose counts have type int. A test sets a smaller
+ * number. */
 #ifndef GCB_NET_PIECE
 #define GCB_NET_PIECE (1 << 30)
 #endif
@@ -262,8 +263,8 @@ static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes room for the bytes of all ranks, and sets net->arrived. The bytes lie one after the other in
- * the order of ranks, beginning with rank `first`. */
+/* Makes room for the bytes of all ranks, and sets net->arrived. The bytes lie one after the other
+ * in the order of ranks, beginning with rank `first`. */
 static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
 {
     uint8_t *at;
@@ -292,8 +293,8 @@ static void keep_own(struct gcb_net *net, const void *data)
         memcpy(own->data, data, own->length);
 }
 
-/* Converts lengths to the counts that MPI takes, followed by the displacements of parts that lie one
- * after the other. */
+/* Converts lengths to the counts that MPI takes, followed by the displacements of parts that lie
+ * one after the other. */
 static void list_counts(int *counts, const uint64_t *lengths, int ranks)
 {
     int *at = counts + ranks, total = 0;

@@ -19,8 +19,8 @@ struct gcb_net;
  * Which algorithm moves the bytes of a round; n is the number of ranks.
  *
  *  library   MPI_Allgatherv, MPI_Alltoallv and MPI_Allreduce, with the algorithm that the MPI
- *            library chooses. If a rank gives more than 1 GiB / n to an all-gather or an all-to-all,
- *            which MPI's counts may not hold, the round moves as with `ring`.
+ *            library chooses. If a rank gives more than 1 GiB / n to an all-gather or an
+ *            all-to-all, which MPI's counts may not hold, the round moves as with `ring`.
  *  ring      All-gather and all-reduce in a ring (Patarasuk and Yuan: "Bandwidth optimal all-reduce
  *            algorithms for clusters of workstations", 2009, section 3). All-to-all in n - 1 steps
  *            between pairs.
@@ -47,9 +47,9 @@ const char *gcb_net_library(const struct gcb_net *net);
 bool gcb_net_simulated(const struct gcb_net *net);
 
 /*
- * Returns 0 if no rank has failed. `err` and `diag` say whether this rank has. If a rank failed, all
- * ranks return the status and the message of the lowest rank that failed. If some ranks succeeded,
- * the message begins with "rank N: ".
+ * Returns 0 if no rank has failed. `err` and `diag` say whether this rank has. If a rank failed,
+ * all ranks return the status and the message of the lowest rank that failed. If some ranks
+ * succeeded, the message begins with "rank N: ".
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
 /* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any
@@ -81,8 +81,8 @@ struct gcb_arrival {
  * arrival for GCB_ROUND_REDUCE. The array and the bytes stay valid until the next call.
  *
  * `fixed`: all ranks send the same number of bytes in a GCB_ROUND_GATHER. If not, or in a
- * GCB_ROUND_SCATTER, ranks exchange the lengths first, and *sizes_seconds becomes the time for that;
- * otherwise 0. Returns 0 or GCB_E_NOMEM.
+ * GCB_ROUND_SCATTER, ranks exchange the lengths first, and *sizes_seconds becomes the time for
+ * that; otherwise 0. Returns 0 or GCB_E_NOMEM.
  */
 int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,

@@ -317,8 +317,8 @@ const facts = [['results', 'page_results'], 'date', 'command', ['gcbench', 'vers
     ['copies GB/s', 'copy_gbps'], ['memory by threads', 'bandwidths'], 'libraries',
     ['OpenBLAS', 'openblas'], ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
 
-/* Makes the table of tensors: a row for each, with its mean error by each method. Shows at most MOST
- * methods. Folds all rows except the SHOWN rows with the largest errors. */
+/* Makes the table of tensors: a row for each, with its mean error by each method. Shows at most
+ * MOST methods. Folds all rows except the SHOWN rows with the largest errors. */
 const SHOWN = 20, MOST = 8;
 function makeTensors() {
     const labels = [...new Set(rows.result.map(row => row.page_label))], tensors = new Map();
@@ -620,8 +620,8 @@ function showMeanings(parent, columns) {
 const listOf = ({record, needs}) => rows[record].filter(row => !needs || row[needs] !== undefined);
 const chartsOf = ({charts = []}, list) => charts.filter(c => has(list, c.y) && differs(list, c.x));
 
-/* Draws a section: its table and its charts. The first chart of the first section with charts stands
- * below the answer. */
+/* Draws a section: its table and its charts. The first chart of the first section with charts
+ * stands below the answer. */
 function showSection(main, section, isFirst, answer) {
     const list = listOf(section), part = add(main, 'section', {id: section.id});
     const isQuiet = row => section.quiet && rank(row) === 2;

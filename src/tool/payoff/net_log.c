@@ -75,7 +75,8 @@ static size_t cut_words(char *words[WORDS], char *line)
 
 /* ---- the end of a table ---- */
 
-/* Returns the largest error of a bandwidth that nccl-tests rounded to two decimals or five digits. */
+/* Returns the largest error of a bandwidth that nccl-tests rounded to two decimals or five
+ * digits. */
 static double rounding_of(double bandwidth)
 {
     return fmax(0.0051, 6e-5 * bandwidth);
@@ -198,8 +199,8 @@ static int read_columns(struct reading *r, char *line)
     return 0;
 }
 
-/* True if a row begins at this word. A row of nccl-tests begins with a size, a count and the name of
- * a type; a row of OSU begins with a size. */
+/* True if a row begins at this word. A row of nccl-tests begins with a size, a count and the name
+ * of a type; a row of OSU begins with a size. */
 static bool begins_row(char *const *row, char *const *end, bool osu)
 {
     uint64_t number;

@@ -14,12 +14,12 @@ struct gcb_timed_method {
     double elements;       /* of all its messages */
     double bytes;          /* of the messages, for each element */
     double encode, decode; /* seconds for each element */
-    double sum, finish;    /* for each element, adding n messages takes n sum + finish seconds;
-                              NAN: not timed */
-    double error;          /* relative L2 error of the messages; NAN: unknown */
-    bool varies;           /* lengths of messages vary */
-    /* of the rows that the figures come from: rows of a higher rank replace them. Cold caches rank
-     * above warm ones, then `result` rows above a `summary`. */
+    /* For each element, adding n messages takes n sum + finish seconds. NAN: not timed. */
+    double sum, finish;
+    double error; /* relative L2 error of the messages; NAN: unknown */
+    bool varies;  /* lengths of messages vary */
+    /* Rows with a higher rank replace those that the figures come from. Rows with cold caches rank
+     * above rows with warm ones. Among these, `result` rows rank above a `summary`. */
     int rank;
 };
 

@@ -55,7 +55,8 @@ enum gcb_field_show {
 enum gcb_field_gate {
     GCB_GATE_NONE,
     GCB_GATE_SIZE, /* larger is worse, even by one byte */
-    /* the field's `better` says whether less or more is worse; small differences may be tolerated */
+    /* the field's `better` says whether less or more is worse; small differences may be
+     * tolerated */
     GCB_GATE_ERROR,
     GCB_GATE_TIME,  /* larger is worse, if the confidence interval of the ratio says so */
     GCB_GATE_PLACE, /* times are compared only if the field is equal in both environments */

@@ -25,7 +25,7 @@ struct gcb_label {
 void gcb_label_all(struct gcb_label *items, size_t count);
 
 /* Labels a set of methods that lie `stride` bytes apart. Returns an array of `count` labels, which
- * the caller releases with gcb_free; their specs go with it. NULL: out of memory. */
+ * also holds their specs. The caller releases it with gcb_free. NULL: out of memory. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
 /* Moves *at to the next parameter "key=value" of a spec, of *length bytes. For the first one *at is

@@ -10,7 +10,7 @@ char *gcb_number(char *out, double value, int digits)
     const double size = fabs(value);
     int decimals = digits;
 
-    /* beyond these limits the zeros would need counting */
+    /* outside of these limits a reader would have to count zeros */
     if (!isfinite(value) || (value != 0.0 && (size >= 1e7 || size < 1e-3)))
         return gcb_scientific(out, value, digits);
     if (size >= 1.0)

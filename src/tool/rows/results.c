@@ -124,8 +124,8 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
     return false;
 }
 
-/* Checks the fields of these records in an object, and in the object `sums` inside it. No sum over
- * floats reaches 1e100. */
+/* Checks the fields of these records in an object, and in the object `sums` inside it. A sum above
+ * 1e100 is impossible, because no sum over floats reaches that. */
 static int check_values(const struct reading *r, const json_t *object, unsigned records,
                         struct gcb_diag *diag)
 {

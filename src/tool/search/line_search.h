@@ -69,8 +69,9 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
 
 /* A position that was measured. */
 struct gcb_line_point {
-    uint64_t at;  /* rank: the position, or counted from the other end. Rank 0 is the least likely
-                     to meet the goal. */
+    /* The rank is the position counted from the end of the line that is least likely to meet the
+     * goal. */
+    uint64_t at;
     double value; /* of the goal's figure; NAN: the setting failed */
     double error; /* rel_l2 */
     double bytes; /* of all messages */

@@ -132,7 +132,8 @@ void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search 
 bool gcb_match_limits_error(const struct gcb_match_goal *goal);
 
 /* Writes a note on the setting found, measured as `tally`, to `out` (200 bytes): why the goal is
- * not met, or how far the answer can be trusted. Returns out, or NULL if there is nothing to say. */
+ * not met, or how far the answer can be trusted. Returns out, or NULL if there is nothing to
+ * say. */
 const char *gcb_match_note(char *out, const struct gcb_match_search *s,
                            const struct gcb_tally *tally);
 

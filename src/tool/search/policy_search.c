@@ -634,8 +634,8 @@ static int divide_budget(struct searcher *s, bool *met, double *slope)
     return 0;
 }
 
-/* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope as in
- * divide_budget; *met is false after an interruption. */
+/* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope as
+ * in divide_budget; *met is false after an interruption. */
 static int measure(struct searcher *s, const struct gcb_layout *layout, bool *met, double *slope,
                    bool *interrupted)
 {
