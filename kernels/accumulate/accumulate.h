@@ -11,10 +11,14 @@
  *
  * add:            acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap.
  * scatter:        acc[pos[j]] += weight * x[j] for 0 <= j < n. pos is strictly ascending.
- * scatter2:       like scatter, for pairs: acc[2 pos[j]] += weight * x[2j], acc[2 pos[j] + 1] += weight * x[2j + 1].
- * add_exponents:  acc[i] += weight * f, where the bits of the float f are code[i] << 23: its sign and its exponent.
- *                 Bits of code[i] above the ninth are ignored.
+ * scatter2:       like scatter, for pairs: acc[2 pos[j]] += weight * x[2j] and
+ *                 acc[2 pos[j] + 1] += weight * x[2j + 1].
+ * add_exponents:  acc[i] += weight * f, where the bits of the float f are
+ *                 code[i] << GCB_EXPONENT_SHIFT. So a code is an exponent with the sign above it;
+ *                 bits of the code above its ninth are ignored.
  */
+#define GCB_EXPONENT_SHIFT 23
+
 typedef void gcb_accumulate_add_fn(float *acc, const float *x, size_t n, float weight);
 typedef void gcb_accumulate_scatter_fn(float *acc, const uint32_t *pos, const float *x, size_t n,
                                        float weight);

@@ -24,10 +24,10 @@ void gcb_accumulate_exponents_avx2(float *acc, const uint16_t *code, size_t n, f
 
     for (i = 0; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
-        const __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(c, 23));
+        const __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(c, GCB_EXPONENT_SHIFT));
 
         _mm256_storeu_ps(acc + i, _mm256_add_ps(_mm256_loadu_ps(acc + i), _mm256_mul_ps(w, v)));
     }
     for (; i < n; i++)
-        acc[i] += weight * gcb_float_of((uint32_t)code[i] << 23);
+        acc[i] += weight * gcb_float_of((uint32_t)code[i] << GCB_EXPONENT_SHIFT);
 }

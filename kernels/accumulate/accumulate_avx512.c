@@ -23,10 +23,10 @@ void gcb_accumulate_exponents_avx512(float *acc, const uint16_t *code, size_t n,
 
     for (i = 0; i + 16 <= n; i += 16) {
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
-        const __m512 v = _mm512_castsi512_ps(_mm512_slli_epi32(c, 23));
+        const __m512 v = _mm512_castsi512_ps(_mm512_slli_epi32(c, GCB_EXPONENT_SHIFT));
 
         _mm512_storeu_ps(acc + i, _mm512_add_ps(_mm512_loadu_ps(acc + i), _mm512_mul_ps(w, v)));
     }
     for (; i < n; i++)
-        acc[i] += weight * gcb_float_of((uint32_t)code[i] << 23);
+        acc[i] += weight * gcb_float_of((uint32_t)code[i] << GCB_EXPONENT_SHIFT);
 }

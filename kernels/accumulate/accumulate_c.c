@@ -27,7 +27,8 @@ static void scatter2(float *acc, const uint32_t *pos, const float *x, size_t n, 
 static void add_exponents(float *acc, const uint16_t *code, size_t n, float weight)
 {
     for (size_t i = 0; i < n; i++)
-        acc[i] = gcb_accumulated(acc[i], gcb_float_of((uint32_t)code[i] << 23), weight);
+        acc[i] =
+            gcb_accumulated(acc[i], gcb_float_of((uint32_t)code[i] << GCB_EXPONENT_SHIFT), weight);
 }
 
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags)

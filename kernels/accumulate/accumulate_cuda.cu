@@ -32,7 +32,8 @@ __global__ void add_elements(float *__restrict__ acc, const float *__restrict__ 
     }
 }
 
-/* No two entries have the same position, so the order of threads does not matter. */
+/* Adds entries of Width floats. No two entries have the same position, so the order of threads does
+ * not matter. */
 template <unsigned Width>
 __global__ void add_entries(float *__restrict__ acc, gcb_cuda_entries kept, float weight,
                             const gcb_device_result *result)
@@ -64,7 +65,8 @@ __global__ void keep_all(gcb_cuda_decoding f, uint64_t n)
     }
 }
 
-/* Only thread 0 works. A damaged message may be too short for the bytes. */
+/* Copies the side bytes of a message to the canvas or, if `joins`, compares them. Only thread 0
+ * works. Reads nothing if the message is damaged, because it may be shorter than its side bytes. */
 __global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, int joins,
                           gcb_device_result *result)
 {
@@ -81,13 +83,14 @@ __global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, in
         set_status(&result->status, GCB_E_MISMATCH);
 }
 
-/* Bytes before the side bytes in a payload of n positions. */
+/* Bytes before the side bytes in a payload of n positions: the number of kept positions. */
 uint64_t kept_bytes(uint64_t n)
 {
     return n ? GCB_CUDA_KEPT_BYTES : 0;
 }
 
-/* Where a payload begins whose coefficients are those of the canvas. */
+/* The start of the payload whose coefficients are those of the canvas; `side` is its number of side
+ * bytes. */
 uint8_t *payload_of(void *canvas, uint64_t n, uint32_t side)
 {
     return static_cast<uint8_t *>(canvas) + GCB_CUDA_CANVAS_HEAD - side - kept_bytes(n);

@@ -5,9 +5,9 @@
 
 /*
  * Sums of messages on the device. The arithmetic is the CPU's
- * (kernels/accumulate/accumulate_elem.h), so sums are too, bit for bit. The kernels that add do
- * nothing if result->status is not 0: the message was found to be damaged. Arrays are device
- * memory, aligned to 16. Functions return 0 or GCB_E_DEVICE.
+ * (kernels/accumulate/accumulate_elem.h), so a sum has the same bits on both. The kernels that add
+ * do nothing if result->status is not 0, because then the message was found to be damaged. Arrays
+ * are device memory, aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -15,8 +15,8 @@ GCB_BEGIN_C
 int gcb_cuda_accumulate_add(struct gcb_device_stream *s, float *acc, const float *x, uint64_t n,
                             float weight, const struct gcb_device_result *result);
 
-/* The same for the entries of a payload: acc has how.width floats for each position, and only those
- * of kept positions are read and written. */
+/* Adds the entries of a payload, each times the weight. acc has how.width floats for each position;
+ * only the floats of kept positions are read and written. */
 int gcb_cuda_accumulate_entries(struct gcb_device_stream *s, float *acc,
                                 const struct gcb_cuda_entries *kept, float weight,
                                 const struct gcb_device_result *result);
@@ -24,7 +24,7 @@ int gcb_cuda_accumulate_entries(struct gcb_device_stream *s, float *acc,
 /*
  * A canvas: the sum of messages, as coefficients of a transform. It is laid out like the payload of
  * a message with values=fp32 that keeps every position, so the decoder's kernels can transform it.
- * It begins with space for the bytes before the coefficients.
+ * The bytes that come before the coefficients in such a payload end at GCB_CUDA_CANVAS_HEAD.
  */
 #define GCB_CUDA_CANVAS_HEAD 256
 
@@ -38,12 +38,12 @@ static inline float *gcb_cuda_canvas_coefficients(void *canvas)
     return (float *)canvas + GCB_CUDA_CANVAS_HEAD / sizeof(float);
 }
 
-/* The canvas of n positions as entries. The caller sets entries->f and calls gcb_cuda_keep_all
- * before they are used. */
+/* Sets entries->p and entries->how for a canvas of n positions. Before the entries are used, the
+ * caller sets entries->f and calls gcb_cuda_keep_all. */
 void gcb_cuda_canvas_entries(struct gcb_cuda_entries *entries, void *canvas, uint64_t n,
                              const struct gcb_cuda_values *how);
 
-/* Fills the decoding state with every position of n. */
+/* Fills the decoding state of a payload that keeps all n positions. */
 int gcb_cuda_keep_all(struct gcb_device_stream *s, const struct gcb_cuda_decoding *f, uint64_t n);
 
 /* Copies the how.side bytes of a payload into the canvas, for its first message. For another

@@ -3,8 +3,7 @@
 
 #include "kernels/base/hd.h"
 
-/* One addition of a weighted sum. The product and the sum are rounded separately, never
- * contracted. */
+/* Returns acc + weight * x. The product and the sum are rounded separately, never contracted. */
 GCB_HD float gcb_accumulated(float acc, float x, float weight)
 {
     return acc + weight * x;
