@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#define LINE 64
+#define LINE 64 /* bytes of a cache line on x86-64 */
 
 __attribute__((target("clflushopt"))) static void flush(const void *p, size_t bytes)
 {

@@ -4,14 +4,15 @@
 #include <stddef.h>
 
 /* Evicts the cache lines of [p, p + bytes) from every cache of the machine, after writing them to
- * memory. The bytes are mapped and readable. */
+ * memory. The caller guarantees that the bytes are mapped and readable. */
 typedef void gcb_flush_lines_fn(const void *p, size_t bytes);
 
 struct gcb_flush_fns {
-    gcb_flush_lines_fn *lines; /* NULL if the machine has no fast way to do it */
+    gcb_flush_lines_fn *lines; /* NULL if the CPU lacks GCB_CPU_FLUSH */
 };
 
-/* The fast way is x86's CLFLUSHOPT (GCB_CPU_FLUSH). The older CLFLUSH takes fifty times as long. */
+/* Chooses x86's CLFLUSHOPT if cpu_flags has GCB_CPU_FLUSH. The older CLFLUSH is never chosen,
+ * because it takes fifty times as long. */
 void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags);
 
 #endif

@@ -6,7 +6,8 @@
  * of C and CUDA C++, so that a GPU kernel and its CPU reference run the same arithmetic.
  *
  * Rules for such a header: no libm; no float contraction (the build passes -ffp-contract=off and
- * --fmad=false); no pointer aliasing tricks: use the two casts below to get at the bits of a float.
+ * --fmad=false); no casts between pointers to floats and to integers (gcb_bits_of and gcb_float_of
+ * convert instead).
  */
 #include <stdint.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #define GCB_HD static inline
 #endif
 
-/* Around declarations of functions that C calls. */
+/* These two enclose the declarations of functions that C code calls and CUDA C++ defines. */
 #ifdef __cplusplus
 #define GCB_BEGIN_C extern "C" {
 #define GCB_END_C }
@@ -26,10 +27,10 @@
 #define GCB_END_C
 #endif
 
-/* The sign-cleared bit patterns of floats, as unsigned integers, have the order of the
- * magnitudes. */
+/* Clears the sign of a float's bit pattern. Sign-cleared patterns, compared as unsigned integers,
+ * are in the order of the magnitudes. */
 #define GCB_MAGNITUDE_MASK 0x7fffffffu
-/* Sign-cleared patterns from this one on are infinities and NaNs. */
+/* Pattern of infinity. Larger sign-cleared patterns are NaNs. */
 #define GCB_INF_BITS 0x7f800000u
 /* Pattern of the largest finite float. */
 #define GCB_MAX_FINITE_BITS 0x7f7fffffu
