@@ -8,12 +8,13 @@
  * Family `bitpack`: codes of fixed width. Code i occupies bits [i*width, (i+1)*width) of the
  * stream; bit j of the stream is bit j mod 8 of byte j / 8. Every variant is bit-exact.
  *
- * pack:    writes exactly (n*width + 7) / 8 bytes; the bits after the last code are 0. 1 <= width <= 16.
- *          Codes are below 2^width.
+ * pack:    writes exactly (n*width + 7) / 8 bytes; the bits after the last code are 0.
+ *          1 <= width <= 16. Codes are below 2^width.
  * unpack:  reads exactly (n*width + 7) / 8 bytes.
- * trits:   packs codes 0, 1, 2 five to a byte: byte = c0 + 3 c1 + 9 c2 + 27 c3 + 81 c4. Codes missing
- *          from the last byte count as 0. Writes exactly (n + 4) / 5 bytes.
- * untrits: the inverse; a byte above 242 is decoded by the same divisions (no code exceeds 2).
+ * trits:   packs codes 0, 1, 2 five to a byte: byte = c0 + 3 c1 + 9 c2 + 27 c3 + 81 c4. Codes
+ *          missing from the last byte count as 0. Writes exactly (n + 4) / 5 bytes.
+ * untrits: the inverse. A byte above 242, which `trits` never writes, is decoded by the same
+ *          divisions, so no code exceeds 2.
  */
 typedef void gcb_bitpack_pack_fn(uint8_t *out, const uint16_t *code, size_t n, unsigned width);
 typedef void gcb_bitpack_unpack_fn(uint16_t *code, const uint8_t *in, size_t n, unsigned width);

@@ -9,23 +9,27 @@
  * that would access bytes past the end work on a padded copy, which also serves the tail.
  */
 #define STEP 16
-/* Size of the padded copy. At most 16 bytes plus one step (2 * width bytes) remain after the safe
- * steps. 16 bytes hold 128 codes of 1 bit; 28 bytes of 13-bit codes take two steps. */
+/* Size of the padded copy. Fewer than 16 + width bytes remain after the safe steps. They hold at
+ * most 128 codes (of 1 bit). The steps over them access at most 55 bytes: 17 codes of 13 bits take
+ * two steps. */
 #define REST_CODES (8 * STEP)
 #define REST_BYTES 64
 
-/* Number of steps whose 16-byte accesses of packed bytes stay within `bytes`. */
+/* Number of steps over n codes whose 16-byte accesses of packed bytes stay within `bytes`. The last
+ * access of k steps ends at byte (2 * k - 1) * width + 16. */
 static size_t safe_steps(size_t n, size_t bytes, unsigned width)
 {
     const size_t steps = n / STEP, room = bytes + width;
+    const size_t fitting = room < 16 ? 0 : (room - 16) / (2 * width);
 
-    if (room < 16)
-        return 0;
-    return (room - 16) / (2 * width) < steps ? (room - 16) / (2 * width) : steps;
+    return fitting < steps ? fitting : steps;
 }
 
+/* Joins neighbouring codes, then pairs of codes, then groups of four, so that the codes of a lane
+ * become one string of bits. */
 static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, unsigned width)
 {
+    enum { ODD = 0xAA, SWAP_HALVES = 0x4E };
     const __m256i zero = _mm256_setzero_si256();
     const __m128i w = _mm_cvtsi32_si128((int)width), w2 = _mm_cvtsi32_si128((int)(2 * width));
     /* Shifts that join two 64-bit halves of 4 w bits each (w is `width`). A shift by 64 or more
@@ -36,11 +40,11 @@ static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, 
     for (size_t i = 0; i < steps; i++, code += STEP, out += 2 * width) {
         __m256i v = _mm256_loadu_si256((const __m256i *)code), swapped;
 
-        v = _mm256_or_si256(_mm256_blend_epi16(v, zero, 0xAA),
+        v = _mm256_or_si256(_mm256_blend_epi16(v, zero, ODD),
                             _mm256_sll_epi32(_mm256_srli_epi32(v, 16), w));
-        v = _mm256_or_si256(_mm256_blend_epi32(v, zero, 0xAA),
+        v = _mm256_or_si256(_mm256_blend_epi32(v, zero, ODD),
                             _mm256_sll_epi64(_mm256_srli_epi64(v, 32), w2));
-        swapped = _mm256_shuffle_epi32(v, 0x4E);
+        swapped = _mm256_shuffle_epi32(v, SWAP_HALVES);
         v = _mm256_or_si256(_mm256_srlv_epi64(v, down), _mm256_sllv_epi64(swapped, up));
         _mm_storeu_si128((__m128i *)out, _mm256_castsi256_si128(v));
         _mm_storeu_si128((__m128i *)(out + width), _mm256_extracti128_si256(v, 1));
@@ -65,8 +69,8 @@ void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigne
     }
 }
 
-/* The three bytes that each code from `first` to `first` + 3 of a lane needs; the fourth byte
- * is 0. */
+/* Returns a byte shuffle. In each 128-bit lane of packed bytes, it gives 32-bit element i the three
+ * bytes that hold code `first` + i, and a zero byte (index 0x80) above them. */
 static __m256i bytes_of_codes(unsigned first, unsigned width)
 {
     uint8_t index[16];
@@ -79,6 +83,7 @@ static __m256i bytes_of_codes(unsigned first, unsigned width)
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)index));
 }
 
+/* Returns the bit at which code `first` + i begins in element i of that shuffle's result. */
 static __m256i shifts_of_codes(unsigned first, unsigned width)
 {
     const __m128i at = _mm_set_epi32((int)((first + 3) * width % 8), (int)((first + 2) * width % 8),
@@ -132,13 +137,13 @@ static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
     return _mm256_madd_epi16(v, weights);
 }
 
-/* Packs 40 codes into 8 bytes. It also reads the three codes after them, but they have weight 0. */
+/* Packs 40 codes into 8 bytes. Also reads the three codes after them, with weight 0. */
 static inline void trits_8(uint8_t *out, const uint16_t *code)
 {
-    const __m256i gather = _mm256_set1_epi32(0x0C080400);
+    const __m256i low_bytes = _mm256_set1_epi32(0x0C080400); /* bytes 0, 4, 8 and 12 */
     const __m256i s01 = _mm256_hadd_epi32(weigh(code, code + 20), weigh(code + 5, code + 25));
     const __m256i s23 = _mm256_hadd_epi32(weigh(code + 10, code + 30), weigh(code + 15, code + 35));
-    const __m256i sums = _mm256_shuffle_epi8(_mm256_hadd_epi32(s01, s23), gather);
+    const __m256i sums = _mm256_shuffle_epi8(_mm256_hadd_epi32(s01, s23), low_bytes);
 
     _mm_storel_epi64((__m128i *)out, _mm_unpacklo_epi32(_mm256_castsi256_si128(sums),
                                                         _mm256_extracti128_si256(sums, 1)));
@@ -146,7 +151,7 @@ static inline void trits_8(uint8_t *out, const uint16_t *code)
 
 void gcb_bitpack_trits_avx2(uint8_t *out, const uint16_t *code, size_t n)
 {
-    uint16_t rest[40 + 8] = {0};
+    uint16_t rest[43]; /* trits_8 reads 43 codes */
     uint8_t packed[8];
     size_t i;
 
@@ -164,13 +169,16 @@ void gcb_bitpack_trits_avx2(uint8_t *out, const uint16_t *code, size_t n)
 }
 
 /*
- * Code j of a byte b is floor(b / 3^j) - 3 floor(b / 3^(j+1)). The quotients are the high halves of
- * 2 b * ceil(2^15 / 3^j), which is exact for any b below 256.
+ * Code j of a byte b is floor(b / 3^j) - 3 floor(b / 3^(j+1)). A quotient is the high 16 bits of 2
+ * b * ceil(2^15 / 3^j), which is exact for any b below 256. These are the factors for j = 0 to 5.
  */
 static const uint16_t reciprocal[6] = {32768, 10923, 3641, 1214, 405, 135};
 
+/* What decodes 80 codes from 16 bytes. Entry k of an array serves codes 16 k to 16 k + 15. */
 struct divisors {
-    __m256i byte[5], here[5], next[5]; /* one entry for each 16 of the 80 codes in 16 bytes */
+    __m256i byte[5]; /* a shuffle that gives each code its byte */
+    __m256i here[5]; /* the reciprocal of 3^j */
+    __m256i next[5]; /* the reciprocal of 3^(j+1) */
 };
 
 static void set_divisors(struct divisors *d)
