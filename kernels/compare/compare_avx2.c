@@ -4,22 +4,25 @@
 #include "kernels/compare/compare_elem.h"
 
 /*
- * The five sums and the maximum have 32 lanes each; that is far more than the 16 vector registers
- * of four doubles. So a block is read in strips: within a tile that fits the first-level cache, the
- * code handles four lanes at a time and keeps their accumulators in registers.
+ * The five sums and the maximum have 32 lanes each. These 192 doubles do not fit the 16 vector
+ * registers of four doubles. So a block is read in tiles that fit the first-level cache, and each
+ * tile is read once per strip of four lanes, with the accumulators of the strip in registers.
  */
-#define TILE 1024
-#define STRIP 4
+#define TILE 1024 /* pairs: 8 KiB */
+#define STRIP 4   /* lanes */
 
+/* The accumulators of a strip, as in struct gcb_compare_lanes. */
 struct strip {
     __m256d xx, yy, xy, dd, d, max_abs;
 };
 
+/* Counts of eight pairs side by side, one per lane. */
 struct classes {
     __m256i same_sign, zeros, zeros_kept;
 };
 
-static inline void add_pair(struct strip *s, const float *x, const float *y)
+/* Adds four pairs to the four lanes of a strip. */
+static inline void add_four(struct strip *s, const float *x, const float *y)
 {
     const __m256d a = _mm256_cvtps_pd(_mm_loadu_ps(x)), b = _mm256_cvtps_pd(_mm_loadu_ps(y));
     const __m256d d = _mm256_sub_pd(a, b);
@@ -32,7 +35,8 @@ static inline void add_pair(struct strip *s, const float *x, const float *y)
     s->max_abs = _mm256_max_pd(s->max_abs, _mm256_andnot_pd(_mm256_set1_pd(-0.0), d));
 }
 
-/* Accumulates lanes lane .. lane + 3 of n pairs; n is a multiple of GCB_SUM_LANES. */
+/* Adds the pairs of a tile that belong to lanes `lane` to `lane` + 3. n is a multiple of
+ * GCB_SUM_LANES. */
 static inline void add_strip(struct gcb_compare_lanes *lanes, size_t lane, const float *x,
                              const float *y, size_t n)
 {
@@ -46,7 +50,7 @@ static inline void add_strip(struct gcb_compare_lanes *lanes, size_t lane, const
     };
 
     for (size_t i = lane; i < n; i += GCB_SUM_LANES)
-        add_pair(&s, x + i, y + i);
+        add_four(&s, x + i, y + i);
     _mm256_storeu_pd(lanes->xx + lane, s.xx);
     _mm256_storeu_pd(lanes->yy + lane, s.yy);
     _mm256_storeu_pd(lanes->xy + lane, s.xy);
@@ -55,8 +59,9 @@ static inline void add_strip(struct gcb_compare_lanes *lanes, size_t lane, const
     _mm256_storeu_pd(lanes->max_abs + lane, s.max_abs);
 }
 
-/* A comparison gives -1 in its lane, so counting is subtracting. Two numbers have the same sign if
- * both are zero, or if neither is zero and their sign bits agree. */
+/* Counts the classes of eight pairs. A comparison gives -1 in its lane, so a count grows by
+ * subtraction. Two numbers have the same sign if both are zero, or if neither is zero and their
+ * sign bits agree. */
 static inline void add_classes(struct classes *c, const float *x, const float *y)
 {
     const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(y), zero = _mm256_setzero_ps();
@@ -69,7 +74,8 @@ static inline void add_classes(struct classes *c, const float *x, const float *y
     c->zeros = _mm256_sub_epi32(c->zeros, a0);
     c->zeros_kept = _mm256_sub_epi32(c->zeros_kept, both);
     /* `apart` is -1 if a number is zero or the signs differ, `both` is -1 if both numbers are zero.
-     * 1 + apart - both is 1 if the pair counts, else 0; add_tiles adds all the ones at the end. */
+     * So 1 + apart - both is 1 if the pair has the same sign, else 0. This code adds apart - both;
+     * add_tiles adds the ones, n in all. */
     c->same_sign = _mm256_add_epi32(c->same_sign, _mm256_sub_epi32(apart, both));
 }
 
@@ -83,7 +89,7 @@ static inline uint32_t add_lanes(__m256i v)
     return total;
 }
 
-/* n is a multiple of GCB_SUM_LANES and at most a block. */
+/* Sets *lanes from n pairs; n is a multiple of GCB_SUM_LANES and at most GCB_SUM_BLOCK. */
 static void add_tiles(struct gcb_compare_lanes *lanes, const float *x, const float *y, size_t n)
 {
     const __m256i zero = _mm256_setzero_si256();

@@ -7,8 +7,8 @@ static void block_c(struct gcb_compare *out, const float *x, const float *y, siz
     struct gcb_compare_lanes lanes = {.xx = {0}};
     size_t i = 0;
 
-    /* Two loops per row: the first has no dependence between lanes, so the compiler vectorises
-     * it. */
+    /* The sums have a loop of their own. Its lanes do not depend on each other, so the compiler
+     * vectorises it. */
     for (; i + GCB_SUM_LANES <= n; i += GCB_SUM_LANES) {
         for (size_t j = 0; j < GCB_SUM_LANES; j++)
             gcb_compare_sums(&lanes, j, x[i + j], y[i + j]);

@@ -21,7 +21,8 @@ struct counts {
     double max_abs;
 };
 
-/* Scratch: the partial sums of all blocks, then their counts. */
+/* Layout of the scratch: the partial sums of all sum blocks, then their counts, aligned to 16
+ * bytes. */
 struct parts {
     double *sum; /* kSums arrays of `blocks` elements */
     counts *count;
@@ -36,6 +37,7 @@ parts lay_out(void *scratch, uint64_t n)
     return {sum, reinterpret_cast<counts *>(sum + (kSums * blocks + 1) / 2 * 2), blocks};
 }
 
+/* Joins the counts of a warp's lanes; every lane gets the result. */
 __device__ counts join_counts(counts c)
 {
     for (unsigned k = 0; k < COUNTS; k++)
@@ -95,8 +97,8 @@ struct join_room {
     uint64_t count[COUNTS];
 };
 
-/* One block of threads. The first thread of warp k adds up sum k in index order; the counts need no
- * order. */
+/* Joins the sum blocks, with one block of threads. The first thread of warp k adds up sum k in
+ * index order; all threads share the counts, which need no order. */
 __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
     join_room &s = shared<join_room>();

@@ -6,9 +6,9 @@
 
 /*
  * Family `compare` on the device (kernels/compare/compare.h), over a whole tensor. Blocks of
- * GCB_SUM_BLOCK elements are summed by the project's rule and added in index order from 0. An
- * element with an infinite or NaN x is left out of all sums and counts; it is counted in
- * `nonfinite`, and in `nonfinite_kept` if y has the same bits.
+ * GCB_SUM_BLOCK elements are summed by the project's rule and added in index order from 0. A pair
+ * whose x is infinite or NaN is left out of all sums and counts of `sums`. `nonfinite` counts these
+ * pairs; `nonfinite_kept` counts those of them whose y has the same bits as x.
  */
 struct gcb_cuda_comparison {
     struct gcb_compare sums;
@@ -17,6 +17,7 @@ struct gcb_cuda_comparison {
 
 GCB_BEGIN_C
 
+/* Bytes of scratch to compare n elements; the scratch is aligned to 16 bytes. */
 uint64_t gcb_cuda_compare_scratch(uint64_t n);
 
 /* Fills *out. All pointers are device memory. Takes two launches and reads each element of x and y

@@ -1,7 +1,8 @@
 #ifndef KERNELS_COMPARE_COMPARE_ELEM_H
 #define KERNELS_COMPARE_COMPARE_ELEM_H
 
-/* The terms that one pair of elements adds, and how a block's accumulators become its result. */
+/* The terms that one pair of elements adds to a comparison, and how the accumulators of a block
+ * become its result. */
 #include <stddef.h>
 
 #include "kernels/base/hd.h"
@@ -36,11 +37,13 @@ GCB_HD struct gcb_compare_terms gcb_compare_terms_of(float x, float y)
     return t;
 }
 
+/* Returns 1 if x and y are both zero, both positive or both negative; else 0. */
 GCB_HD uint32_t gcb_compare_same_sign(float x, float y)
 {
     return (uint32_t)(((x > 0) == (y > 0)) & ((x < 0) == (y < 0)));
 }
 
+/* Adds a pair to the sums and the maximum of one lane. */
 GCB_HD void gcb_compare_sums(struct gcb_compare_lanes *lanes, size_t lane, float x, float y)
 {
     const struct gcb_compare_terms t = gcb_compare_terms_of(x, y);
@@ -53,6 +56,7 @@ GCB_HD void gcb_compare_sums(struct gcb_compare_lanes *lanes, size_t lane, float
     lanes->max_abs[lane] = t.size > lanes->max_abs[lane] ? t.size : lanes->max_abs[lane];
 }
 
+/* Counts the classes of a pair. */
 GCB_HD void gcb_compare_classes(struct gcb_compare_lanes *lanes, float x, float y)
 {
     lanes->same_sign += gcb_compare_same_sign(x, y);
