@@ -31,11 +31,11 @@ static inline size_t count_lanes(__m256i mask)
 size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
 {
     const __m256i sign = _mm256_set1_epi32((int)~GCB_MAGNITUDE_MASK);
-    const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504 */
+    const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504, the largest fp16 */
     size_t saturated = 0, i = 0;
 
-    /* The conversion instruction does everything except saturate: values that are too large are
-     * replaced by the limit first. */
+    /* The conversion instruction does not saturate. So values that are too large are replaced by
+     * the largest fp16 first. */
     for (; i + 8 <= n; i += 8) {
         const __m256i bits = load_bits(x + i);
         const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);
@@ -49,8 +49,9 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     return saturated + gcb_convert_to_fp16_c(out + 2 * i, x + i, n - i);
 }
 
-/* Eight bf16 in the low halves of the lanes. The sign bit is rounded along with the rest: no carry
- * reaches it, because values whose rounding would carry into it are replaced. */
+/* Returns eight bf16, each in the low half of its 32-bit lane. `large` has all ones in each lane
+ * that saturates. Rounding covers the sign bit too, but no carry reaches it: only infinities, NaNs
+ * and lanes that saturate could carry so far, and their results are replaced. */
 static inline __m256i narrow8(__m256i bits, __m256i large)
 {
     const __m256i one = _mm256_set1_epi32(1),

@@ -16,7 +16,8 @@ struct tuning {
 
 constexpr uint64_t kBlockElements = tuning::threads * tuning::each;
 
-/* `narrow_finite` converts two values that neither saturate nor are infinite or NaN. */
+/* The conversions of one 16-bit type. `narrow_finite` converts two values that neither saturate nor
+ * are infinite or NaN. */
 struct fp16 {
     static constexpr uint32_t too_large = GCB_FP16_TOO_LARGE;
 
@@ -84,7 +85,7 @@ __device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tunin
         v[i] = gcb_float_of(Half::widen(word[i / 2] >> (16 * (i % 2)) & 0xffffu));
 }
 
-/* result is NULL for a tensor that is sent raw. */
+/* Encodes a block's elements. item.result is NULL for a tensor that is sent raw. */
 template <class Half, class Where> __global__ void put_half(Where where)
 {
     const block_work at = find_work(where);

@@ -8,15 +8,15 @@
  * and reads every element once. Returns 0 or GCB_E_DEVICE. All pointers are device memory; arrays
  * are aligned to 16.
  *
- * put: writes the values as fp32, fp16 or bf16 bytes; sets result->length to the bytes and adds the
- * number
- *      of saturated values to result->clamped. result may be NULL.
- * get: the inverse. put_group, get_group: like put and get, for a group of messages: one copy of
- * the group's table, then one launch.
- *
- * In an all-reduce: weigh: writes weight * x as put does. own: writes the part of x that arrives:
- * for fp32 x itself; otherwise the values that weigh wrote, divided by the weight,
- *      or 0 if the weight is 0.
+ * put:       writes the values as fp32, fp16 or bf16 bytes; sets result->length to the number of
+ *            bytes and adds the number of saturated values to result->clamped. result may be NULL.
+ * get:       the inverse of put.
+ * put_group, get_group: like put and get, for a group of messages. They queue one copy of the
+ *            group's table, then one launch.
+ * weigh:     for an all-reduce: writes weight * x as put does.
+ * own:       for an all-reduce: writes the part of x that other workers receive. For fp32 this is
+ *            x; otherwise the values that weigh wrote, divided by the weight, or 0 if the weight
+ *            is 0.
  */
 GCB_BEGIN_C
 

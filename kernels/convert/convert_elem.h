@@ -3,7 +3,8 @@
 
 /*
  * The conversions of kernels/convert/convert.h for one element, from bit pattern to bit pattern.
- * They select between values that are cheap to compute, so that a compiler can vectorise the loop.
+ * They compute all possible results and select one, without branches, so that a compiler can
+ * vectorise a loop over them.
  */
 #include "kernels/base/hd.h"
 
@@ -12,6 +13,8 @@
 #define GCB_FP16_QUIET 0x0200u
 #define GCB_BF16_QUIET 0x0040u
 
+#define GCB_HALF_SIGN 0x8000u
+#define GCB_HALF_MAGNITUDE 0x7fffu
 #define GCB_FP16_INF 0x7c00u
 #define GCB_BF16_INF 0x7f80u
 
@@ -19,9 +22,14 @@
 #define GCB_FP16_TOO_LARGE 0x477ff000u
 #define GCB_BF16_TOO_LARGE 0x7f7f8000u
 
-/* 2^-14, the smallest normal fp16; and the difference of the exponent biases of fp32 and fp16. */
+/* 2^-14, the smallest normal fp16, as fp32 and as fp16. */
 #define GCB_FP16_NORMAL 0x38800000u
+#define GCB_FP16_NORMAL_BITS 0x0400u
+/* The difference of the exponent biases of fp32 (127) and fp16 (15), at the place of the
+ * exponent. */
 #define GCB_FP16_REBIAS (112u << 23)
+/* Bits of the fraction that fp32 has and fp16 has not. */
+#define GCB_FP16_CUT 13
 
 /* Returns 1 if a float of this magnitude saturates, else 0. */
 GCB_HD uint32_t gcb_fp16_saturates(uint32_t magnitude)
@@ -34,8 +42,8 @@ GCB_HD uint32_t gcb_bf16_saturates(uint32_t magnitude)
     return (magnitude >= GCB_BF16_TOO_LARGE) & (magnitude < GCB_INF_BITS);
 }
 
-/* Drops the lowest `bits` bits, to nearest, ties to even. A carry increments the exponent, as it
- * should. */
+/* Drops the lowest `bits` bits of u and rounds the rest to nearest, ties to even. A carry out of
+ * the fraction increments the exponent, as rounding a float should. */
 GCB_HD uint32_t gcb_round_off(uint32_t u, int bits)
 {
     const uint32_t below_half = (1u << (bits - 1)) - 1u;
@@ -45,13 +53,14 @@ GCB_HD uint32_t gcb_round_off(uint32_t u, int bits)
 
 GCB_HD uint32_t gcb_fp16_of_fp32(uint32_t u)
 {
-    const uint32_t sign = u >> 16 & 0x8000u, m = u & GCB_MAGNITUDE_MASK;
-    /* The last bit of a float in [0.5, 1) is 2^-24, the step of fp16 denormals, so this addition
-     * rounds. */
+    const uint32_t sign = u >> 16 & GCB_HALF_SIGN, m = u & GCB_MAGNITUDE_MASK;
+    /* Adding 0.5 rounds a small value to a multiple of 2^-24: this is the last bit of a float in
+     * [0.5, 1), and the step of fp16 denormals. */
     const float half = 0.5f;
     const uint32_t denormal = gcb_bits_of(gcb_float_of(m) + half) - gcb_bits_of(half);
-    const uint32_t normal = gcb_round_off(m - GCB_FP16_REBIAS, 13);
-    const uint32_t nan = GCB_FP16_INF | GCB_FP16_QUIET | (m >> 13 & 0x3ffu);
+    const uint32_t normal = gcb_round_off(m - GCB_FP16_REBIAS, GCB_FP16_CUT);
+    const uint32_t nan =
+        GCB_FP16_INF | GCB_FP16_QUIET | (m >> GCB_FP16_CUT & (GCB_FP16_NORMAL_BITS - 1u));
     uint32_t h = m < GCB_FP16_NORMAL ? denormal : normal;
 
     h = m >= GCB_FP16_TOO_LARGE ? GCB_FP16_INF - 1u : h;
@@ -62,7 +71,7 @@ GCB_HD uint32_t gcb_fp16_of_fp32(uint32_t u)
 
 GCB_HD uint32_t gcb_bf16_of_fp32(uint32_t u)
 {
-    const uint32_t sign = u >> 16 & 0x8000u, m = u & GCB_MAGNITUDE_MASK;
+    const uint32_t sign = u >> 16 & GCB_HALF_SIGN, m = u & GCB_MAGNITUDE_MASK;
     uint32_t h = gcb_round_off(m, 16);
 
     h = m >= GCB_BF16_TOO_LARGE ? GCB_BF16_INF - 1u : h;
@@ -73,20 +82,20 @@ GCB_HD uint32_t gcb_bf16_of_fp32(uint32_t u)
 
 GCB_HD uint32_t gcb_fp32_of_fp16(uint32_t h)
 {
-    const uint32_t sign = (h & 0x8000u) << 16, m = h & 0x7fffu;
+    const uint32_t sign = (h & GCB_HALF_SIGN) << 16, m = h & GCB_HALF_MAGNITUDE;
     /* A denormal is its fraction in steps of 2^-24, exactly. */
     const uint32_t denormal = gcb_bits_of((float)(int32_t)m * 0x1p-24f);
-    const uint32_t normal = (m << 13) + GCB_FP16_REBIAS;
+    const uint32_t normal = (m << GCB_FP16_CUT) + GCB_FP16_REBIAS;
     const uint32_t quiet = m > GCB_FP16_INF ? GCB_FP32_QUIET : 0u;
-    uint32_t u = m < 0x0400u ? denormal : normal;
+    uint32_t u = m < GCB_FP16_NORMAL_BITS ? denormal : normal;
 
-    u = m >= GCB_FP16_INF ? (GCB_INF_BITS | m << 13 | quiet) : u;
+    u = m >= GCB_FP16_INF ? (GCB_INF_BITS | m << GCB_FP16_CUT | quiet) : u;
     return sign | u;
 }
 
 GCB_HD uint32_t gcb_fp32_of_bf16(uint32_t h)
 {
-    const uint32_t u = h << 16, quiet = (h & 0x7fffu) > GCB_BF16_INF ? GCB_FP32_QUIET : 0u;
+    const uint32_t u = h << 16, quiet = (h & GCB_HALF_MAGNITUDE) > GCB_BF16_INF ? GCB_FP32_QUIET : 0u;
 
     return u | quiet;
 }
