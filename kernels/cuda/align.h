@@ -2,9 +2,10 @@
 #define KERNELS_CUDA_ALIGN_H
 
 /*
- * Each function rounds a size up, so that the next part of a scratch or table begins aligned. Parts
- * within a launcher are aligned to 16 bytes, for 16-byte accesses. Parts of different stages of a
- * codec are aligned to 256, like device memory itself; cuFFT may need that.
+ * Each function rounds a size up, so that the next part of scratch memory or of a table begins
+ * aligned. Parts within a launcher are aligned to 16 bytes, for 16-byte accesses. Parts of
+ * different stages of a codec are aligned to 256, like device memory itself, because cuFFT may need
+ * this.
  */
 #include <stdint.h>
 

@@ -13,27 +13,34 @@ namespace gcb
 
 /* The first call that failed. */
 struct fault {
-    cudaError_t error;
-    const char *call; /* source text of the call, static */
+    cudaError_t error; /* cudaSuccess if none failed */
+    const char *call;  /* source text of the call, static */
     const char *file;
     int line;
 };
 
+inline int status_of(cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return 0;
+    return error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
+}
+
 /*
- * Every CUDA call goes through this macro. It gives 0, GCB_E_NOMEM or GCB_E_DEVICE, and keeps the
- * fault if it is the stream's first. CUDA would report the error again at the next launch, so the
- * macro clears it.
+ * Every CUDA call goes through this macro. Its value is 0, GCB_E_NOMEM or GCB_E_DEVICE. If the call
+ * fails, the macro stores the failure in *fault, unless *fault has an earlier one. CUDA would
+ * report the error again at the next launch, so the macro clears it.
  */
 #define GCB_CUDA(fault, call) gcb::checked((fault), (call), #call, __FILE__, __LINE__)
 
 inline int checked(fault *f, cudaError_t error, const char *call, const char *file, int line)
 {
-    if (error == cudaSuccess)
-        return 0;
-    cudaGetLastError();
-    if (f->error == cudaSuccess)
-        *f = {error, call, file, line};
-    return error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        if (f->error == cudaSuccess)
+            *f = {error, call, file, line};
+    }
+    return status_of(error);
 }
 
 } /* namespace gcb */
@@ -47,13 +54,11 @@ struct gcb_device_stream {
 namespace gcb
 {
 
-/* 0, or the status of the stream's first failure. After that the stream takes no more launches, so
- * a sequence of launches needs to look only at the last. */
+/* Returns 0, or the status of the stream's first failure. A stream that has failed takes no more
+ * launches, so the caller of several launches needs to check only the last. */
 inline int status_of(const gcb_device_stream *s)
 {
-    if (s->fault.error == cudaSuccess)
-        return 0;
-    return s->fault.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
+    return status_of(s->fault.error);
 }
 
 } /* namespace gcb */

@@ -21,19 +21,19 @@ template <typename T> __host__ __device__ constexpr T larger(T a, T b)
     return b > a ? b : a;
 }
 
-/* Pieces of `each` elements that n elements fill; the last may be shorter. */
+/* The number of pieces of `each` elements that n elements fill; the last piece may be shorter. */
 template <typename N, typename E> __host__ __device__ constexpr auto pieces_of(N n, E each)
 {
     return (n + each - 1) / each;
 }
 
-/* Blocks of a grid whose blocks take `each` elements; at least one. */
+/* The number of blocks for n elements if each block handles `each` elements; at least one. */
 __host__ __device__ constexpr uint64_t blocks_over(uint64_t n, uint64_t each)
 {
     return n ? pieces_of(n, each) : 1;
 }
 
-/* The number of n elements from `from` <= n on, but at most `most`. */
+/* The number of elements from index `from` to the end of n elements, at most `most`. from <= n. */
 template <typename N, typename F>
 __host__ __device__ constexpr unsigned elements_from(N n, F from, unsigned most)
 {
@@ -42,7 +42,7 @@ __host__ __device__ constexpr unsigned elements_from(N n, F from, unsigned most)
 
 /* ---- places ---- */
 
-/* The number of this thread in the grid, and the number of threads. */
+/* The number of this thread in the grid, and the grid's number of threads. */
 __device__ __forceinline__ uint64_t thread_of_grid()
 {
     return blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
@@ -53,7 +53,7 @@ __device__ __forceinline__ uint64_t threads_of_grid()
     return uint64_t{gridDim.x} * blockDim.x;
 }
 
-/* The number of this warp in the grid, and the number of warps. */
+/* The number of this warp in the grid, and the grid's number of warps. */
 __device__ __forceinline__ uint64_t warp_of_grid()
 {
     return thread_of_grid() / kWarp;
@@ -72,7 +72,7 @@ __device__ __forceinline__ uint32_t lanes_before()
 
 /* ---- what threads find together ---- */
 
-/* Raises *to to the largest v of the warp; adds each v of the warp to *to. One atomic per warp. */
+/* Raises *to to the largest v of the warp, with one atomic operation. */
 __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
 {
     v = warp_max(v);
@@ -80,6 +80,7 @@ __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
         atomic_max(to, v);
 }
 
+/* Adds each v of the warp to *to, with one atomic operation. */
 template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_t v)
 {
     v = warp_add(v);
@@ -87,14 +88,15 @@ template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_
         atomic_add(to, T{v});
 }
 
-/* Sets an array in shared memory to zero; adds its counts to an array in device memory. The threads
- * of the block share the elements. */
+/* Sets an array in shared memory to zero. Called by every thread of the block. */
 template <unsigned N> __device__ __forceinline__ void clear_counts(uint32_t (&count)[N])
 {
     for (unsigned i = threadIdx.x; i < N; i += blockDim.x)
         count[i] = 0;
 }
 
+/* Adds counts in shared memory to an array in device memory. Called by every thread of the
+ * block. */
 template <typename T, unsigned N>
 __device__ __forceinline__ void add_counts(T *to, const uint32_t (&count)[N])
 {
@@ -105,7 +107,7 @@ __device__ __forceinline__ void add_counts(T *to, const uint32_t (&count)[N])
 
 /* ---- prefix sums ---- */
 
-/* Shared memory of scan_block: one number per warp. */
+/* Shared memory of scan_block: one number per warp. A block has at most 32 warps. */
 template <typename T> struct scan_room_of {
     T warp[32];
 };
@@ -125,7 +127,7 @@ template <typename T> __device__ __forceinline__ T scan_warp(T v)
 }
 
 /* The sum of v over the threads before this one; *total is the sum over all. Called by every thread
- * of the block. `room` may be used again at once. */
+ * of the block. `room` may be used again as soon as the function returns. */
 template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
 {
     const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;

@@ -3,8 +3,8 @@
 
 /*
  * Kernels that serve one message or a group of messages (kernels/cuda/group.h). They are templates
- * of `Where` and call find_work(where) to get the message of their block. For `single` the message
- * is in the kernel's arguments, at no cost.
+ * of `Where` and call find_work(where) to get the message of their block. If Where is `single`, the
+ * message is in the kernel's arguments, so there is nothing to search.
  */
 #include "kernels/cuda/group.h"
 #include "kernels/cuda/tile.cuh"
@@ -17,7 +17,8 @@ struct single {
     gcb_device_item item;
 };
 
-/* A group of messages, and one of the ways to cut it into blocks. */
+/* A group of messages, and one way to cut it into blocks: first[i] is the first block of message
+ * i. */
 struct message_group {
     const gcb_device_item *items;
     const uint32_t *first;
@@ -35,9 +36,10 @@ __device__ __forceinline__ block_work find_work(const single &where)
     return {where.item, blockIdx.x, gridDim.x};
 }
 
-/* Searches for the last message whose first block is at or before this block; messages without
- * blocks share their first block with a later message. Called by every thread of the block. Each
- * warp compares 32 messages at a time, so two steps are enough for a thousand messages. */
+/* Searches for the last message whose first block is at or before this block. A message without
+ * blocks has the same first block as a later message, so it is not found. Called by every thread of
+ * the block. Each warp compares 32 messages at a time, so two steps are enough for a thousand
+ * messages. */
 __device__ __forceinline__ block_work find_work(const message_group &where)
 {
     unsigned from = 0, left = where.count;
@@ -62,7 +64,7 @@ struct tile_work : block_work {
     unsigned here;
 };
 
-/* The part of this block if each takes `size` elements, at most a tile. */
+/* This block's part, if each block handles `size` elements; `size` is at most kTile. */
 template <class Where>
 __device__ __forceinline__ tile_work find_tile(const Where &where, unsigned size = kTile)
 {
@@ -106,6 +108,7 @@ uint64_t cut_grid(const gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
     return blocks;
 }
 
+/* The group, cut into blocks by grid `grid`: the argument of a kernel. */
 inline message_group grid_of(const gcb_device_group *g, unsigned grid)
 {
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
@@ -117,13 +120,15 @@ inline uint64_t tile_blocks(uint64_t n)
     return blocks_over(n, kTile);
 }
 
-/* Divides grid 0 among the messages, one block per tile. Every launcher of a group does that. */
+/* Divides grid 0 among the messages, one block per tile. Returns the number of blocks. Every
+ * launcher of a group calls this. */
 inline uint64_t cut_tiles(const gcb_device_group *g)
 {
     return cut_grid(g, 0, [](const gcb_device_item &item) { return tile_blocks(item.in.n); });
 }
 
-/* Make a table of one message, for an encoder that draws no random numbers or for a decoder. */
+/* One message as the argument of a kernel: for an encoder that draws no random numbers, and for a
+ * decoder. */
 inline single single_encode(uint8_t *out, const gcb_device_input *in, void *scratch,
                             gcb_device_result *result)
 {
@@ -135,8 +140,8 @@ inline single single_decode(float *out, const uint8_t *in, uint64_t n, gcb_devic
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the group's table to the device. First divide all grids of the launch among
- * the messages (cut_grid). */
+/* Queues the copy of the group's table to the device. The caller has divided all grids that its
+ * kernels use among the messages (cut_grid). */
 inline int send_table(gcb_device_stream *s, const gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<gcb_device_item *>(g->items_dev),

@@ -4,9 +4,10 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * Several messages in one set of launches. A network has many tensors of a few hundred elements,
- * and a launch takes longer than the work on such a tensor. A table in device memory describes each
- * message; a block finds its message in the table, and its number among the message's blocks.
+ * One set of launches can serve several messages. A network has many tensors of a few hundred
+ * elements, and a launch takes longer than the work on such a tensor. A table in device memory
+ * describes each message. A thread block finds in the table its message, and its own number among
+ * the message's blocks.
  *
  * A single message needs no table: its fields are the kernel's arguments (kernels/cuda/group.cuh).
  */
@@ -16,12 +17,12 @@ struct gcb_device_item {
     struct gcb_device_input in; /* decoding: in.x is the output, and there is no residual */
     uint8_t *payload;
     struct gcb_device_result *result;
-    void *scratch;         /* scratch of this message only, aligned to 256 */
+    void *scratch;         /* scratch of this message only, aligned to 256 bytes */
     uint64_t coarse, fine; /* random streams, if the codec draws */
     uint64_t bucket;       /* qsgd: elements that share a norm */
 };
 
-/* The most elements in a group, so that its blocks can be counted in 32 bits. */
+/* A group has at most this many elements, so that 32 bits can count its blocks. */
 #define GCB_DEVICE_GROUP_ELEMENTS (UINT64_C(1) << 31)
 /* A grid is a way to cut messages into blocks; each launch uses one grid. Grid 0 cuts into tiles of
  * 4096 elements, at least one per message. */
@@ -30,8 +31,8 @@ struct gcb_device_item {
 /*
  * The table of a group, in pinned memory and on the device: the items and then, for each grid, the
  * first block of each message. A launcher fills the grids that it uses, queues one copy of the
- * table, and then its kernels. The pinned memory must not be written again before the stream has
- * been waited for.
+ * table, and then queues its kernels. Nobody may write the pinned memory again before the stream
+ * has finished that copy.
  */
 struct gcb_device_group {
     unsigned count; /* number of messages */
@@ -41,13 +42,14 @@ struct gcb_device_group {
     const uint32_t *first_dev;
 };
 
-/* Bytes of a table, in pinned memory or on the device. gcb_device_group_at lays the table out; it
- * is aligned to 16. */
+/* Bytes of a table, in pinned memory or on the device. */
 static inline uint64_t gcb_device_group_bytes(uint64_t count)
 {
     return count * (sizeof(struct gcb_device_item) + GCB_DEVICE_GRIDS * sizeof(uint32_t));
 }
 
+/* Lays out the table of `count` messages in pinned memory and on the device. Both addresses are
+ * aligned to 16 bytes. */
 static inline struct gcb_device_group gcb_device_group_at(void *pinned, const void *dev,
                                                           unsigned count)
 {

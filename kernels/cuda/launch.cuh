@@ -13,27 +13,29 @@
 namespace gcb
 {
 
-/* Shared memory that a block may use without a function attribute. */
+/* Bytes of shared memory that a block may use unless its kernel's attributes allow more. */
 constexpr size_t kPlainShared = 48 * 1024;
 
-/* The most blocks of a grid. kMostBlocks is enough to fill any device. kManyBlocks is for kernels
- * whose blocks have little to do. */
+/* The most blocks of a grid. kMostBlocks fills a large device: eight blocks for each of an H100's
+ * 132 multiprocessors. kManyBlocks is for kernels whose blocks have little to do. */
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 
 /*
  * The grid size for a kernel whose blocks loop over `pieces` pieces of work, gridDim.x apart. Tests
- * lower `most`, so that blocks loop even with few pieces.
+ * replace this function by one with a lower limit, so that blocks loop even with few pieces.
  */
 __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = kMostBlocks)
 {
-    return pieces == 0 ? 1 : pieces < most ? pieces : most;
+    if (pieces == 0)
+        return 1;
+    return pieces < most ? pieces : most;
 }
 
 /*
  * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a
- * multiple of 32), each block with `smem` bytes of shared memory. Returns status_of(stream), which
- * keeps a failure.
+ * multiple of 32), each block with `smem` bytes of shared memory. Does nothing if the stream has
+ * failed before. Returns status_of(stream).
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,

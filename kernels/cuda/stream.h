@@ -9,7 +9,7 @@
  */
 #include "kernels/base/hd.h"
 
-struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
+struct gcb_device_stream; /* kernels/cuda/fault.cuh defines it; C code cannot see inside */
 
 /*
  * The result of a call, written on the device after everything else. The results of a step's
@@ -19,11 +19,11 @@ struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.c
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
     uint64_t clamped; /* encode: elements that were clamped to a limited range */
-    /* 0 if all is well. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding:
-     * GCB_E_CORRUPT */
+    /* 0 if all is well. An encoder sets GCB_E_SEND_RAW if the method's arithmetic overflowed; a
+     * decoder sets GCB_E_CORRUPT if the message is damaged. */
     int32_t status;
-    /* the largest sign-cleared bit pattern of the elements, if it was computed: by the coder, which
-     * looks for infinities and NaNs, or by a codec whose range depends on the data */
+    /* The largest sign-cleared bit pattern of the elements, if it was computed. The coder computes
+     * it to find infinities and NaNs; a codec computes it if its range depends on the data. */
     uint32_t max_bits;
 };
 

@@ -19,9 +19,8 @@ constexpr unsigned kTileEach = 16;
 constexpr unsigned kTile = kTileThreads * kTileEach;
 constexpr unsigned kTileBytes = kTile * 2; /* at the greatest width, 16 */
 
-/* Shared memory for the codes of a tile. There are extra bytes after the codes, because reads go
- * past the last code. There are also extra bytes before the codes, for payloads that are not
- * aligned. */
+/* Shared memory for the codes of a tile, with 32 bytes more. load_tile may put the codes up to 15
+ * bytes after the start, and reads go past the last code. */
 struct alignas(16) tile_room {
     uint32_t word[kTileBytes / 4 + 8];
 };
@@ -45,13 +44,15 @@ __device__ __forceinline__ void by_width(unsigned given, const Op &op)
         by_width<width + 1>(given, op);
 }
 
+/* What pack_codes does, for each width. */
 struct packing {
     uint8_t *tile;
     const uint32_t (&code)[kTileEach];
 
     template <unsigned width> __device__ __forceinline__ void at() const
     {
-        constexpr unsigned aligned = width % 8 == 0 ? 16 : width % 4 == 0 ? 8 : width % 2 ? 2 : 4;
+        /* The largest power of two that divides a thread's 2 * width bytes, at most 16. */
+        constexpr unsigned aligned = lesser(2 * width & -(2 * width), 16u);
         uint32_t word[(width + 1) / 2] = {};
 
 #pragma unroll
@@ -67,6 +68,7 @@ struct packing {
     }
 };
 
+/* What unpack_codes does, for each width. */
 struct unpacking {
     const uint32_t *tile;
     unsigned skip; /* bytes before the codes */
@@ -188,8 +190,8 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
 }
 
 /* Inverse of store_tile: copies bytes [0, bytes) at `from` to room.word. They begin at byte `from`
- * mod 16 of room.word, so that copies are aligned. Returns `from` mod 16. Called by all threads of
- * the block; a barrier must follow. */
+ * mod 16 of room.word, so that the 16-byte accesses are aligned. Returns `from` mod 16. Called by
+ * all threads of the block; a barrier must follow. */
 __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);

@@ -14,7 +14,7 @@
 namespace gcb
 {
 
-/* Load and store a run that lies inside the array. */
+/* Loads a run that lies inside the array. */
 template <unsigned N>
 __device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint64_t first)
 {
@@ -30,6 +30,7 @@ __device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint6
     }
 }
 
+/* Stores a run that lies inside the array. */
 template <unsigned N>
 __device__ __forceinline__ void store_inside(float *x, const float (&v)[N], uint64_t first)
 {
@@ -40,7 +41,7 @@ __device__ __forceinline__ void store_inside(float *x, const float (&v)[N], uint
             make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
 }
 
-/* Elements from n on are read as 0. */
+/* Loads a run of an array of n elements. Elements from n on are read as 0. */
 template <unsigned N>
 __device__ __forceinline__ void load_floats(float (&v)[N], const float *x, uint64_t first,
                                             uint64_t n)
@@ -54,7 +55,7 @@ __device__ __forceinline__ void load_floats(float (&v)[N], const float *x, uint6
         v[i] = first + i < n ? x[first + i] : 0.0f;
 }
 
-/* Elements from n on are not written. */
+/* Stores a run to an array of n elements. Elements from n on are not written. */
 template <unsigned N>
 __device__ __forceinline__ void store_floats(float *x, const float (&v)[N], uint64_t first,
                                              uint64_t n)

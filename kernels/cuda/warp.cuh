@@ -4,8 +4,7 @@
 /*
  * Operations of the threads of a warp or a block, and atomics: CUDA's intrinsics under one set of
  * names. Tests replace this header by one of their own (docs/gpu.md). Functions of the block must
- * be called by all its threads, and those of the warp by the whole warp: there are no partial
- * warps.
+ * be called by all its threads, and functions of the warp by all 32 threads of the warp.
  */
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -46,24 +45,28 @@ __device__ __forceinline__ uint32_t ballot(bool p)
     return __ballot_sync(0xffffffffu, p);
 }
 
-/* Each function returns the v of another lane: shfl of lane `from`, the others of lane ^ mask, of
- * lane + by (past the last lane: own v), or of lane - by (before the first lane: own v). T is
- * uint32_t, int, uint64_t, float or double. */
+/* The shfl functions return the v of another lane. T is uint32_t, int, uint64_t, float or
+ * double. */
+
+/* The v of lane `from`. */
 template <typename T> __device__ __forceinline__ T shfl(T v, unsigned from)
 {
     return __shfl_sync(0xffffffffu, v, static_cast<int>(from));
 }
 
+/* The v of lane() ^ mask. */
 template <typename T> __device__ __forceinline__ T shfl_xor(T v, unsigned mask)
 {
     return __shfl_xor_sync(0xffffffffu, v, static_cast<int>(mask));
 }
 
+/* The v of lane() + by, or this lane's own v if there is no such lane. */
 template <typename T> __device__ __forceinline__ T shfl_down(T v, unsigned by)
 {
     return __shfl_down_sync(0xffffffffu, v, by);
 }
 
+/* The v of lane() - by, or this lane's own v if there is no such lane. */
 template <typename T> __device__ __forceinline__ T shfl_up(T v, unsigned by)
 {
     return __shfl_up_sync(0xffffffffu, v, by);
