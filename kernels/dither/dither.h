@@ -10,18 +10,19 @@
  * Family `dither`: stochastic rounding of arrays, and its inverse. dither_elem.h defines the
  * arithmetic. Every variant is bit-exact.
  *
- * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level, with the sign
- * above it
- *                 at bit sign_bit. 1 <= sign_bit <= 15, levels < 2^sign_bit.
- * nearest_levels: code[i] = gcb_dither_nearest(x[i]): the same without draws.
- * trits:          code[i] = gcb_dither_trit(...) = 1 + sign(x[i]) * level, for levels = 1: 0, 1 or 2.
- * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit entries;
- *                 entries above the number of levels are 0, so any code is safe. Bits above the
- *                 sign are ignored. scale and steps are finite.
- * from_trits:     x[i] = -scale, 0 or scale; any other code gives +0.
- * add_levels, add_trits: acc[i] += weight * v, where v is what from_levels or from_trits makes of code[i].
- *                 The product and the sum are rounded separately. The payload of a NaN is not
- *                 promised.
+ * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level in the lower
+ *                 sign_bit bits, and the sign in the bit above. 1 <= sign_bit <= 15,
+ *                 levels < 2^sign_bit.
+ * nearest_levels: code[i] = gcb_dither_nearest(x[i]): the same code for the nearest level.
+ * trits:          code[i] = gcb_dither_trit(x[i], byte[i], index + i) = 1 + sign(x[i]) * level,
+ *                 which is 0, 1 or 2. Requires levels = 1.
+ * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit
+ *                 entries. Entries above the number of levels are 0, so that any code is safe. Bits
+ *                 above the sign are ignored. scale and the steps are finite.
+ * from_trits:     x[i] = -scale, 0 or scale for codes 0, 1 and 2; any other code gives +0.
+ * add_levels, add_trits: acc[i] += weight * v, where v is the value that from_levels or from_trits
+ *                 decodes from code[i]. The product and the sum are rounded separately. The payload
+ *                 of a NaN is not promised.
  *
  * x may hold any bit patterns (dither_elem.h defines the result for NaNs). A caller that must not
  * encode NaNs checks for them first.

@@ -1,10 +1,10 @@
 #include <immintrin.h>
-#include <stdbool.h>
 
 #include "kernels/dither/dither.h"
 
 #define STEP 16
 
+/* The parameters of struct gcb_dither, in every lane; `top` is levels. */
 struct rounder {
     __m256 factor, inv, top;
 };
@@ -19,16 +19,16 @@ static struct rounder rounder_of(const struct gcb_dither *d)
 }
 
 /*
- * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only
- * the top byte of the probability is needed here. `unsure` gets a bit for each lane whose random
- * byte equals this top byte.
+ * The levels of eight elements, decided by the byte only. *unsure gets a bit for each element that
+ * the byte does not decide. Only the top byte of the probability is computed, because AVX2 cannot
+ * convert all 32 bits to an unsigned integer.
  */
 static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
                                unsigned *unsure)
 {
     const __m256i drawn = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)byte));
     const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    /* If the first operand is a NaN the result is the second operand, as in the scalar form. */
+    /* If the first operand is a NaN, the result is the second operand, as in gcb_lesser. */
     const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
     const __m256i level = _mm256_cvttps_epi32(t);
     const __m256 rest = _mm256_sub_ps(t, _mm256_cvtepi32_ps(level));
@@ -38,12 +38,15 @@ static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct round
     return _mm256_sub_epi32(level, _mm256_cmpgt_epi32(p, drawn));
 }
 
+/* Stores 16 codes of 16 bits. packus works within 128-bit lanes; 0xD8 puts the quarters in
+ * order. */
 static inline void store_16(uint16_t *code, __m256i low, __m256i high)
 {
     _mm256_storeu_si256((__m256i *)code,
                         _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8));
 }
 
+/* As gcb_dither_with_sign. */
 static inline __m256i with_sign(__m256i level, __m256 x, __m128i sign_bit)
 {
     const __m256i sign = _mm256_sll_epi32(_mm256_srli_epi32(_mm256_castps_si256(x), 31), sign_bit);
@@ -132,19 +135,21 @@ void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8
         code[i] = (uint16_t)gcb_dither_trit(x[i], byte[i], index + i, d);
 }
 
-/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a
- * constant where this is inlined. */
-static inline void put(float *x, __m256 v, __m256 weight, bool adds)
+enum output { STORE, ADD };
+
+/* Stores decoded values, or adds them after multiplying by the weight. */
+static inline void put(float *x, __m256 v, __m256 weight, enum output output)
 {
-    if (adds)
+    if (output == ADD)
         v = _mm256_add_ps(_mm256_loadu_ps(x), _mm256_mul_ps(weight, v));
     _mm256_storeu_ps(x, v);
 }
 
+/* What turns a code and its step into a value. */
 struct placer {
     __m256 scale, weight;
     __m256i mask;
-    __m128i up;
+    __m128i up; /* bits from a code's sign to the sign of a float */
 };
 
 static struct placer placer_of(float scale, unsigned sign_bit, float weight)
@@ -168,25 +173,30 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* Decodes codes. The table of steps fits one register if there are `few` levels, up to 8. `few` and
- * `adds` are constants where this is inlined. */
+/* Up to this many bits of level, the table of steps fits one register. */
+#define FEW_BITS 3
+enum table { IN_REGISTERS, IN_MEMORY };
+
+/* Decodes the codes of whole vectors. Returns their number. `table` and `output` are constants in
+ * each call. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
-                                const struct placer *p, unsigned sign_bit, bool few, bool adds)
+                                const struct placer *p, unsigned sign_bit, enum table table,
+                                enum output output)
 {
     float entry[8] = {0};
-    __m256 table;
+    __m256 steps;
     size_t i;
 
-    for (size_t k = 0; few && k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; table == IN_REGISTERS && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
-    table = _mm256_loadu_ps(entry);
+    steps = _mm256_loadu_ps(entry);
     for (i = 0; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
         const __m256i level = _mm256_and_si256(c, p->mask);
-        const __m256 found =
-            few ? _mm256_permutevar8x32_ps(table, level) : _mm256_i32gather_ps(step, level, 4);
+        const __m256 found = table == IN_REGISTERS ? _mm256_permutevar8x32_ps(steps, level)
+                                                   : _mm256_i32gather_ps(step, level, 4);
 
-        put(x + i, place(c, level, found, p), p->weight, adds);
+        put(x + i, place(c, level, found, p), p->weight, output);
     }
     return i;
 }
@@ -195,8 +205,9 @@ void gcb_dither_from_levels_avx2(float *x, const uint16_t *code, size_t n, const
                                  float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= 3 ? from_codes(x, code, n, step, &p, sign_bit, true, false)
-                             : from_codes(x, code, n, step, &p, sign_bit, false, false);
+    size_t i = sign_bit <= FEW_BITS
+                   ? from_codes(x, code, n, step, &p, sign_bit, IN_REGISTERS, STORE)
+                   : from_codes(x, code, n, step, &p, sign_bit, IN_MEMORY, STORE);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -206,15 +217,17 @@ void gcb_dither_add_levels_avx2(float *acc, const uint16_t *code, size_t n, cons
                                 float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= 3 ? from_codes(acc, code, n, step, &p, sign_bit, true, true)
-                             : from_codes(acc, code, n, step, &p, sign_bit, false, true);
+    size_t i = sign_bit <= FEW_BITS
+                   ? from_codes(acc, code, n, step, &p, sign_bit, IN_REGISTERS, ADD)
+                   : from_codes(acc, code, n, step, &p, sign_bit, IN_MEMORY, ADD);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
 }
 
+/* Decodes the trits of whole vectors. Returns their number. `output` is a constant in each call. */
 static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float scale,
-                                 float weight, bool adds)
+                                 float weight, enum output output)
 {
     const __m256i two = _mm256_set1_epi32(2);
     const __m256 plus = _mm256_set1_ps(scale), minus = _mm256_set1_ps(-scale);
@@ -229,20 +242,20 @@ static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float
         put(x + i,
             _mm256_or_ps(_mm256_and_ps(_mm256_castsi256_ps(is0), minus),
                          _mm256_and_ps(_mm256_castsi256_ps(is2), plus)),
-            w, adds);
+            w, output);
     }
     return i;
 }
 
 void gcb_dither_from_trits_avx2(float *x, const uint16_t *code, size_t n, float scale)
 {
-    for (size_t i = place_trits(x, code, n, scale, 1.0f, false); i < n; i++)
+    for (size_t i = place_trits(x, code, n, scale, 1.0f, STORE); i < n; i++)
         x[i] = gcb_dither_trit_value(code[i], scale);
 }
 
 void gcb_dither_add_trits_avx2(float *acc, const uint16_t *code, size_t n, float scale,
                                float weight)
 {
-    for (size_t i = place_trits(acc, code, n, scale, weight, true); i < n; i++)
+    for (size_t i = place_trits(acc, code, n, scale, weight, ADD); i < n; i++)
         acc[i] += weight * gcb_dither_trit_value(code[i], scale);
 }

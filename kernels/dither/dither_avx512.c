@@ -1,10 +1,10 @@
 #include <immintrin.h>
-#include <stdbool.h>
 
 #include "kernels/dither/dither.h"
 
 #define STEP 16
 
+/* The parameters of struct gcb_dither, in every lane; `top` is levels. */
 struct rounder {
     __m512 factor, inv, top;
 };
@@ -18,14 +18,14 @@ static struct rounder rounder_of(const struct gcb_dither *d)
     };
 }
 
-/* The levels of 16 elements, decided by the byte only; `unsure` marks the elements that the byte
- * does not decide. */
+/* The levels of 16 elements, decided by the byte only. *unsure gets a bit for each element that the
+ * byte does not decide. */
 static inline __m512i levels_16(__m512 x, const uint8_t *byte, const struct rounder *r,
                                 __mmask16 *unsure)
 {
     const __m512i drawn = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)byte));
     const __m512 a = _mm512_andnot_ps(_mm512_set1_ps(-0.0f), x);
-    /* If the first operand is a NaN the result is the second operand, as in the scalar form. */
+    /* If the first operand is a NaN, the result is the second operand, as in gcb_lesser. */
     const __m512 t = _mm512_min_ps(_mm512_mul_ps(_mm512_mul_ps(a, r->factor), r->inv), r->top);
     const __m512i level = _mm512_cvttps_epi32(t);
     const __m512 rest = _mm512_sub_ps(t, _mm512_cvtepi32_ps(level));
@@ -66,19 +66,21 @@ void gcb_dither_signed_levels_avx512(uint16_t *code, const float *x, size_t n, c
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
-/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a
- * constant where this is inlined. */
-static inline void put(float *x, __m512 v, __m512 weight, bool adds)
+enum output { STORE, ADD };
+
+/* Stores decoded values, or adds them after multiplying by the weight. */
+static inline void put(float *x, __m512 v, __m512 weight, enum output output)
 {
-    if (adds)
+    if (output == ADD)
         v = _mm512_add_ps(_mm512_loadu_ps(x), _mm512_mul_ps(weight, v));
     _mm512_storeu_ps(x, v);
 }
 
+/* What turns a code and its step into a value. */
 struct placer {
     __m512 scale, weight;
     __m512i mask;
-    __m128i up;
+    __m128i up; /* bits from a code's sign to the sign of a float */
 };
 
 static struct placer placer_of(float scale, unsigned sign_bit, float weight)
@@ -102,26 +104,31 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* Decodes codes. The table of steps fits two registers if there are `few` levels, up to 32. `few`
- * and `adds` are constants where this is inlined. */
+/* Up to this many bits of level, the table of steps fits two registers. */
+#define FEW_BITS 5
+enum table { IN_REGISTERS, IN_MEMORY };
+
+/* Decodes the codes of whole vectors. Returns their number. `table` and `output` are constants in
+ * each call. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
-                                const struct placer *p, unsigned sign_bit, bool few, bool adds)
+                                const struct placer *p, unsigned sign_bit, enum table table,
+                                enum output output)
 {
     float entry[32] = {0};
     __m512 low, high;
     size_t i;
 
-    for (size_t k = 0; few && k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; table == IN_REGISTERS && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
     low = _mm512_loadu_ps(entry);
     high = _mm512_loadu_ps(entry + 16);
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512i level = _mm512_and_si512(c, p->mask);
-        const __m512 found =
-            few ? _mm512_permutex2var_ps(low, level, high) : _mm512_i32gather_ps(level, step, 4);
+        const __m512 found = table == IN_REGISTERS ? _mm512_permutex2var_ps(low, level, high)
+                                                   : _mm512_i32gather_ps(level, step, 4);
 
-        put(x + i, place(c, level, found, p), p->weight, adds);
+        put(x + i, place(c, level, found, p), p->weight, output);
     }
     return i;
 }
@@ -130,8 +137,9 @@ void gcb_dither_from_levels_avx512(float *x, const uint16_t *code, size_t n, con
                                    float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= 5 ? from_codes(x, code, n, step, &p, sign_bit, true, false)
-                             : from_codes(x, code, n, step, &p, sign_bit, false, false);
+    size_t i = sign_bit <= FEW_BITS
+                   ? from_codes(x, code, n, step, &p, sign_bit, IN_REGISTERS, STORE)
+                   : from_codes(x, code, n, step, &p, sign_bit, IN_MEMORY, STORE);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -141,15 +149,17 @@ void gcb_dither_add_levels_avx512(float *acc, const uint16_t *code, size_t n, co
                                   float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= 5 ? from_codes(acc, code, n, step, &p, sign_bit, true, true)
-                             : from_codes(acc, code, n, step, &p, sign_bit, false, true);
+    size_t i = sign_bit <= FEW_BITS
+                   ? from_codes(acc, code, n, step, &p, sign_bit, IN_REGISTERS, ADD)
+                   : from_codes(acc, code, n, step, &p, sign_bit, IN_MEMORY, ADD);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
 }
 
+/* Decodes the trits of whole vectors. Returns their number. `output` is a constant in each call. */
 static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float scale,
-                                 float weight, bool adds)
+                                 float weight, enum output output)
 {
     const __m512i two = _mm512_set1_epi32(2);
     const __m512 plus = _mm512_set1_ps(scale), minus = _mm512_set1_ps(-scale);
@@ -160,20 +170,20 @@ static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512 v = _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(c, two), plus);
 
-        put(x + i, _mm512_mask_mov_ps(v, _mm512_testn_epi32_mask(c, c), minus), w, adds);
+        put(x + i, _mm512_mask_mov_ps(v, _mm512_testn_epi32_mask(c, c), minus), w, output);
     }
     return i;
 }
 
 void gcb_dither_from_trits_avx512(float *x, const uint16_t *code, size_t n, float scale)
 {
-    for (size_t i = place_trits(x, code, n, scale, 1.0f, false); i < n; i++)
+    for (size_t i = place_trits(x, code, n, scale, 1.0f, STORE); i < n; i++)
         x[i] = gcb_dither_trit_value(code[i], scale);
 }
 
 void gcb_dither_add_trits_avx512(float *acc, const uint16_t *code, size_t n, float scale,
                                  float weight)
 {
-    for (size_t i = place_trits(acc, code, n, scale, weight, true); i < n; i++)
+    for (size_t i = place_trits(acc, code, n, scale, weight, ADD); i < n; i++)
         acc[i] += weight * gcb_dither_trit_value(code[i], scale);
 }

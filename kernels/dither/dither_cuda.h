@@ -8,16 +8,18 @@
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` and of
- * `terngrad`. Functions return 0 or GCB_E_DEVICE. All pointers except `how` are device memory; x is
- * aligned to 16.
+ * `terngrad`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and results are device
+ * memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
+/* The random streams of an encoder. */
 struct gcb_cuda_draw {
     struct gcb_philox_keys keys; /* made from the seed */
     uint64_t coarse, fine;       /* as in struct gcb_dither */
 };
 
+/* How qsgd codes levels: at a fixed width, or by one of its two Elias codings. */
 enum gcb_cuda_coding { GCB_CUDA_FIXED, GCB_CUDA_ELIAS, GCB_CUDA_ELIAS_SPARSE };
 
 struct gcb_cuda_qsgd {
@@ -25,11 +27,12 @@ struct gcb_cuda_qsgd {
     uint64_t bucket;   /* elements that share a norm, at least 1 */
     uint32_t levels;   /* number of levels above zero, 1..32767 */
     uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
-    int l2;            /* the norm is the L2 norm; otherwise the largest magnitude */
-    int nearest;       /* round to the nearest level, without draws */
+    int l2;            /* 1: the norm is the L2 norm; 0: the largest magnitude */
+    int nearest;       /* 1: round to the nearest level, without draws */
     enum gcb_cuda_coding coding;
 };
 
+/* Bytes of scratch to encode n elements. */
 uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 
 /*
@@ -40,14 +43,14 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result);
-/* If a norm is negative, infinite or NaN, result->status becomes GCB_E_CORRUPT and `out` is
- * unspecified. */
+/* The inverse. If a norm is negative, infinite or NaN, sets result->status to GCB_E_CORRUPT and
+ * leaves `out` unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
-/* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Encoding and decoding
- * first produce a payload of fixed width in the scratch. They take three more launches. The payload
- * to decode must have at least the norms and the directory. */
+/* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Both functions first
+ * write a payload of fixed width to the scratch. Encoding takes three more launches, decoding two.
+ * The payload to decode has at least the norms and the directory. */
 uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
@@ -59,24 +62,26 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
 struct gcb_cuda_terngrad {
     struct gcb_cuda_draw draw;
     double clip; /* clip at this many standard deviations; 0: no clipping */
-    int base3;   /* five codes to a byte; otherwise two bits per code */
+    int base3;   /* 1: five codes to a byte; 0: two bits per code */
 };
 
+/* Bytes of scratch to encode n elements. */
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
 /* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped.
- * Takes two reads of x and three launches. With clipping, each 2^25 elements after the first 2^25
+ * Reads x twice, in three launches. With clipping, each further 2^25 elements after the first 2^25
  * take one more launch. */
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);
+/* The inverse. If the scaler is negative, infinite or NaN, sets result->status to GCB_E_CORRUPT. */
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
 /*
  * Like the functions above, for a group of messages. Each call takes one copy of the group's table,
- * then as many launches as for one message; terngrad adds up all sums of a long message in one
- * launch. `bucket` and the random streams come from each message, not from `how`.
+ * then as many launches as for one short message. `bucket` and the random streams come from each
+ * message, not from `how`.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);
@@ -89,11 +94,11 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
 
 /*
  * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are
- * int16_t if `wide`, otherwise int8_t; arrays of them are aligned to 16. Each function takes one
- * launch unless it says more.
+ * int16_t if `wide`, otherwise int8_t; arrays of levels are aligned to 16 bytes. Each function
+ * takes one launch unless its comment says otherwise.
  */
 
-/* Writes the norms of x times |weight|. Takes three launches. */
+/* Writes the norms of x, times |weight|. Takes three launches. */
 uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *x, uint64_t n,
                         float weight, const struct gcb_cuda_qsgd *how, void *scratch);
@@ -102,7 +107,7 @@ int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float 
                          const float *norms, float weight, bool wide,
                          const struct gcb_cuda_qsgd *how);
 
-/* Writes the scaler of x times |weight|. Takes as many launches as to encode. */
+/* Writes the scaler of x, times |weight|. Takes as many launches as gcb_cuda_terngrad_encode. */
 int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
                             float weight, const struct gcb_cuda_terngrad *how, void *scratch);
 /* Rounds weight * x, clipped to +-shared[1], to -1, 0 or 1 times shared[0]. Adds to

@@ -12,9 +12,9 @@
  * it matters, and inv = levels / (norm * factor) neither overflows nor loses bits.
  *
  * The probability has 32 bits: p = (t - l) * 2^32, rounded down. An element draws a byte, which
- * decides unless it equals the top byte of p (1 in 256); then 24 more bits from a second stream
- * decide. Given t, the outcome is exact to 2^-32 and only integers are compared. t itself has the
- * rounding error of inv and of one product, at most 2^-23 of its value.
+ * decides unless it equals the top byte of p (one case in 256). Then 24 more bits from a second
+ * stream decide. Given t, the probability of each outcome is exact to 2^-32, and only integers are
+ * compared. t itself has the rounding errors of inv and of one product, at most 2^-23 of its value.
  *
  * A NaN or infinity of either sign gets the highest level: t = levels.
  */
@@ -33,7 +33,9 @@ struct gcb_dither {
  */
 GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
 {
-    d->factor = norm < 0x1p-100f ? 0x1p100f : norm > 0x1p100f ? 0x1p-100f : 1.0f;
+    d->factor = norm < 0x1p-100f ? 0x1p100f : 1.0f;
+    if (norm > 0x1p100f)
+        d->factor = 0x1p-100f;
     d->inv = (float)d->levels / (norm * d->factor);
 }
 
@@ -50,9 +52,10 @@ GCB_HD float gcb_lesser(float a, float b)
 /* The fraction of t above its level, in 32 bits. */
 GCB_HD uint32_t gcb_dither_fraction(float t, uint32_t level)
 {
-    return (uint32_t)((t - (float)level) * 4294967296.0f);
+    return (uint32_t)((t - (float)level) * 0x1p32f);
 }
 
+/* t of x, as at the top. */
 GCB_HD float gcb_dither_t(float x, const struct gcb_dither *d)
 {
     return gcb_lesser(gcb_float_of(gcb_magnitude(x)) * d->factor * d->inv, (float)d->levels);
@@ -64,21 +67,23 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
     const float t = gcb_dither_t(x, d);
     const uint32_t level = (uint32_t)t, p = gcb_dither_fraction(t, level);
 
-    /* The comparisons are added, not branched on: random outcomes cannot be predicted. */
+    /* The result of a comparison is added instead of branching on it, because a CPU cannot predict
+     * random outcomes. */
     if (byte != p >> 24)
         return level + (byte < p >> 24);
     return level + (gcb_philox_24(d->seed, index, d->fine) < (p & 0xffffffu));
 }
 
 /*
- * Like gcb_dither_level, but in two steps, for many elements. gcb_dither_256ths gives t in 256ths,
- * rounded down: the level, and below it the top byte of p. After adding 255 - byte, the bits above
- * the lowest 8 are the level that the byte decides; if the lowest 8 bits are all ones, the byte
- * does not decide, and gcb_dither_rounds_up says whether to add one.
+ * This function and gcb_dither_rounds_up do what gcb_dither_level does, in two steps, so that a
+ * kernel can take the first step for many elements at once. gcb_dither_256ths returns t in 256ths,
+ * rounded down: the level, and below it the top byte of p. The caller adds 255 - byte. The bits
+ * above the lowest 8 are then the level that the byte decides. If the lowest 8 bits are all ones,
+ * the byte does not decide, and gcb_dither_rounds_up says whether to add one.
  *
- * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last
- * gives the same product, with two exceptions that do not matter: t below 2^-126, which is 0 in
- * 256ths either way, and overflow, which is above the top either way.
+ * scaled is |x| * d->factor, inv256 is d->inv * 256 and top256 is d->levels * 256. Multiplying by
+ * 256 before or after the product gives the same result, with two exceptions that do not matter: a
+ * t below 2^-126 is 0 in 256ths either way, and an overflow is above the top either way.
  */
 GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 {
@@ -94,9 +99,9 @@ GCB_HD uint32_t gcb_dither_rounds_up(float x, uint32_t fine, const struct gcb_di
     return fine < (gcb_dither_fraction(t, (uint32_t)t) & 0xffffffu);
 }
 
-/* The level with the sign of x above it; level 0 has no sign. This form is for devices, where it
- * becomes a selection. A CPU compiler makes a branch of it that cannot be predicted, so
- * gcb_dither_signed computes the same without a condition. */
+/* The level with the sign of x above it; level 0 has no sign. This form is for devices, where the
+ * condition becomes a selection. On a CPU it would become a branch that cannot be predicted, so
+ * gcb_dither_signed computes the same code without a condition. */
 GCB_HD uint32_t gcb_dither_with_sign(uint32_t level, float x, uint32_t sign_bit)
 {
     const uint32_t sign = gcb_bits_of(x) >> (31 - sign_bit) & 1u << sign_bit;
@@ -104,13 +109,13 @@ GCB_HD uint32_t gcb_dither_with_sign(uint32_t level, float x, uint32_t sign_bit)
     return level ? level | sign : 0u;
 }
 
-/* 0, 1 or 2 for -1, 0 or +1; level is 0 or 1. */
+/* The code of level (0 or 1) times the sign of x: 0, 1 or 2 for -1, 0 or +1. */
 GCB_HD uint32_t gcb_dither_trit_of(uint32_t level, float x)
 {
     return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
 }
 
-/* The level with the sign of x above it; level 0 has no sign. */
+/* The level of x, drawn by gcb_dither_level, with the sign of x above it; level 0 has no sign. */
 GCB_HD uint32_t gcb_dither_signed(float x, uint32_t byte, uint64_t index,
                                   const struct gcb_dither *d, uint32_t sign_bit)
 {
@@ -119,22 +124,22 @@ GCB_HD uint32_t gcb_dither_signed(float x, uint32_t byte, uint64_t index,
     return level | (gcb_bits_of(x) >> 31 & (level != 0)) << sign_bit;
 }
 
-/* 0, 1 or 2 for -1, 0 or +1; d->levels is 1. */
+/* The code of the level of x, drawn by gcb_dither_level, times its sign. d->levels is 1. */
 GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);
 }
 
 /* The level nearest to t, with the sign of x above it; level 0 has no sign. Ties go to the even
- * level: adding 2^23 leaves no bits for a fraction. */
+ * level. Adding 2^23 leaves no bits for a fraction, so the addition rounds. */
 GCB_HD uint32_t gcb_dither_nearest(float x, const struct gcb_dither *d, uint32_t sign_bit)
 {
-    const uint32_t level = (uint32_t)(gcb_dither_t(x, d) + 8388608.0f - 8388608.0f);
+    const uint32_t level = (uint32_t)(gcb_dither_t(x, d) + 0x1p23f - 0x1p23f);
 
     return level | (gcb_bits_of(x) >> 31 & (level != 0)) << sign_bit;
 }
 
-/* The value of a signed level; step = level / levels is given. */
+/* The value of a signed level, + or - scale * step. The caller gives step = level / levels. */
 GCB_HD float gcb_dither_step_value(uint32_t code, float step, float scale, uint32_t sign_bit)
 {
     if ((code & ((1u << sign_bit) - 1)) == 0)
@@ -142,12 +147,14 @@ GCB_HD float gcb_dither_step_value(uint32_t code, float step, float scale, uint3
     return gcb_float_of(gcb_bits_of(scale * step) ^ (code >> sign_bit & 1u) << 31);
 }
 
-/* The value of a signed level; bits above the sign are ignored. */
+/* The value of a signed level. `step` is a table of level / levels. Bits above the sign are
+ * ignored. */
 GCB_HD float gcb_dither_value(uint32_t code, const float *step, float scale, uint32_t sign_bit)
 {
     return gcb_dither_step_value(code, step[code & ((1u << sign_bit) - 1)], scale, sign_bit);
 }
 
+/* -scale, 0 or scale for codes 0, 1 and 2; 0 for any other code. */
 GCB_HD float gcb_dither_trit_value(uint32_t code, float scale)
 {
     if (code == 0)

@@ -9,8 +9,8 @@
 namespace gcb
 {
 
-/* The bytes of 16 elements starting at `first` (a multiple of 16), as 255 - byte. Element i has
- * byte i mod 4 of word i / 4. */
+/* Draws the bytes of 16 elements, which begin at `first` (a multiple of 16). Returns 255 - byte for
+ * element i in byte i mod 4 of word i / 4. */
 __device__ __forceinline__ gcb_philox_block draw_bytes(const gcb_cuda_draw &draw, uint64_t first)
 {
     gcb_philox_block b = gcb_philox_by(&draw.keys, first / kTileEach, draw.coarse);
@@ -32,18 +32,17 @@ __device__ __forceinline__ gcb_dither make_rounder(uint32_t levels, float norm)
     return d;
 }
 
-/*
- * Adds element i's byte to its t in 256ths (see gcb_dither_256ths). decide_draws() then decides the
- * elements that the byte leaves open.
- */
+/* Adds the byte of element i, as draw_bytes returns it, to the element's t in 256ths
+ * (gcb_dither_256ths). decide_draws() then decides the elements that the byte leaves open. */
 __device__ __forceinline__ uint32_t add_draw(uint32_t t256, const gcb_philox_block &bytes,
                                              unsigned i)
 {
     return add_byte(bytes.word[i / 4], i % 4, t256);
 }
 
-/* A bit for each element whose lowest byte is all ones: element i has bit 8 * (i % 4) + 7 - i / 4.
- * Four elements are tested at a time. */
+/* Returns a bit for each element whose lowest byte is all ones: element i has bit
+ * 8 * (i % 4) + 7 - i / 4. Tests four elements at a time. A byte is all ones if its top bit is set
+ * and adding 1 to its lower seven bits carries. */
 __device__ __forceinline__ uint32_t undecided_elements(const uint32_t (&drawn)[kTileEach])
 {
     uint32_t open = 0;
@@ -57,7 +56,7 @@ __device__ __forceinline__ uint32_t undecided_elements(const uint32_t (&drawn)[k
     return open;
 }
 
-/* The tensor's own values. */
+/* The values of the tensor, for decide_draws. */
 struct plain_values {
     const float *x;
 
@@ -67,9 +66,9 @@ struct plain_values {
     }
 };
 
-/* Among the first `count` elements, decides those that their byte left open. value_of(i) is the
- * value of element i of the tensor; rounder_of(i) gives the rounding parameters of element first +
- * i. */
+/* Rounds up the elements that their byte left open, if their second draw says so. The run has
+ * `count` elements from `first` on. value_of(i) returns the value of element i of the tensor;
+ * rounder_of(i) returns the rounding parameters of element i of the run. */
 template <class ValueOf, class RounderOf>
 __device__ __forceinline__ void
 decide_draws(uint32_t (&drawn)[kTileEach], const gcb_cuda_draw &draw, const ValueOf &value_of,

@@ -2,9 +2,9 @@
 #define KERNELS_DITHER_ELIAS_CUH
 
 /*
- * Shared by the encoder (elias_encode_cuda.cu) and the decoder (elias_decode_cuda.cu) of QSGD's
- * Elias codings (src/lib/codec/elias.h). Encoding first writes codes of fixed width to a scratch; a
- * block of threads then turns each 4096 of them into a stream of bits. Decoding does the reverse.
+ * What the encoder (elias_encode_cuda.cu) and the decoder (elias_decode_cuda.cu) of QSGD's Elias
+ * codings share (src/lib/codec/elias.h). The encoder first writes codes of fixed width to scratch
+ * memory. Then each block of 4096 codes becomes a stream of bits. The decoder does the reverse.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/cuda/grid.cuh"
@@ -33,17 +33,19 @@ __device__ inline uint64_t blocks_of(const elias_message &e)
     return tile_count(e.n);
 }
 
+/* The number of codes of block b. */
 __device__ inline unsigned count_of(const elias_message &e, uint64_t b)
 {
     return elements_from(e.n, b * kTile, kTile);
 }
 
-/* Offsets in the payload of the directory, and of the first block. */
+/* The offset of the directory in the payload. */
 __device__ inline uint64_t directory_at(const elias_message &e)
 {
     return e.buckets * sizeof(float);
 }
 
+/* The offset of the first block in the payload. */
 __device__ inline uint64_t body_at(const elias_message &e)
 {
     return directory_at(e) + blocks_of(e) * kEntry;
@@ -66,7 +68,8 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias_
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-/* Returns the bytes of this part of the scratch; the scratch of the other kernels follows it. */
+/* Sets *e. Returns the bytes of this part of the scratch; the scratch of qsgd's own kernels follows
+ * it. `scratch` may be NULL if only the bytes are wanted. */
 inline uint64_t lay_out(elias_message *e, const gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
     const uint64_t buckets = pieces_of(n, how->bucket);

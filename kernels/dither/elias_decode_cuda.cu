@@ -7,7 +7,8 @@ using namespace gcb::elias_codes;
 namespace
 {
 
-/* One block of threads. Reads from the directory where each block of codes begins. */
+/* Sets e.offset from the directory, with one block of threads. Sets the status if the blocks do not
+ * fill the payload exactly. */
 __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, const uint8_t *in,
                                                              uint64_t length,
                                                              gcb_device_result *result)
@@ -35,7 +36,8 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
     }
 }
 
-/* The next number, or 0 if it is above `limit` or not complete before the source's end. */
+/* Reads the number at *at and moves *at past it. Returns 0 if the number is above `limit` or does
+ * not end before the source's end. */
 __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limit)
 {
     uint32_t n = 1;
@@ -49,7 +51,7 @@ __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limi
         *at += 1;
         if (!(next & 1))
             return n <= limit ? n : 0;
-        if (more > 31 || in.end - *at < more)
+        if (more > 31 || in.end - *at < more) /* a number has at most 32 bits */
             return 0;
         n = 1u << more | gcb_elias_reversed(get_bits(in, *at, more), more);
         *at += more;
@@ -67,6 +69,7 @@ __device__ bool get_sign(const bit_source &in, uint64_t *at, uint32_t *sign)
     return true;
 }
 
+/* Reads the codes of a block. The functions return false if a code is damaged. */
 struct code_reader {
     const elias_message &e;
     bit_source in;
@@ -119,7 +122,7 @@ struct get_room {
     uint16_t code[kTile];
 };
 
-/* The number of elements that this thread's `count` codes cover, from *start on. */
+/* The number of elements that this thread's `count` codes cover; the first code is at `start`. */
 __device__ uint32_t elements_of(const code_reader &r, const stretch &s, const code_place &start,
                                 unsigned count)
 {
@@ -136,7 +139,8 @@ __device__ uint32_t elements_of(const code_reader &r, const stretch &s, const co
 }
 
 /* Writes this thread's codes to their places; the first is element `next` of `total`. Sets *done if
- * the block ends here, as it should. Returns false if a code is damaged. */
+ * the block ends after these codes, where its last element is. Returns false if a code is
+ * damaged. */
 __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, uint64_t at,
                           uint32_t next, unsigned total, bool *done)
 {
@@ -149,14 +153,16 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, 
             if (gap == 0)
                 return false;
             next += gap - 1;
-            if (next == total)
-                return *done = is_block_end(r.in, at);
         }
-        if (!(r.e.sparse ? r.read_sparse(&at, &code) : r.read_dense(&at, &code)))
-            return false;
-        to[next++] = static_cast<uint16_t>(code);
-        if (next == total)
-            return *done = is_block_end(r.in, at);
+        if (next < total) {
+            if (!(r.e.sparse ? r.read_sparse(&at, &code) : r.read_dense(&at, &code)))
+                return false;
+            to[next++] = static_cast<uint16_t>(code);
+        }
+        if (next == total) {
+            *done = is_block_end(r.in, at);
+            return *done;
+        }
     }
     return true;
 }

@@ -3,13 +3,14 @@
 
 /*
  * Elias' recursive (omega) code of the integers from 1 (Elias 1975; QSGD, section 3.1 and
- * appendix). A code ends with a zero. Before the zero is the number in binary, before that the
- * length of the number less one, and so on down to 1. The first bit of a code is the first of the
- * stream.
+ * appendix). A code ends with a zero. Before the zero is the number in binary. Before the number is
+ * its length in bits less one, in binary, and so on down to the length 1. The first bit of a code
+ * is sent first.
  */
 #include "kernels/base/hd.h"
 
-/* Code of n in 1..65536: its bits, the first one lowest, and their number (at most 28). */
+/* The code of an integer up to 65536: its bits, the first one lowest, and their number (at most
+ * 28). */
 struct gcb_elias_code {
     uint32_t bits;
     uint32_t length;
@@ -25,6 +26,7 @@ GCB_HD uint32_t gcb_elias_reversed(uint32_t v, unsigned n)
     return out;
 }
 
+/* The code of n, 1 to 65536. */
 GCB_HD struct gcb_elias_code gcb_elias_encode(uint32_t n)
 {
     struct gcb_elias_code code = {0, 1}; /* the zero at the end */

@@ -7,6 +7,7 @@ using namespace gcb::elias_codes;
 namespace
 {
 
+/* At most 64 bits, of which n are used; the first bit is the lowest. */
 struct bit_string {
     uint64_t v;
     unsigned n;
@@ -78,7 +79,8 @@ __device__ void load_codes(put_room &room, code_run &r, const elias_message &e, 
     r.next = max_before(room, last);
 }
 
-/* The bits sent for element i of the run. *next is updated as in code_run. */
+/* The bits sent for element i of the run. *next is code_run's `next` at this element; the function
+ * moves it past the element if its level is not 0. */
 __device__ bit_string bits_of(const elias_message &e, const code_run &r, unsigned i, unsigned *next)
 {
     const uint32_t level = r.code[i] & ((1u << e.sign_bit) - 1);
@@ -97,6 +99,7 @@ __device__ bit_string bits_of(const elias_message &e, const code_run &r, unsigne
     return out;
 }
 
+/* The number of bits sent for the run. */
 __device__ uint32_t bits_of_run(const elias_message &e, const code_run &r)
 {
     unsigned next = r.next;
@@ -107,6 +110,7 @@ __device__ uint32_t bits_of_run(const elias_message &e, const code_run &r)
     return sum;
 }
 
+/* Sets e.offset[b] to the number of bytes of block b; copies the norms to the payload. */
 __global__ void measure_blocks(uint8_t *out, elias_message e)
 {
     put_room &room = shared<put_room>();
@@ -123,8 +127,8 @@ __global__ void measure_blocks(uint8_t *out, elias_message e)
     }
 }
 
-/* One block of threads. Writes the directory, the offset of each block, and the payload's
- * length. */
+/* Turns the numbers of bytes in e.offset into offsets, with one block of threads. Writes the
+ * directory and the payload's length. */
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias_message e,
                                                               gcb_device_result *result)
 {
@@ -169,6 +173,7 @@ struct write_codes {
     }
 };
 
+/* Writes the streams of bits. */
 __global__ void put_blocks(uint8_t *out, elias_message e)
 {
     put_room &room = shared<put_room>();

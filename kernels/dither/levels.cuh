@@ -19,7 +19,7 @@ template <class Level> __host__ __device__ constexpr unsigned level_bit(unsigned
     return i % kLevelsPerWord<Level> * 8 * sizeof(Level);
 }
 
-/* Levels from n on are not written. */
+/* Stores a thread's levels `first` to `first` + 15 of n. Levels from n on are not written. */
 template <class Level>
 __device__ __forceinline__ void store_levels(void *levels, const int32_t (&level)[kTileEach],
                                              uint64_t first, uint64_t n)
@@ -45,7 +45,7 @@ __device__ __forceinline__ void store_levels(void *levels, const int32_t (&level
             make_uint4(word[i], word[i + 1], word[i + 2], word[i + 3]);
 }
 
-/* Levels from n on are read as 0. */
+/* Loads a thread's levels `first` to `first` + 15 of n. Levels from n on are read as 0. */
 template <class Level>
 __device__ __forceinline__ void load_levels(int32_t (&level)[kTileEach], const void *levels,
                                             uint64_t first, uint64_t n)

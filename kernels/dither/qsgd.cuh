@@ -19,6 +19,7 @@ __host__ __device__ inline bool is_power_of_two(uint64_t v)
     return (v & (v - 1)) == 0;
 }
 
+/* True if every tile of a message of n elements has whole buckets, or the whole message. */
 __host__ __device__ inline bool tiles_hold_buckets(uint64_t bucket, uint64_t n)
 {
     return n <= kTile || (bucket <= kTile && is_power_of_two(bucket));
@@ -35,8 +36,8 @@ __device__ __forceinline__ unsigned log2_floor(uint32_t v)
     return 31 - clz(v);
 }
 
-/* The number of buckets that `count` elements fill. Most bucket sizes are powers of two, for which
- * a shift is enough. A division would take as long as the rest of the work on an element. */
+/* count / bucket. Most bucket sizes are powers of two, for which a shift is enough. A division
+ * would take as long as the rest of the work on an element. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
     return is_power_of_two(bucket) ? count >> log2_floor(static_cast<uint32_t>(bucket))
@@ -48,8 +49,8 @@ __device__ __forceinline__ uint64_t bucket_count(const gcb_device_item &item)
     return buckets_in(item.in.n + item.bucket - 1, item.bucket);
 }
 
-/* If tiles hold whole buckets: the number of buckets before tile `block`. If the bucket size is not
- * a power of two, there is only one tile. */
+/* The number of buckets before tile `block` of a message whose tiles hold whole buckets. If the
+ * bucket size is not a power of two, such a message has only one tile, and the result is 0. */
 __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned bucket)
 {
     return block * uint64_t{kTile >> log2_floor(bucket)};
@@ -62,6 +63,7 @@ __device__ __forceinline__ unsigned at_most_each(uint64_t count)
     return static_cast<unsigned>(lesser<uint64_t>(count, kTileEach));
 }
 
+/* A thread's run of elements, and the norms of their buckets. */
 struct norm_run {
     uint64_t first;
     unsigned count;       /* elements of the message in this run */
@@ -75,6 +77,7 @@ struct norm_run {
         return end >= count;
     }
 
+    /* The norm of element i of the run. */
     __device__ __forceinline__ float norm_of(unsigned i) const
     {
         const uint32_t *p = norm;
@@ -85,7 +88,8 @@ struct norm_run {
     }
 };
 
-/* `before` is the number of elements in the first element's bucket that come before this run. */
+/* The run that begins at `first`. `before` is the number of elements before it in the same bucket,
+ * and `norm` points to the norm of this bucket. */
 __device__ __forceinline__ norm_run run_of(uint64_t first, uint64_t n, uint64_t bucket,
                                            uint64_t before, const uint32_t *norm)
 {
@@ -93,7 +97,7 @@ __device__ __forceinline__ norm_run run_of(uint64_t first, uint64_t n, uint64_t 
             at_most_each(bucket), norm};
 }
 
-/* norm[0] belongs to the message's first bucket. */
+/* The run that begins at `first`; norm[0] belongs to the message's first bucket. */
 __device__ __forceinline__ norm_run run_of_message(uint64_t first, uint64_t n, uint64_t bucket,
                                                    const uint32_t *norm)
 {
@@ -102,7 +106,8 @@ __device__ __forceinline__ norm_run run_of_message(uint64_t first, uint64_t n, u
     return run_of(first, n, bucket, first - b * bucket, norm + b);
 }
 
-/* norm[0] belongs to the tile's first bucket, which begins where the tile does. */
+/* This thread's run of a tile; norm[0] belongs to the tile's first bucket, which begins where the
+ * tile does. */
 __device__ __forceinline__ norm_run run_of_tile(uint64_t first, uint64_t n, unsigned bucket,
                                                 const uint32_t *norm)
 {
@@ -111,7 +116,7 @@ __device__ __forceinline__ norm_run run_of_tile(uint64_t first, uint64_t n, unsi
     return run_of(first, n, bucket, at - b * bucket, norm + b);
 }
 
-/* Steps through a run's norms. */
+/* Steps through the norms of a run's buckets; `norm` points to the norm of the current bucket. */
 struct norm_walk {
     const uint32_t *norm;
     unsigned end, each;
@@ -121,7 +126,8 @@ struct norm_walk {
     {
     }
 
-    /* True if another bucket begins with element i. Must be called for the elements in order. */
+    /* Moves to the next bucket if it begins with element i, and returns true then. Called for all
+     * elements of the run, in order. */
     __device__ __forceinline__ bool next_bucket(unsigned i)
     {
         if (i != end)
@@ -140,10 +146,11 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
     return sum_blocks_of(bucket);
 }
 
+/* Writes the norms of a message's buckets to its payload: L2 norms, or largest magnitudes. */
 int compute_norms(gcb_device_stream *s, const single &message, bool l2);
 
-/* Number of blocks of the first and the second grid that a group of messages launches. The host
- * divides the blocks among the messages before it copies the group's table to the device. */
+/* The sizes of grids 1 and 2 of a group of messages. cut_norms divides these grids among the
+ * messages, before the group's table is copied to the device; compute_norms launches them. */
 struct norm_grids {
     uint64_t blocks; /* blocks for maxima or sums of squares */
     uint64_t norms;  /* blocks for computing norms from the sums */

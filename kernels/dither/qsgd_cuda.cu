@@ -9,7 +9,8 @@ using namespace gcb::qsgd;
 namespace
 {
 
-/* Norms are kept as bit patterns. The payload is little-endian, and so is the device. */
+/* Norms are kept as bit patterns and copied to the payload as they are: both the payload and the
+ * device are little-endian. */
 struct encode_room {
     tile_room codes;
     uint32_t norm[kTile]; /* norms of the tile's buckets */
@@ -17,8 +18,9 @@ struct encode_room {
 
 /* ---- norms within a tile that holds whole buckets ---- */
 
-/* The largest magnitude: the maximum of the positive values as signed integers, and of the negative
- * ones as unsigned. Missing elements are +0. */
+/* The bits of the largest magnitude. A signed maximum finds the largest positive value, and an
+ * unsigned maximum finds the negative value of largest magnitude, so the loop clears no sign bits.
+ * Missing elements are +0. */
 __device__ uint32_t largest_magnitude(const float (&v)[kTileEach])
 {
     int32_t positive = 0;
@@ -33,6 +35,7 @@ __device__ uint32_t largest_magnitude(const float (&v)[kTileEach])
     return larger(static_cast<uint32_t>(positive), negative & GCB_MAGNITUDE_MASK);
 }
 
+/* Raises each norm of the tile, 0 before, to the largest magnitude of its bucket. */
 __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigned bucket)
 {
     const unsigned at = threadIdx.x * kTileEach;
@@ -59,8 +62,8 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigne
     }
 }
 
-/* Computes L2 norms. Each bucket is summed by as many lanes as have something to add
- * (sum_lanes). */
+/* Computes the L2 norms of the tile's buckets. sum_lanes(bucket) neighbouring lanes share a bucket,
+ * so that every lane has something to add. */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
     const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
@@ -111,7 +114,8 @@ __device__ float decode_value(uint32_t code, float norm, const gcb_cuda_qsgd &ho
     return gcb_dither_step_value(code, step, norm, how.sign_bit);
 }
 
-/* The rounding parameters of each of a thread's elements. */
+/* The rounding parameters of a thread's elements, for decide_draws. `first` belongs to the first
+ * element's bucket. */
 struct rounders {
     uint32_t levels;
     const norm_run &r;
@@ -123,7 +127,7 @@ struct rounders {
     }
 };
 
-/* The same as quantise, with the nearest levels. */
+/* Computes the codes of this thread's elements v, with the nearest levels. */
 __device__ void quantise_nearest(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                  const norm_run &r, const gcb_cuda_qsgd &how)
 {
@@ -138,9 +142,9 @@ __device__ void quantise_nearest(uint32_t (&code)[kTileEach], const float (&v)[k
     }
 }
 
-/* Computes the codes of this thread's elements v; value_of gives the value of any element of the
+/* Computes the codes of this thread's elements v; value_of(i) returns the value of element i of the
  * tensor. A missing element gets code 0. A finite element whose norm is 0 also gets code 0, because
- * inv is 0 then. */
+ * make_rounder sets inv to 0 then. */
 template <class ValueOf>
 __device__ void quantise(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                          const ValueOf &value_of, const norm_run &r, const gcb_cuda_qsgd &how)
@@ -196,8 +200,8 @@ __device__ void put_residual(const gcb_device_input &in, const float (&v)[kTileE
     store_residual(in, v, decoded, r.first);
 }
 
-/* Where the norms are computed: in this kernel, if tiles hold whole buckets; in a kernel before it;
- * or either, decided per message. */
+/* Where the norms are computed: in `encode` itself, if tiles hold whole buckets; in a kernel before
+ * it; or, in a group, in one of the two, depending on the message. */
 enum norm_source { IN_TILE, SEPARATE, PER_MESSAGE };
 
 /* Replaces the settings that differ by message: the bucket and the random streams. */
@@ -208,6 +212,7 @@ __device__ void use_item_settings(gcb_cuda_qsgd &how, const gcb_device_item &ite
     how.draw.fine = item.fine;
 }
 
+/* Encodes a tile. */
 template <class Where, norm_source source>
 __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_qsgd how)
 {
@@ -309,6 +314,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
 
 /* ---- all-reduce: levels of a norm that all workers share ---- */
 
+/* The values of the tensor times the weight, for decide_draws. */
 struct weighted_values {
     const float *x;
     float weight;
@@ -319,8 +325,8 @@ struct weighted_values {
     }
 };
 
-/* weight * x may be infinite if another worker lies about the norm. With a norm of 0, the level is
- * 0 then too. */
+/* Sets the codes of elements with a norm of 0 to 0, even if weight * x is infinite or NaN. This
+ * happens only if another worker sent a wrong norm. */
 __device__ void clear_unscaled(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                const norm_run &r)
 {
@@ -359,7 +365,7 @@ __global__ void __launch_bounds__(kTileThreads, 3)
 
 /* ---- launches ---- */
 
-/* A single message. */
+/* A message to encode, as the argument of a kernel. */
 single single_message(uint8_t *payload, const gcb_device_input *in, const gcb_cuda_qsgd *how,
                       void *scratch, gcb_device_result *result)
 {

@@ -1,4 +1,4 @@
-/* Computes the norms of buckets that a tile cannot hold, into the payload. */
+/* Computes the norms of buckets that a tile cannot hold, and writes them to the payload. */
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 
@@ -24,7 +24,7 @@ __device__ uint32_t *norms_of(const block_work &at)
 
 /* ---- largest magnitudes ---- */
 
-/* Sets the norms of a group's messages to 0 if the next kernel computes them. */
+/* Sets the norms to 0 in those messages of a group whose norms bucket_maxima computes. */
 __global__ void clear_norms(message_group where)
 {
     const gcb_device_item &item = find_item(where);
@@ -45,7 +45,8 @@ __device__ bool warp_has_one_norm(const norm_run &r)
 }
 
 /* Raises norms, which were set to 0 before, to the maxima of their buckets. If a whole warp shares
- * a bucket, one thread does one atomic, because atomics to the same norm wait for each other. */
+ * a bucket, one thread does one atomic operation, because atomic operations on the same norm wait
+ * for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const block_work at = find_work(where);
@@ -96,13 +97,13 @@ template <class Where> __global__ void bucket_squares(Where where)
     if (from < end) {
         const unsigned here = elements_from(end, from, GCB_SUM_BLOCK);
 
-        if (needs_feedback(in)) /* each lane reads below only what it writes here */
+        if (needs_feedback(in)) /* no barrier: lane_sum makes each lane read what it writes here */
             for (unsigned k = mine; k < here; k += lanes)
                 in.x[from + k] = compensate(in, from + k);
         sum = lane_sum(in.x + from, here, mine, lanes, square_term());
     }
     sum = join_lanes(sum, lanes);
-    if (start < in.n && mine == 0) /* in a short last bucket, also partial sums of no elements */
+    if (start < in.n && mine == 0) /* a short last bucket gets all its sums too, some of nothing */
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
@@ -151,6 +152,7 @@ int launch_l2(gcb_device_stream *s, const launch_part<Where> &squares,
                   norms.where);
 }
 
+/* Divides a grid among the messages whose norms are computed here. */
 template <class BlocksOf>
 uint64_t cut_separate(const gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {

@@ -28,7 +28,7 @@ __global__ void take_scales(float *scale, const float *combined, uint64_t count)
         scale[i] = fabsf(combined[i]);
 }
 
-/* The arithmetic of src/lib/codec/shared_scale.c. */
+/* Decodes the sum of all workers' levels, by the arithmetic of src/lib/codec/shared_scale.c. */
 template <class Level>
 __global__ void rebuild(float *out, const void *levels, const uint32_t *scales,
                         gcb_cuda_shared_scale how, float weight)

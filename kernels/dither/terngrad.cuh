@@ -17,12 +17,14 @@ __device__ __forceinline__ float &scale_of(const gcb_device_item &item)
     return *static_cast<float *>(item.scratch);
 }
 
-/* Computes the scaler into the scratch and the payload. Adds error feedback to x. */
+/* Computes the scaler, and writes it to the scratch and to the payload. Adds error feedback to
+ * x. */
 int compute_scale(gcb_device_stream *s, const single &message, double clip);
 
-/* Computes the scalers of a group. cut_scale cuts the group's grid 2 into `blocks` blocks, before
- * the table is sent. */
+/* Divides grid 2 among the messages of a group. Returns its number of blocks. Called before the
+ * table is sent. */
 uint64_t cut_scale(const gcb_device_group *g);
+/* Computes the scalers of a group. `blocks` is the result of cut_scale. */
 int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t blocks, double clip);
 
 } /* namespace gcb::terngrad */

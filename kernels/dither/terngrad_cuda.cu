@@ -11,12 +11,12 @@ using namespace gcb::terngrad;
 namespace
 {
 
-/* In base 3 a tile has 4080 elements: a multiple of 5 and of 16, and 816 bytes. */
+/* Elements of a tile in base 3: a multiple of 5 and of 16, at most kTile. They take 816 bytes. */
 constexpr unsigned kTile3 = 4080;
 
 /* ---- codes ---- */
 
-/* The same rounding parameters for every element. */
+/* The same rounding parameters for every element, for decide_draws. */
 struct same_rounder {
     const gcb_dither &d;
 
@@ -26,6 +26,7 @@ struct same_rounder {
     }
 };
 
+/* Adds the elements' random bytes to their t in 256ths (gcb_dither_256ths). */
 __device__ void draw_levels(uint32_t (&drawn)[kTileEach], const float (&v)[kTileEach],
                             const gcb_philox_block &bytes, const gcb_dither &d)
 {
@@ -42,8 +43,8 @@ __device__ void draw_levels(uint32_t (&drawn)[kTileEach], const float (&v)[kTile
         drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
-/* Computes the codes 0, 1, 2 of this thread's elements v, and 0 for elements from `end` on;
- * value_of gives the value of any element of the tensor. */
+/* Computes the codes 0, 1, 2 of this thread's elements v. Elements from index `end` on get code 0.
+ * value_of(i) returns the value of element i of the tensor. */
 template <class ValueOf>
 __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
                                            const ValueOf &value_of, uint64_t first, uint64_t end,
@@ -135,14 +136,16 @@ template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngr
 
 /* ---- all-reduce: levels of a scale that all workers share ---- */
 
-/* weight * x, clipped to this worker's own scale. */
+/* The values of the tensor times the weight, clipped to this worker's own scale. */
 struct clipped_values {
     const float *x;
     float weight, limit;
 
     __device__ float clip(float v) const
     {
-        return v > limit ? limit : v < -limit ? -limit : v;
+        if (v > limit)
+            return limit;
+        return v < -limit ? -limit : v;
     }
     __device__ float operator()(uint64_t i) const
     {
@@ -150,7 +153,8 @@ struct clipped_values {
     }
 };
 
-/* shared[0] is the scale of all workers, shared[1] this worker's own. */
+/* Rounds weight * x to levels -1, 0 and 1. shared[0] is the scale of all workers, shared[1] this
+ * worker's own. */
 template <class Level>
 __global__ void put_levels(void *out, const float *x, uint64_t n, const float *shared, float weight,
                            gcb_cuda_draw draw, gcb_device_result *result)
@@ -275,7 +279,8 @@ int launch_decode(gcb_device_stream *s, const gcb_cuda_terngrad *how,
                   sizeof(tile_room), s, coded.where);
 }
 
-/* Cuts the grid of the codes. Grid 0 (tiles) is cut in any case. */
+/* Divides the grid of the codes among the messages. Divides grid 0 (tiles) in any case, because
+ * every launcher of a group does. */
 launch_part<message_group> cut_codes(const gcb_device_group *g, const gcb_cuda_terngrad *how)
 {
     const uint64_t tiles = cut_tiles(g);

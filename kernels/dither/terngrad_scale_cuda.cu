@@ -11,7 +11,7 @@ namespace
 {
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
-/* Sums and maximum over all elements, or over some sum blocks. */
+/* The sum, the sum of squares and the largest magnitude of all elements, or of some sum blocks. */
 struct measurement {
     double sum, sum_sq;
     uint32_t max_bits;
@@ -19,7 +19,7 @@ struct measurement {
 
 struct alignas(16) head {
     float scale;
-    measurement so_far; /* long messages: the sums of the first blocks */
+    measurement so_far; /* of a long message: over the sum blocks that were added up before */
 };
 
 /* Layout of the scratch: the head, then the sums and the maximum of each sum block. */
@@ -39,7 +39,7 @@ __device__ block_sums lay_out(const gcb_device_item &item)
             reinterpret_cast<uint32_t *>(sum + 2 * count)};
 }
 
-/* A warp measures one sum block, with one read for the sums and the maximum. */
+/* Measures one sum block with a warp. Adds error feedback to x. Reads each element once. */
 template <bool sums> __device__ void measure_block(const gcb_device_item &item, uint64_t b)
 {
     const gcb_device_input &in = item.in;
@@ -165,11 +165,12 @@ int measure_all(gcb_device_stream *s, double clip, const launch_part<Where> &all
                   all.grid, kTileThreads, 0, s, all.where);
 }
 
-/* The most measuring blocks of one launch; together they measure 2^25 elements. One thread block
- * adds up the sums of 2^25 elements in about the time that reading them takes. */
+/* The most measuring blocks of one launch; together they read 2^25 elements. While they do, one
+ * thread block adds up the sums of the 2^25 elements before, in about the same time. */
 constexpr uint64_t kMeasuring = 1024;
 
-/* Measures one message. *added is the number of sum blocks that were added up meanwhile. */
+/* Measures the sum blocks of one message, and adds up all but the last launch's. Sets *added to the
+ * number of sum blocks that were added up. */
 void measure_long(gcb_device_stream *s, double clip, const launch_part<single> &all,
                   uint64_t *added)
 {
