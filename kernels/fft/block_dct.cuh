@@ -3,9 +3,9 @@
 
 /*
  * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A
- * block handles kDctElements elements, which are one chunk if m is kBlockPoints. That case has
- * separate code, whose results are bit-identical. The forward transform is here, because two
- * kernels use it.
+ * block handles kDctElements elements. If m is kBlockPoints, these are one chunk; this case
+ * (`Whole`) has separate code, which gives the same bits. The forward transform is in this header,
+ * because two kernels use it.
  */
 #include "kernels/fft/block_fft.cuh"
 #include "kernels/fft/dct_cuda.h"
@@ -30,7 +30,7 @@ struct dct_twiddles {
 };
 
 struct dct_room {
-    block_fft_room fft; /* the same bytes hold coefficients at another time */
+    block_fft_room fft; /* before and after the FFT, the same bytes hold coefficients */
 };
 
 __device__ __forceinline__ float *coefficients(dct_room &room)
@@ -39,8 +39,9 @@ __device__ __forceinline__ float *coefficients(dct_room &room)
 }
 
 /*
- * Four consecutive elements are two of the complex numbers: number q of a chunk and number m - 1 -
- * q. (Written as reals, the numbers are the even elements in order, then the odd ones in reverse.)
+ * Where the elements 4 i to 4 i + 3 of the block go. They make two complex numbers of the FFT's
+ * input: number q of a chunk and number m - 1 - q. (The input, as reals, is the chunk's even
+ * elements in order, then its odd elements in reverse.)
  */
 struct dct_quad {
     unsigned first, second;
@@ -56,6 +57,7 @@ struct dct_quad {
 
 /* ---- elements to numbers ---- */
 
+/* Loads the block's elements as the complex numbers of the FFT's input. */
 __device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_input &in,
                                             uint64_t start, unsigned m)
 {
@@ -72,8 +74,8 @@ __device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_inp
     sync_block();
 }
 
-/* The first-round butterfly of this thread, chosen so that butterfly 255 minus it belongs to lane
- * 31 minus this lane. */
+/* The first-round butterfly j of this thread. It is chosen so that butterfly 255 - j belongs to the
+ * same warp: to lane 31 - lane(). */
 __device__ __forceinline__ unsigned mirrored_butterfly()
 {
     const unsigned half = kWarp / 2, pairs = threadIdx.x / kWarp * half;
@@ -81,8 +83,8 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
     return lane() < half ? pairs + lane() : kBlockThreads - kWarp - pairs + lane();
 }
 
-/* Loads the numbers of butterfly j. A thread reads four elements at a time: two belong to its own
- * butterfly, and two to the mirrored one. */
+/* Loads the numbers of butterfly j. A thread reads four elements at a time. Two of them belong to
+ * its own butterfly, and two to the mirrored butterfly of lane 31 - lane(). */
 __device__ __forceinline__ void load_first(complex *v, const gcb_device_input &in, uint64_t start,
                                            unsigned j)
 {
@@ -92,15 +94,15 @@ __device__ __forceinline__ void load_first(complex *v, const gcb_device_input &i
 
         load_input_inside(x, in, start + 4 * (j + i * kBlockThreads));
         v[i] = {x[0], x[2]};
-        v[7 - i] = {shfl_xor(x[3], kWarp - 1), shfl_xor(x[1], kWarp - 1)};
+        v[kBlockEach - 1 - i] = {shfl_xor(x[3], kWarp - 1), shfl_xor(x[1], kWarp - 1)};
     }
 }
 
 /* ---- numbers to coefficients ---- */
 
-/* Where the coefficients from numbers k and m - k of the complex transform go: `up` for
- * coefficients k and k + m, `down` for m - k and 2 m - k. k = 0 is its own pair, and so is k = m /
- * 2; one thread handles both, and `down` is for m / 2. */
+/* Where the coefficients from numbers k and m - k of the complex transform go: up[0] and up[m] are
+ * coefficients k and k + m, down[0] and down[m] are m - k and 2 m - k. Numbers 0 and m / 2 have no
+ * partner, so one thread handles both as a pair; then `down` belongs to m / 2. */
 struct coefficient_places {
     float *up, *down;
 
@@ -115,6 +117,7 @@ __device__ __forceinline__ coefficient_places places_of(float *to, unsigned k, u
     return {to + k, to + (k ? m - k : m / 2)};
 }
 
+/* The coefficients from a pair of numbers, named like their places in coefficient_places. */
 struct four_coefficients {
     float up, up_m, down, down_m;
 
@@ -127,6 +130,7 @@ struct four_coefficients {
     }
 };
 
+/* The coefficients from numbers 0 and m / 2. */
 __device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex middle,
                                                          const dct_twiddles &t)
 {
@@ -138,8 +142,8 @@ __device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex m
     return y;
 }
 
-/* Twiddle factors for complex numbers k and m - k. `split` makes two bins of a real FFT of the
- * pair. `near` rotates by angle k, and `far` by angle m - k. */
+/* Twiddle factors for complex numbers k and m - k. `split` is the factor that turns the pair into
+ * two bins of a real FFT. `near` rotates bin k, and `far` rotates bin m - k. */
 struct number_twiddles {
     const complex *split, *near, *far;
 
@@ -154,6 +158,7 @@ __device__ __forceinline__ number_twiddles twiddles_of(const dct_twiddles &t, un
     return {t.split + k, t.rotation + k, t.rotation + (t.m - k)};
 }
 
+/* The coefficients from numbers k and m - k. */
 __device__ __forceinline__ four_coefficients rotate_pair(complex k, complex m_k,
                                                          const number_twiddles &t)
 {
@@ -191,8 +196,8 @@ __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dc
     sync_block();
 }
 
-/* Like numbers_to_coefficients, but takes the numbers from the registers of the last round. Only if
- * one transform fills the block. */
+/* Does the FFT's last round and the work of numbers_to_coefficients, with the numbers in registers
+ * between the two. Only for a transform that fills the block. */
 __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;

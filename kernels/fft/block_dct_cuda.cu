@@ -42,8 +42,7 @@ struct complex_pair {
     complex k, m_k;
 };
 
-/* Numbers k and m - k, from four coefficients: numbers_of_ends handles k = 0, whose pair is 0 and m
- * / 2. */
+/* Numbers 0 and m / 2, from coefficients 0, m / 2, m and 3 m / 2. */
 __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 {
     const complex end = t.rotation[t.m];
@@ -53,6 +52,7 @@ __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
     return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
 }
 
+/* Numbers k and m - k, from four coefficients. */
 __device__ complex_pair numbers_of(const float *y, const dct_twiddles &t, unsigned k)
 {
     const float *const up = y + k, *const down = y + (t.m - k);
@@ -63,11 +63,11 @@ __device__ complex_pair numbers_of(const float *y, const dct_twiddles &t, unsign
     return z;
 }
 
-/* The pair that a thread handles in step i: number k, for u = thread + 256 i, of the transform that
- * begins at `base`. If one transform fills the block, k is u. */
+/* The pair that a thread handles in step i: numbers k and m - k of the transform that begins at
+ * number `base`. */
 template <bool Whole> struct number_place {
     unsigned k, base;
-    bool ends;
+    bool ends; /* k is 0: the pair is 0 and m / 2 */
 
     __device__ number_place(unsigned i, unsigned m)
     {
@@ -79,6 +79,8 @@ template <bool Whole> struct number_place {
     }
 };
 
+/* Replaces the coefficients in `room` by the numbers of the FFT. Called by every thread of the
+ * block; a barrier follows. */
 template <bool Whole>
 __device__ __forceinline__ void coefficients_to_numbers(dct_room &room, const dct_twiddles &t)
 {
@@ -108,8 +110,8 @@ struct output {
     const float *from; /* NULL: nothing to subtract from */
     uint64_t start, count;
 
-    /* Stores four elements from 4 * four on. They are numbers q and m - 1 - q, with real and
-     * imaginary parts swapped. If Inside, all four exist. */
+    /* Stores elements 4 * four to 4 * four + 3. They come from numbers q and m - 1 - q (dct_quad),
+     * a and b, whose real and imaginary parts are swapped. If Inside, all four elements exist. */
     template <bool Inside> __device__ void store(unsigned four, complex a, complex b) const
     {
         float v[4] = {a.im, b.re, a.re, b.im};
@@ -132,7 +134,8 @@ __device__ void store_unfolded(const output &to, dct_room &room, unsigned m)
     }
 }
 
-/* The transform of all numbers of the block; its last round stays in registers. */
+/* Transforms all numbers of the block as one, and stores the elements from the registers of the
+ * last round. */
 __device__ void transform_whole(const output &to, dct_room &room, const complex *twiddles)
 {
     constexpr unsigned kPart = kLastPart;
@@ -148,8 +151,7 @@ __device__ void transform_whole(const output &to, dct_room &room, const complex 
     to.store<true>(far, v.far[0], v.near[3]);
 }
 
-/* Stores an entry of the block's coefficients at its place, in the scale that numbers_of
- * expects. */
+/* Puts a coefficient into the block's room, in the scale that numbers_of expects. */
 struct put_coefficient {
     float *room;
     unsigned last; /* last index of a chunk, used as a mask */
@@ -161,6 +163,7 @@ struct put_coefficient {
     }
 };
 
+/* Fills the block's room with the message's coefficients; 0 if a coefficient was not kept. */
 __device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
                                   const gcb_cuda_dct &d, uint64_t start)
 {

@@ -3,9 +3,9 @@
 
 /*
  * Complex FFTs in shared memory. A block of 256 threads transforms 2048 numbers: several transforms
- * of `m` numbers each, m a power of two from 4 on. In Stockham's order each round (a stage of the
- * FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that
- * fits, then a last round may have radix 4 or 2. In a round a thread holds 8 numbers.
+ * of `m` numbers each; m is a power of two and at least 4. In Stockham's order each round (a stage
+ * of the FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8; if m is
+ * not a power of 8, one last round has radix 4 or 2. In a round a thread holds 8 numbers.
  */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/fft/number.cuh"
@@ -17,8 +17,9 @@ constexpr unsigned kBlockThreads = 256;
 constexpr unsigned kBlockEach = 8;
 constexpr unsigned kBlockPoints = kBlockThreads * kBlockEach;
 
-/* One number of padding after every 16. So half a warp accesses different banks both when it writes
- * every eighth number and when it reads 16 in a row. */
+/* The place of number i in shared memory: one number of padding follows every 16 numbers. So half a
+ * warp accesses different banks, both when it writes every eighth number and when it reads 16
+ * numbers in a row. */
 __host__ __device__ constexpr unsigned padded(unsigned i)
 {
     return i + i / 16;
@@ -34,10 +35,10 @@ __device__ __forceinline__ complex &at(block_fft_room &room, unsigned i)
 }
 
 /*
- * A round of radix R has m / R butterflies per transform; p is the product of the radices before
- * it, and i is the number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at
- * (r - 1) p + k, for k < p and 0 < r < R. If Whole, one transform fills the block, so offsets are
- * constants.
+ * Reads butterfly number i of the block, and computes it. A round of radix R has m / R butterflies
+ * per transform; p is the product of the radices of the rounds before. `twiddles` has exp(-2 pi
+ * sqrt(-1) k r / (R p)) at (r - 1) p + k, for k < p and 0 < r < R. If Whole, one transform fills
+ * the block, so offsets are constants.
  */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
@@ -58,6 +59,7 @@ __device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
     dft(v, R);
 }
 
+/* Writes the results of butterfly i. */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void write_butterfly(block_fft_room &room, const complex *v, unsigned m,
                                                 unsigned p, unsigned i)
@@ -74,6 +76,8 @@ __device__ __forceinline__ void write_butterfly(block_fft_room &room, const comp
             at(room, to + r * p) = v[r];
 }
 
+/* Does one round for all numbers of the block. Called by every thread of the block; a barrier
+ * follows the results. */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void
 fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m, unsigned p)
@@ -110,11 +114,11 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
 }
 
 /*
- * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one
- * of radix 4. The last round's butterflies end in registers: a thread computes its own and a second
- * one that the caller chooses.
+ * The rounds of one transform of all 2048 numbers: three of radix 8 (write_first, middle_rounds),
+ * then one of radix 4 (read_last). The last round leaves its results in registers: a thread
+ * computes two butterflies, which the caller chooses.
  */
-constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a butterfly's results */
+constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a last butterfly's results */
 
 __device__ __forceinline__ void write_first(block_fft_room &room, complex *v, unsigned j)
 {
@@ -123,11 +127,12 @@ __device__ __forceinline__ void write_first(block_fft_room &room, complex *v, un
     sync_block();
 }
 
+/* Rounds 2 and 3. Round 2 takes 7 * 8 twiddle factors, round 3 takes 7 * 64. */
 __device__ __forceinline__ void middle_rounds(block_fft_room &room,
                                               const complex *__restrict__ twiddles)
 {
     fft_round<8, true>(room, twiddles, kBlockPoints, 8);
-    fft_round<8, true>(room, twiddles + 7 * 8, kBlockPoints, 64);
+    fft_round<8, true>(room, twiddles + 7 * 8, kBlockPoints, 8 * 8);
 }
 
 __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
@@ -137,12 +142,14 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
 }
 
 /*
- * ---- real FFTs ---- A real FFT of length 2 m is computed by a complex FFT of m numbers: bins k
- * and m - k come from numbers k and m - k. `split` is exp(-2 pi i k / 2 m).
+ * ---- real FFTs ----
+ *
+ * A real FFT of length 2 m is computed by a complex FFT of m numbers: bins k and m - k come from
+ * numbers k and m - k.
  */
 
 constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
-constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
+constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads; /* fours of a thread */
 
 /* Half of a chunk's length, m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t length)
@@ -150,8 +157,8 @@ template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t lengt
     return Whole ? kBlockPoints : static_cast<unsigned>(length / 2);
 }
 
-/* If one transform fills the block, a thread has two butterflies of the last round: `near` and
- * `far`. Element r of each is number i + 512 r. */
+/* The two last butterflies of a thread, if one transform fills the block. Element r of butterfly i
+ * is number i + kLastPart * r. */
 struct last_pair {
     complex near[4], far[4];
 };
@@ -163,16 +170,16 @@ __device__ __forceinline__ void read_last_pair(last_pair *v, block_fft_room &roo
     read_last(v->far, room, twiddles, far);
 }
 
-/* The butterfly that has the numbers m - k for the numbers k of butterfly t. Butterflies 0 and 256
- * mirror themselves; thread 0 has both. */
+/* The butterfly that has number m - k for each number k of butterfly threadIdx.x. Butterflies 0 and
+ * kLastPart / 2 mirror themselves, so thread 0 has both. */
 __device__ __forceinline__ unsigned mirrored_last()
 {
     return threadIdx.x ? kLastPart - threadIdx.x : kLastPart / 2;
 }
 
-/* Afterwards (r < 2), if near[r] is number k, far[3 - r] is number m - k; and if far[r] is number
- * k, near[3 - r] is number m - k. That is already so except in thread 0. There the partner of k = 0
- * is m / 2. */
+/* Orders the results so that near[r] and far[3 - r] are a pair of numbers k and m - k, and so are
+ * far[r] and near[3 - r], for r < 2. This is already true except in thread 0, where near[0] is
+ * number 0; its partner becomes number m / 2. */
 __device__ __forceinline__ void pair_up(last_pair *v)
 {
     if (threadIdx.x == 0) {
@@ -198,14 +205,14 @@ __device__ __forceinline__ void pair_down(last_pair *v)
     }
 }
 
-/* Fills a table on the host: exp(2 pi i a k / b) for k < count. */
+/* Fills a table on the host with exp(2 pi i a k / b), k < count. */
 inline void fill_twiddles(complex *to, uint64_t count, uint64_t a, uint64_t b)
 {
     for (uint64_t k = 0; k < count; k++)
         gcb_fft_unit(&to[k].re, a * k, b);
 }
 
-/* Fills the factors that block_fft takes, at most m. */
+/* Fills the twiddle factors that block_fft takes; fewer than m. */
 inline void fill_rounds(complex *to, uint64_t m)
 {
     uint64_t p = m < 8 ? m : 8;

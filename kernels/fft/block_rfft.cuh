@@ -3,7 +3,7 @@
 
 /*
  * Transforms a block's chunks from elements to bins in shared memory. A chunk of length 2 m has m +
- * 1 bins in m places: the first and the last bin are real and share place 0.
+ * 1 bins. They take m places, because the first and the last bin are real and share place 0.
  */
 #include "kernels/base/hd.h"
 #include "kernels/fft/block_fft.cuh"
@@ -32,7 +32,8 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 
 /* ---- elements to numbers ---- */
 
-/* Loads elements from `start` on as complex numbers; 0 after the last element. */
+/* Loads the block's elements, which begin at `start`, as complex numbers. Elements from in.n on are
+ * 0. */
 __device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_device_input &in,
                                              uint64_t start)
 {
@@ -48,7 +49,7 @@ __device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_dev
     sync_block();
 }
 
-/* Loads two elements. Adds the residual if that must still be done. */
+/* Loads elements `first` and `first` + 1. Adds the residual if this has not been done before. */
 __device__ __forceinline__ complex load_number(const gcb_device_input &in, uint64_t first)
 {
     float2 v = *reinterpret_cast<const float2 *>(in.x + first);
@@ -65,8 +66,8 @@ __device__ __forceinline__ complex load_number(const gcb_device_input &in, uint6
 
 /* ---- numbers to bins ---- */
 
-/* Replaces numbers k and m - k by the bins of the same places; for k = 0 the pair is 0 and m / 2.
- * Returns the largest part. */
+/* Replaces numbers k and m - k by bins k and m - k; for k = 0 the pair is 0 and m / 2. Returns the
+ * largest part of both bins (largest_part). */
 __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
                                                    const fft_twiddles &t, unsigned k)
 {
@@ -79,6 +80,7 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
     return larger(largest_part(near), largest_part(far));
 }
 
+/* Replaces the block's numbers by bins. Returns the largest part among the bins of this thread. */
 __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const fft_twiddles &t)
 {
     uint32_t top = 0;
@@ -94,8 +96,8 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
     return top;
 }
 
-/* Like split_in_place for all pairs, but in the registers of the last round. Only if one transform
- * fills the block. */
+/* Does the FFT's last round and the work of split_numbers, with the numbers in registers between
+ * the two. Only for a transform that fills the block. */
 __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
@@ -118,9 +120,9 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
     return top;
 }
 
-/* Transforms the chunks that begin at `start`; in->n elements exist. Called by every thread of the
- * block; a barrier follows the last write. Returns the largest part among the bins that this thread
- * wrote. */
+/* Transforms the block's chunks, which begin at element `start`, to bins in `room`. Called by every
+ * thread of the block; a barrier follows the last write. Returns the largest part among the bins of
+ * this thread. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
                                                       const gcb_device_input &in, uint64_t start)

@@ -10,8 +10,8 @@ namespace
 
 static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block must handle the longest chunk");
 
-/* Index in memory of the bin at place u of this block; the last bin of its chunk is m after the
- * first. */
+/* The index in memory of the bin at place u of this block. (If this is the first bin of a chunk,
+ * the last bin, which shares the place, is m after it.) */
 __device__ uint64_t bin_at(unsigned u, unsigned m)
 {
     const unsigned k = u & (m - 1), chunk = (u - k) / m;
@@ -45,13 +45,15 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-/* For k = 0, the pair is 0 and m / 2. */
+/* Makes numbers 0 and m / 2 from the bins at these places, in place. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};
     middle = {-2.0f * middle.im, 2.0f * middle.re};
 }
 
+/* Replaces the block's bins by the numbers of the FFT. Called by every thread of the block; a
+ * barrier follows. */
 template <bool Whole>
 __device__ __forceinline__ void bins_to_numbers(block_fft_room &room, const fft_twiddles &t)
 {
@@ -70,7 +72,7 @@ __device__ __forceinline__ void bins_to_numbers(block_fft_room &room, const fft_
     sync_block();
 }
 
-/* Stores an entry of the block's bins at its place. */
+/* Puts a bin at its place in the block's room, in unitary scale. */
 struct put_bin {
     block_fft_room *room;
     unsigned m;
@@ -90,7 +92,7 @@ struct put_bin {
     }
 };
 
-/* Fills the block's bins: 0 if a bin was not kept. */
+/* Fills the block's room with the message's bins; 0 if a bin was not kept. */
 __device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
                           const gcb_cuda_block_fft &f, float unitary)
 {
@@ -104,6 +106,7 @@ __device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
     each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
 }
 
+/* Stores the block's numbers as elements, or subtracts them from `from` if this is not NULL. */
 __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
                               block_fft_room &room, uint64_t start, uint64_t count)
 {
@@ -119,8 +122,8 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
     }
 }
 
-/* The transform of all numbers of the block; its last round stays in registers. x and from point to
- * the block's first element. */
+/* Transforms all numbers of the block as one, and stores the elements from the registers of the
+ * last round. x and from point to the block's first element. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
                                 block_fft_room &room, const complex *twiddles)
 {

@@ -7,11 +7,11 @@
 #include "kernels/fft/steps.h"
 
 /*
- * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III
- * from its inverse (Makhoul, "A fast cosine transform in one and two dimensions", 1980). Even
- * elements in order, then odd ones in reverse, are transformed; bin k times exp(-i pi k / 2n) gives
- * coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01, which are inverse up to
- * a factor 2n.
+ * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III from its
+ * inverse (Makhoul, "A fast cosine transform in one and two dimensions", 1980). The FFT's input is
+ * the even elements in order, then the odd elements in reverse. Bin k times exp(-i pi k / 2n) gives
+ * coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01, so one is the inverse
+ * of the other times 2n.
  */
 
 /* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the
@@ -25,8 +25,9 @@ static inline void dct_twiddles(float *twiddle, size_t n, float scale)
     }
 }
 
-/* Turns elements x, the first `given` of n, into the input v of the forward FFT. Two loops instead
- * of one, because compilers vectorise each. */
+/* Turns n elements into the input v of the forward FFT. x has the first `given` elements; the
+ * others are 0. There are two loops, because a compiler can vectorise each of them but not both as
+ * one. */
 static inline void dct_fold(float *restrict v, const float *restrict x, size_t given, size_t n)
 {
     for (size_t j = 0; j < given / 2; j++)
@@ -38,7 +39,7 @@ static inline void dct_fold(float *restrict v, const float *restrict x, size_t g
     memset(v + (given + 1) / 2, 0, (n - given) * sizeof(*v));
 }
 
-/* Turns the bins of the forward FFT into coefficients y. */
+/* Turns the n/2 + 1 bins of the forward FFT into n coefficients y. */
 static inline void dct_rotate(float *restrict y, const float *restrict bins,
                               const float *restrict twiddle, size_t n)
 {
@@ -52,7 +53,7 @@ static inline void dct_rotate(float *restrict y, const float *restrict bins,
     }
 }
 
-/* Turns coefficients y into the bins of the inverse FFT. */
+/* Turns n coefficients y into the n/2 + 1 bins of the inverse FFT. */
 static inline void dct_unrotate(float *restrict bins, const float *restrict y,
                                 const float *restrict twiddle, size_t n)
 {
@@ -67,7 +68,8 @@ static inline void dct_unrotate(float *restrict bins, const float *restrict y,
     }
 }
 
-/* Turns the output v of the inverse FFT, n floats, into elements x, the first `given` of them. */
+/* Turns the output v of the inverse FFT, n floats, into elements. Writes the first `given` of them
+ * to x. */
 static inline void dct_unfold(float *restrict x, const float *restrict v, size_t given, size_t n)
 {
     for (size_t j = 0; j < given / 2; j++) {

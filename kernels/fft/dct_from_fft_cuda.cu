@@ -18,7 +18,7 @@ struct complex64 {
     double re, im;
 };
 
-/* How many lower bits of k index the second factor: half of all bits. */
+/* The number of lower bits of k that index the second factor: half of the bits of `length`. */
 unsigned lower_bits(uint64_t length)
 {
     unsigned bits = 1;
@@ -72,7 +72,7 @@ __global__ void unfold_elements(float *__restrict__ x, const float *__restrict__
         x[i] = decoded_or_residual(from, i, folded[folded_place(i, d.length)]);
 }
 
-/* Bin k gives coefficients k and length - k. */
+/* Turns bin k of each chunk into coefficients k and length - k. */
 __global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__ bins,
                             twiddle_table twiddles, gcb_cuda_dct d, gcb_device_result *result)
 {
@@ -98,13 +98,14 @@ __global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__
         set_status(&result->status, GCB_E_SEND_RAW);
 }
 
+/* A coefficient in the scale of the inverse. */
 __device__ float scaled(float y, const gcb_cuda_dct &d)
 {
     return y * d.unitary * d.scale;
 }
 
-/* Imaginary parts that the bins of a real transform cannot have are set to 0, whatever the
- * coefficients are. */
+/* Turns coefficients k and length - k into bin k. Sets the imaginary parts of the bins that are
+ * real in a real transform to 0, whatever the coefficients are. */
 __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__restrict__ coef,
                                       twiddle_table twiddles, gcb_cuda_dct d)
 {
@@ -121,6 +122,7 @@ __global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__
     }
 }
 
+/* Writes exp(i step k) for k < count. */
 void fill_exponentials(complex64 *to, uint64_t count, double step)
 {
     for (uint64_t k = 0; k < count; k++)

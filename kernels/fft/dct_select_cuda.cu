@@ -13,7 +13,8 @@ struct select_room {
     chunk_room<kChunkEach, kBlockThreads> chunk;
 };
 
-/* The chunk as chunk.cuh expects it. */
+/* The chunk as select_from_chunk expects it (chunk_cuda.cuh): coefficients in shared memory, their
+ * magnitudes in registers. */
 struct coefficient_chunk {
     static constexpr uint32_t each = kChunkEach, threads = kBlockThreads, count = kDctElements;
     const float *y;

@@ -7,10 +7,10 @@
 #include "kernels/fft/lanes.h"
 
 enum gcb_fft_kind {
-    GCB_FFT_REAL, /* real-to-complex DFT, as above */
+    GCB_FFT_REAL, /* real-to-complex DFT (fft.h) */
     /* DCT-II forward, DCT-III inverse, in the scales of FFTW's REDFT10 and REDFT01: a chunk of
-     * length L has L bins of one float each, and inverse(forward(x)) = 2 L x. Made from real DFTs
-     * of length L (fft.c), because FFTW is much faster at those than at its DCTs. */
+     * length L has L bins of one float each, and inverse(forward(x)) = 2 L x. Both are
+     * made from real DFTs of length L (dct.h), because FFTW is much faster at DFTs than at DCTs. */
     GCB_FFT_DCT,
 };
 
@@ -21,14 +21,15 @@ enum gcb_fft_engine {
 };
 
 /*
- * What transforms chunks of one length: our own FFT (own.c), or FFTW (fftw.c). gcb_fft (fft.c)
- * gives whole chunks and a shorter last chunk to an engine each.
+ * What an engine is asked to do: to transform chunks of one length. The engines are our own FFT
+ * (own.c) and FFTW (fftw.c). struct gcb_fft (fft.c) has one engine for its whole chunks, and
+ * another for a shorter last chunk.
  */
 struct gcb_fft_need {
     enum gcb_fft_kind kind;
     uint64_t length; /* of a chunk */
     uint64_t chunks; /* at least one */
-    uint64_t zeros;  /* the last elements of the last chunk, which x does not have */
+    uint64_t zeros;  /* number of elements at the end of the last chunk that x does not have */
     int threads;     /* at least one */
     /* True if the chunk is a whole message, which FFTW may transform with several threads. */
     bool whole;
@@ -37,7 +38,7 @@ struct gcb_fft_need {
     const struct gcb_fft_fns *fns;
 };
 
-/* Some chunks: numbers first, first + apart, ... The worker's room is used. */
+/* The chunks first, first + apart, ..., `count` of them. The scratch of `worker` is used. */
 struct gcb_fft_chunks {
     uint64_t first, apart;
     unsigned count;
@@ -45,14 +46,13 @@ struct gcb_fft_chunks {
 };
 
 struct gcb_fft_engine_ops {
-    /* Returns 0, GCB_E_NOMEM or, if this library has no engine for the length, GCB_E_UNSUPPORTED.
-     * On failure *state may be set, too. */
+    /* Sets *state. Returns 0 or GCB_E_NOMEM. The caller destroys *state on failure, too. */
     int (*create)(void **state, const struct gcb_fft_need *need);
     void (*destroy)(void *state); /* may be NULL */
     /* As gcb_fft_forward and gcb_fft_inverse. */
     void (*forward)(void *state, const float *x, float *bins);
     void (*inverse)(void *state, float *bins, float *x);
-    bool (*has_room)(const void *state); /* as gcb_fft_has_room. NULL: there is always room */
+    bool (*has_room)(const void *state); /* as gcb_fft_has_room; NULL: always true */
     /* As gcb_fft_group, gcb_fft_forward_chunks and gcb_fft_inverse_chunks. NULL: chunks are only
      * transformed all together. */
     unsigned (*group)(const void *state, unsigned *workers);
@@ -62,20 +62,22 @@ struct gcb_fft_engine_ops {
                            float *x);
 };
 
-/* Functions, because programs and the modules that they load may both have these tables. */
+/* Functions return the tables, because a program and a module that it loads may both have this
+ * code, and two global tables of one name would break the one-definition rule. */
 const struct gcb_fft_engine_ops *gcb_fft_own(void);
 const struct gcb_fft_engine_ops *gcb_fft_fftw(void);
 
-/* Floats between the bins of two chunks. */
+/* The distance, in floats, from the first bin of a chunk to that of the next chunk. */
 static inline uint64_t gcb_fft_floats(enum gcb_fft_kind kind, uint64_t length)
 {
     return kind == GCB_FFT_DCT ? length : 2 * (length / 2 + 1);
 }
 
-/* Waking a worker for fewer floats than this costs more than it saves. */
+/* A worker gets at least this many floats. For fewer, waking it costs more than it saves. */
 #define GCB_FFT_SHARE 16384
 
-/* The number of workers that is worthwhile, at least one. Results do not depend on it. */
+/* The number of workers to use for `floats` floats in `most` pieces of work: at least one, at most
+ * `threads`. Results do not depend on the number. */
 static inline int gcb_fft_workers(uint64_t floats, uint64_t most, int threads)
 {
     const uint64_t shares = floats / GCB_FFT_SHARE, useful = shares < most ? shares : most;
@@ -83,7 +85,8 @@ static inline int gcb_fft_workers(uint64_t floats, uint64_t most, int threads)
     return useful < 1 ? 1 : useful < (uint64_t)threads ? (int)useful : threads;
 }
 
-/* The first of `all` items of a worker. If `worker` is the number of workers, returns `all`. */
+/* The first item of `worker`, if `workers` share `all` items. For worker = workers, returns `all`,
+ * so that a worker's items end where those of the next begin. */
 static inline uint64_t gcb_fft_first(uint64_t all, uint64_t worker, uint64_t workers)
 {
     const uint64_t extra = all % workers;

@@ -5,16 +5,16 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/status.h"
 
-/* Whole chunks, and a shorter last one. */
+/* All whole chunks, or a shorter last chunk. */
 struct part {
-    const struct gcb_fft_engine_ops *ops; /* NULL: there are no such chunks */
+    const struct gcb_fft_engine_ops *ops; /* NULL if there are no such chunks */
     void *state;
-    uint64_t element, bin; /* the places of its first element and bin, in floats */
+    uint64_t element, bin; /* where the first element and the first bin are, in floats */
     uint64_t chunk;        /* the number of its first chunk */
 };
 
 struct gcb_fft {
-    struct part parts[2];
+    struct part parts[2]; /* whole chunks, shorter last chunk */
 };
 
 /* ---- sizes ---- */
@@ -23,9 +23,11 @@ uint64_t gcb_fft_smooth(uint64_t n)
 {
     uint64_t best = 2;
 
+    if (n == 0)
+        return 0;
     while (best < n)
         best *= 2;
-    for (uint64_t seven = 2; n && seven < best; seven *= 7)
+    for (uint64_t seven = 2; seven < best; seven *= 7)
         for (uint64_t five = seven; five < best; five *= 5)
             for (uint64_t three = five; three < best; three *= 3) {
                 uint64_t length = three;
@@ -34,7 +36,7 @@ uint64_t gcb_fft_smooth(uint64_t n)
                     length *= 2;
                 best = length < best ? length : best;
             }
-    return n ? best : 0;
+    return best;
 }
 
 uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk)
@@ -51,6 +53,7 @@ bool gcb_fft_can(uint64_t length)
 
 /* ---- parts ---- */
 
+/* Makes the engine of a part, or none if it has no chunks. */
 static int make_part(struct part *part, const struct gcb_fft_config *config, uint64_t length,
                      uint64_t chunks, uint64_t zeros)
 {

@@ -8,10 +8,10 @@
 /*
  * Real FFTs of chunks on the device, with the layout, scale and bits of kernels/fft/fft.h. They are
  * done in shared memory by complex FFTs of half the length. For chunks of a power of two from 8 to
- * 4096 there are kernels with one read and one write (block_fft.cuh). For chunks of 4096 the largest
- * bins can be chosen before anything is written.
+ * 4096 there are kernels with one read and one write (block_fft.cuh). For chunks of 4096, a kernel
+ * can choose the largest bins before it writes anything.
  *
- * Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
+ * Arrays are aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -26,25 +26,26 @@ struct gcb_cuda_block_fft {
     const void *table; /* device memory */
 };
 
-/* Two arrays of complex floats, filled on the host: the m = length / 2 twiddle factors of the
- * complex FFT's stages (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
+/* The table's number of bytes, and a function that fills it on the host. The table has two arrays
+ * of complex floats. With m = length / 2, they are the m twiddle factors of the complex FFT's
+ * stages (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
 uint64_t gcb_cuda_fft_block_bytes(uint64_t length);
 void gcb_cuda_fft_block_table(void *table, uint64_t length);
 
-/* The bins of in->n = count >= 1 elements. Adds error feedback while reading. most->max_bits
- * becomes at least the largest sign-cleared pattern of a real or imaginary part. */
+/* Writes the bins of in->n = count >= 1 elements. Adds error feedback while reading. Raises
+ * most->max_bits to the largest sign-cleared pattern of a real or imaginary part. */
 int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
                                const struct gcb_device_input *in,
                                const struct gcb_cuda_block_fft *f, struct gcb_device_result *most);
 
-/* Input: the bins that a message keeps; these chunks begin at its first position. Bins are
- * multiplied by `unitary` first; imaginary parts that the bins of a real transform cannot have
- * are ignored. Each element is written once. If `from` (count floats) is not NULL, x = from -
- * elements. */
 struct gcb_cuda_fft_inversion {
-    float unitary;
-    const float *from; /* the tensor to subtract from, or NULL */
+    float unitary;     /* bins are multiplied by this first */
+    const float *from; /* the tensor to subtract the elements from (count floats), or NULL */
 };
+
+/* Transforms the bins that a message keeps; the first chunk begins at position 0 of the message.
+ * Ignores the imaginary parts of bins that are real in a real transform. Writes each element once,
+ * or from - element if how->from is not NULL. */
 int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
                                const struct gcb_cuda_block_fft *f,
@@ -55,41 +56,45 @@ int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
 struct gcb_cuda_steps {
     struct gcb_fft_steps steps; /* the tables are in device memory */
     uint64_t chunks;
-    float scale, unitary; /* DCT: as in struct gcb_cuda_dct */
+    float scale, unitary; /* of a DCT, as in struct gcb_cuda_dct */
 };
 
-/* The bins, or coefficients if steps.cosine is not NULL. `result` is that of
- * gcb_cuda_fft_block_forward, or of gcb_cuda_dct_block_forward. Arrays are aligned to 4. */
+/* Writes the bins or, if steps.cosine is not NULL, the coefficients. `result` is set as by
+ * gcb_cuda_fft_block_forward or gcb_cuda_dct_block_forward. Arrays need no more alignment than
+ * floats. */
 int gcb_cuda_steps_forward(struct gcb_device_stream *s, float *bins, const float *x,
                            const struct gcb_cuda_steps *f, struct gcb_device_result *result);
-/* If `from` is not NULL, x = from - elements. */
+/* The inverse. If `from` is not NULL, writes from - elements instead of the elements. */
 int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *bins,
                            const float *from, const struct gcb_cuda_steps *f);
 
 /* ---- transform and select at once ---- */
 
 /*
- * The order of bins depends on the largest part of the whole message, which is known only after all
- * chunks are transformed. So each chunk chooses by its own largest part, and writes up to which
- * exponent of the message's largest part the choice would be the same (gcb_select_power_reach).
- * Then the few chunks for which the choice differs, if any, are done again.
+ * Bins are compared at a scale that depends on the largest part of the whole message, which is
+ * known only after all chunks are transformed. So each chunk first chooses at the scale of its own
+ * largest part. It also writes its reach: the largest exponent of the message's largest part for
+ * which the choice is the same (gcb_select_power_reach). Then the chunks whose reach is too small,
+ * usually few or none, are done again.
  */
 struct gcb_cuda_fft_selection {
     struct gcb_cuda_chosen to; /* laid out for all positions */
     struct gcb_cuda_chunks cut;
-    float *value; /* pairs of the entries, at unitary scale; aligned to 16 */
+    float *value; /* the chosen bins as pairs, in unitary scale; aligned to 16 bytes */
     float unitary;
-    uint32_t *reach;                /* scratch: the reach of each chunk */
-    struct gcb_device_result *most; /* max_bits as above; 0 before the first launch */
+    uint32_t *reach; /* scratch: the reach of each chunk */
+    struct gcb_device_result
+        *most; /* max_bits as of gcb_cuda_fft_block_forward; 0 before the first launch */
 };
 
-/* Requires chunks of 4096 and in->n = f->count. Adds error feedback while reading. Writes the
- * chunks' entries and the number of kept positions. */
+/* Transforms chunks of 4096 elements, in->n = f->count in all, and chooses from each. Adds error
+ * feedback while reading. Writes the chunks' entries and the number of kept positions. */
 int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                         const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f);
 
-/* Call it when c->most has the largest part of the whole message; `in` is as gcb_cuda_fft_select
- * left it. A part that is not finite makes result->status GCB_E_SEND_RAW. */
+/* Does the chunks again whose reach is too small. Called after c->most has got the largest part of
+ * the whole message; `in` is as gcb_cuda_fft_select left it. If the largest part is not finite,
+ * result->status becomes GCB_E_SEND_RAW. */
 int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                           const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
                           struct gcb_device_result *result);

@@ -11,15 +11,16 @@ namespace
 
 constexpr unsigned kBins = kBlockPoints + 1;
 constexpr unsigned kEach = pieces_of(kBins, kBlockThreads);
-constexpr uint32_t kAnyScale = 255;
-constexpr unsigned kBlocks = 5; /* blocks per multiprocessor: as many as registers allow */
+constexpr uint32_t kAnyScale = 255; /* a reach that no exponent exceeds */
+constexpr unsigned kBlocks = 5;     /* blocks per multiprocessor: as many as registers allow */
 
 struct select_room {
     block_fft_room fft;
     chunk_room<kEach, kBlockThreads> chunk;
 };
 
-/* The chunk as chunk.cuh expects it: powers at one scale in registers, bins in shared memory. */
+/* The chunk as select_from_chunk expects it (chunk_cuda.cuh): bins in shared memory, their powers
+ * at one scale in registers. */
 struct bin_chunk {
     static constexpr uint32_t each = kEach, threads = kBlockThreads, count = kBins;
     block_fft_room *room;
@@ -34,7 +35,9 @@ struct bin_chunk {
     {
         const complex z = at(*room, k % kBlockPoints);
 
-        return k % kBlockPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
+        if (k % kBlockPoints)
+            return z;
+        return {k ? z.im : z.re, 0.0f}; /* the last and the first bin share place 0 */
     }
     __device__ uint32_t magnitude_of(complex z) const
     {
@@ -54,7 +57,7 @@ struct bin_chunk {
 static_assert(kBins == (kEach - 1) * kBlockThreads + 1,
               "the last turn of the loop must handle a single bin");
 
-/* The powers of the thread's bins. Place 0 holds the first bin and the last one. */
+/* Computes the powers of the thread's bins. Place 0 holds the first bin and the last bin. */
 __device__ void fill_magnitudes(bin_chunk *c)
 {
     const complex *const mine = &at(*c->room, threadIdx.x);
@@ -108,12 +111,13 @@ __global__ __launch_bounds__(kBlockThreads,
         end_choice(how.to);
 }
 
-/* Each block checks as many chunks as it has threads. */
+/* Checks the reach of as many chunks as a block has threads, and does the chunks again whose reach
+ * is too small. */
 __global__ void reselect_chunks(gcb_cuda_fft_selection how, gcb_device_input in,
                                 gcb_cuda_block_fft f, gcb_device_result *result)
 {
     select_room &room = shared<select_room>();
-    const uint32_t top = how.most->max_bits, exponent = top >> 23;
+    const uint32_t top = how.most->max_bits, exponent = top >> 23; /* biased */
     const uint64_t chunks = f.count / kBlockElements, first = blockIdx.x * uint64_t{kBlockThreads};
     const uint64_t mine = first + threadIdx.x;
 

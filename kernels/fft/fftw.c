@@ -17,12 +17,13 @@
 #define LEAST_PROBED 65536
 #define LEAST_PRIME 17
 
+/* The engine's state. */
 struct chunks {
     struct gcb_fft_need need;
     int workers;    /* threads that share the chunks */
     size_t stride;  /* floats of scratch per worker */
     uint64_t room;  /* floats that FFTW may allocate while all workers execute; 0 if few */
-    float *scratch; /* NULL: one chunk, transformed in the caller's bins */
+    float *scratch; /* of all workers; NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
     float *twiddle; /* DCT: rotation factors of a chunk */
 };
@@ -44,7 +45,7 @@ static void end_planning(void)
 
 /* ---- memory ---- */
 
-/* Rounds up, so that in an array every buffer begins on a cache line of its own. */
+/* Rounds up to whole cache lines, so that the buffers of an array share no cache line. */
 static uint64_t padded_floats(uint64_t floats)
 {
     const uint64_t line = GCB_ALIGN / sizeof(float);
@@ -65,17 +66,18 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * The floats that FFTW may allocate. FFTW ends the process if it gets no memory. While planning,
- * FFTW takes up to 1.6 times the length of the transform, and 5.9 times for a prime length. While
- * executing once, FFTW takes 2 times the length for twice a prime, and 5.1 times for a prime
- * (version 3.3.10, measured from 65,536 on). The result is 1.5 times these figures, because FFTW's
- * allocations leave gaps.
+ * An upper bound of the floats that FFTW allocates, to plan or to execute once. Measured from
+ * length 65,536 on with version 3.3.10, planning takes up to 1.6 times the length, and 5.9 times
+ * for a prime length. Executing takes 2 times the length for twice a prime, and 5.1 times for a
+ * prime. The bound is 1.5 times these figures, because FFTW's allocations leave gaps.
  */
 static uint64_t most_floats_taken(uint64_t length)
 {
     return 3 * length + 6 * largest_prime(length);
 }
 
+/* True if the memory that planning takes can be allocated. FFTW ends the process if it gets
+ * none. */
 static bool can_plan(uint64_t length, const struct gcb_fft_need *need)
 {
     const uint64_t most = most_floats_taken(length);
@@ -91,12 +93,14 @@ static uint64_t room_while_executing(uint64_t length)
                                                                         : most_floats_taken(length);
 }
 
+/* Runs task(ctx, worker) for each worker, in parallel. */
 static void parallel(const struct chunks *fft, void (*task)(void *ctx, uint64_t worker), void *ctx)
 {
     gcb_parallel(&(struct gcb_queue){.threads = fft->workers}, (uint64_t)fft->workers, task, ctx);
 }
 
-/* Memory that FFTW may take in all workers at the same time. */
+/* Memory that FFTW may take in all workers at the same time: one small and one large piece for each
+ * worker. */
 struct room {
     const struct chunks *fft;
     struct share {
@@ -113,8 +117,8 @@ static void take_share(void *ctx, uint64_t worker)
     share->large = gcb_alloc_array(room->fft->room / (uint64_t)room->fft->workers, sizeof(float));
 }
 
-/* Allocates in the threads that will execute: an allocator may give each thread a separate
- * arena. */
+/* True if the memory that FFTW takes while executing can be allocated. The threads that will
+ * execute try it, because an allocator may give each thread a separate arena. */
 static bool fftw_has_room(const void *state)
 {
     const struct chunks *fft = state;
@@ -132,6 +136,7 @@ static bool fftw_has_room(const void *state)
     return enough;
 }
 
+/* FFTW's request to call work(first + size * i) for each job i. */
 struct fftw_jobs {
     void *(*work)(char *);
     char *first;
@@ -154,11 +159,12 @@ static void run_jobs(void *(*work)(char *), char *first, size_t size, int count,
     gcb_parallel(&(struct gcb_queue){.threads = count}, (uint64_t)count, run_job, &jobs);
 }
 
-/* Floats that must be free before FFTW makes its tables, because it ends the process if it gets no
- * memory. The heap grows by 0.44 MB for the tables (version 3.3.10, measured); this is 1 MiB. */
+/* This many floats (1 MiB) must be free before FFTW makes its tables, because it ends the process
+ * if it gets no memory. The heap grows by 0.44 MB for the tables (version 3.3.10, measured). */
 #define TABLES_ROOM 262144
 
-/* FFTW makes its tables with the first plan. The caller holds the planner's lock. */
+/* Makes FFTW's tables in the first call. The caller holds the planner's lock. Returns true if the
+ * tables exist. */
 static bool start_fftw(void)
 {
     static bool started;
@@ -171,7 +177,7 @@ static bool start_fftw(void)
 }
 
 /* Makes an in-place plan for one length, for buffers aligned as `buffer` is. The caller holds the
- * planner's lock. */
+ * planner's lock. Returns NULL if there is too little memory. */
 static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
                             const struct gcb_fft_need *need)
 {
@@ -187,8 +193,9 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
     return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, buffer, bins, flags);
 }
 
-/* FFTW may use threads only for a message without chunks, because its threaded results are not
- * byte-stable. Each of its threads allocates buffers. */
+/* The number of threads that FFTW may use within one transform: several only for a long message
+ * without chunks. FFTW's results with several threads are not byte-stable, and each of its threads
+ * allocates buffers. */
 static int threads_within(const struct gcb_fft_need *need)
 {
     return need->whole && need->length >= LEAST_THREADED
@@ -196,7 +203,7 @@ static int threads_within(const struct gcb_fft_need *need)
                : 1;
 }
 
-/* Makes a plan for buffers aligned as `buffer` is. */
+/* Sets fft->plan, for buffers aligned as `buffer` is. */
 static int plan(struct chunks *fft, float *buffer)
 {
     begin_planning();
@@ -208,8 +215,9 @@ static int plan(struct chunks *fft, float *buffer)
     return fft->plan ? 0 : GCB_E_NOMEM;
 }
 
-/* Planning needs a buffer: the scratch or, if no scratch is needed, a temporary buffer. */
-static int take_memory(struct chunks *fft)
+/* Makes the plan, the scratch and the twiddle factors. Planning needs a buffer: the scratch or, if
+ * no scratch is needed, a temporary buffer. On failure the caller destroys *fft. */
+static int make_plan_and_buffers(struct chunks *fft)
 {
     const struct gcb_fft_need *need = &fft->need;
     float *buffer = gcb_alloc_array(fft->stride * (uint64_t)fft->workers, sizeof(*buffer));
@@ -242,7 +250,7 @@ static int fftw_create(void **state, const struct gcb_fft_need *need)
     fft->workers = gcb_fft_workers(need->length * need->chunks, need->chunks, need->threads);
     fft->stride = (size_t)padded_floats(2 * (need->length / 2 + 1));
     fft->room = room_while_executing(need->length) * (uint64_t)fft->workers;
-    return take_memory(fft);
+    return make_plan_and_buffers(fft);
 }
 
 static void fftw_destroy(void *state)
@@ -272,20 +280,21 @@ static void from_bins(fftwf_plan plan, float *buffer)
     fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
-/* The elements of chunk c that x has. */
+/* The number of elements of chunk c that x has. */
 static size_t given_of(const struct gcb_fft_need *need, uint64_t c)
 {
     return (size_t)(need->length - (c + 1 == need->chunks ? need->zeros : 0));
 }
 
-/* Writes `given` elements, and zeros up to `length`. */
+/* Copies `given` elements of x, and writes zeros after them up to `length`. */
 static void copy_padded(float *to, const float *x, size_t given, size_t length)
 {
     memcpy(to, x, given * sizeof(*to));
     memset(to + given, 0, (length - given) * sizeof(*to));
 }
 
-/* Transforms one chunk in a worker's scratch. The caller's bins would not be aligned as planned. */
+/* Transforms chunk c in a worker's scratch, because the caller's bins are not aligned as
+ * planned. */
 static void forward_chunk(const struct chunks *fft, uint64_t c, float *scratch, const float *x,
                           float *bins)
 {
@@ -322,6 +331,7 @@ static void inverse_chunk(const struct chunks *fft, uint64_t c, float *scratch, 
         memcpy(x + c * length, scratch, given * sizeof(*x));
 }
 
+/* The arguments of transform_share. */
 struct call {
     const struct chunks *fft;
     const float *in;

@@ -6,27 +6,33 @@
 /*
  * Transforms `count` chunks of L = 2 m elements, 0 < count <= lanes, one in each lane of a vector.
  * x[c] and bins[c] are the elements and the bins of chunk c, with any alignment. `dct` chooses the
- * DCT-II and DCT-III of kernels/fft/fft.h instead of the DFT. `room` has gcb_fft_room floats,
- * aligned to 64.
+ * DCT-II and DCT-III of kernels/fft/engine.h instead of the DFT. `room` is scratch of gcb_fft_room
+ * floats, aligned to 64 bytes.
  */
 typedef void gcb_fft_forward_fn(const struct gcb_fft_steps *steps, const float *const *x,
                                 float *const *bins, unsigned count, bool dct, float *room);
 typedef void gcb_fft_inverse_fn(const struct gcb_fft_steps *steps, const float *const *bins,
                                 float *const *x, unsigned count, bool dct, float *room);
 
-/* The same for one chunk, by vectors of its own elements. */
+/* The same for one chunk. A vector has neighbouring numbers of the chunk. */
 typedef void gcb_fft_forward_one_fn(const struct gcb_fft_steps *steps, const float *x, float *bins,
                                     bool dct, float *room);
 typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const float *bins, float *x,
                                     bool dct, float *room);
 
 /*
- * Long DFTs. `columns` transforms columns b to b + lanes - 1 of x and writes m numbers to `rows`,
- * those beyond the last one left out; x has `given` floats, and zeros follow. `rows` transforms rows
- * k to k + lanes - 1 and writes the first `wanted` floats of m numbers; `swapped` says that the parts
- * of numbers are the other way round. `split` makes bins k and m - k of a real DFT from the numbers
- * of the same places, for each k in [from, end), except 0; join does the reverse. `from` is a
- * multiple of 16, and `end` is one or (m + 1) / 2, which no `end` is above.
+ * The passes of a long DFT (struct gcb_fft_long).
+ *
+ * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, and writes their
+ * numbers
+ *          to `rows`. x has `given` floats; the floats after them count as 0.
+ * rows:    transforms rows k to k + lanes - 1, as far as they exist, and writes their bins to
+ *          `out`, which has the first `wanted` floats of all m numbers. If `swapped`, writes the
+ *          imaginary part of each number before the real part.
+ * split:   makes bins k and m - k of a real DFT from numbers k and m - k, for each k > 0 in
+ *          [from, end). `from` is a multiple of 16. `end` is a multiple of 16 or (m + 1) / 2, and
+ *          at most (m + 1) / 2.
+ * join:    the reverse of split.
  */
 typedef void gcb_fft_columns_fn(const struct gcb_fft_long *f, const float *x, uint64_t given,
                                 float *rows, uint32_t b, float *room);
@@ -36,7 +42,7 @@ typedef void gcb_fft_pairs_fn(const struct gcb_fft_long *f, float *bins, uint64_
                               uint64_t end);
 
 struct gcb_fft_fns {
-    unsigned lanes;
+    unsigned lanes; /* of the vectors of forward, inverse, columns and rows */
     gcb_fft_forward_fn *forward;
     gcb_fft_inverse_fn *inverse;
     gcb_fft_forward_one_fn *forward_one;
@@ -48,7 +54,7 @@ struct gcb_fft_fns {
 
 void gcb_fft_init(struct gcb_fft_fns *fns, unsigned cpu_flags);
 
-/* Floats that a call needs. */
+/* The number of floats of `room` for m numbers. */
 static inline uint64_t gcb_fft_room(uint32_t m, unsigned lanes)
 {
     return 4 * (((uint64_t)m + 1) * lanes + 4 * GCB_FFT_LANES);

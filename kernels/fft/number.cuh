@@ -1,7 +1,8 @@
 #ifndef KERNELS_FFT_NUMBER_CUH
 #define KERNELS_FFT_NUMBER_CUH
 
-/* The arithmetic of our own FFT for a thread: number_elem.h with one float in a part. */
+/* The arithmetic of our own FFT for a thread of a device: number_elem.h for single complex
+ * numbers. */
 #include "kernels/fft/steps.h"
 
 #define FORCE __device__ __forceinline__

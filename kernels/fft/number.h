@@ -2,8 +2,8 @@
 #define KERNELS_FFT_NUMBER_H
 
 /*
- * Complex numbers in vectors of LANES floats. A source for vectors that are not of 4 defines LANES: 8
- * or 16.
+ * Complex numbers in vectors of LANES floats. A source that includes this header may define LANES
+ * as 8 or 16; else it is 4.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct number {
 
 /* ---- shuffles ---- */
 
-/* Lane l of a shuffle takes the element that the macro names: LANES and more are elements of b. */
+/* A vector whose lane l is element F(l) of a and b; elements LANES and above are those of b. */
 #if LANES == 4
 #define SHUFFLE(a, b, F) __builtin_shufflevector(a, b, F(0), F(1), F(2), F(3))
 #elif LANES == 8
@@ -38,12 +38,13 @@ struct number {
     __builtin_shufflevector(a, b, F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), \
                             F(10), F(11), F(12), F(13), F(14), F(15))
 #endif
-/* Interleave the lower or the upper halves of fours, as floats or as pairs of floats. */
+/* These interleave each four lanes of a with the same four of b: their lower or their upper halves,
+ * by single floats or by pairs. */
 #define LOW_FLOATS(l) (4 * ((l) / 4) + (l) % 4 / 2 + (l) % 2 * LANES)
 #define HIGH_FLOATS(l) (LOW_FLOATS(l) + 2)
 #define LOW_PAIRS(l) (4 * ((l) / 4) + (l) % 2 + (l) % 4 / 2 * LANES)
 #define HIGH_PAIRS(l) (LOW_PAIRS(l) + 2)
-/* Take the even or the odd fours of a, then of b. */
+/* These take the even or the odd fours of a, then of b. */
 #define EVEN_FOURS(l) ((l) % 4 + (l) / 4 * 8 % LANES + (l) / (LANES / 2) * LANES)
 #define ODD_FOURS(l) (EVEN_FOURS(l) + 4)
 
@@ -86,7 +87,8 @@ FORCE void turn_round(lane *r)
 }
 
 #define REVERSE(l) (LANES - 1 - (l))
-/* Take the even or the odd elements of a, then of b; and the way back. */
+/* EVENS and ODDS take the even or the odd elements of a, then of b. ZIP_LOW and ZIP_HIGH are the
+ * inverse: they interleave the lower or the upper halves of a and b. */
 #define EVENS(l) (2 * (l))
 #define ODDS(l) (2 * (l) + 1)
 #define ZIP_LOW(l) ((l) / 2 + (l) % 2 * LANES)
@@ -94,11 +96,13 @@ FORCE void turn_round(lane *r)
 
 /* ---- vectors in arrays ---- */
 
+/* The vector at p, with any alignment. */
 FORCE lane up(const float *p)
 {
     return *(const lane_any *)(const void *)p;
 }
 
+/* Stores the first `count` floats of v at p. */
 FORCE void put_up(float *p, lane v, unsigned count)
 {
     if (count == LANES)
@@ -107,7 +111,7 @@ FORCE void put_up(float *p, lane v, unsigned count)
         memcpy(p, &v, count * sizeof(*p));
 }
 
-/* Reads `count` numbers, (re, im) after (re, im); the others are zeros. */
+/* Reads `count` numbers, (re, im) after (re, im). Lanes from `count` on are 0. */
 FORCE struct number get_zipped(const float *p, size_t count)
 {
     float part[2 * LANES] = {0};
@@ -121,6 +125,8 @@ FORCE struct number get_zipped(const float *p, size_t count)
     return (struct number){SHUFFLE(a, b, EVENS), SHUFFLE(a, b, ODDS)};
 }
 
+/* Writes `count` numbers, (re, im) after (re, im). `count` may be more than LANES, which are
+ * written then. */
 FORCE void put_zipped(float *p, lane re, lane im, size_t count)
 {
     const lane zipped[2] = {SHUFFLE(re, im, ZIP_LOW), SHUFFLE(re, im, ZIP_HIGH)};

@@ -2,9 +2,9 @@
 #define KERNELS_FFT_NUMBER_ELEM_H
 
 /*
- * What the FFTs do with a few complex numbers, in C and CUDA C++. A file for vectors, or for a GPU,
- * defines FORCE, which begins a function that is always inlined; `lane`, a float or a vector of
- * floats; and struct number.
+ * What the FFTs do with a few complex numbers, in C and CUDA C++. A file that includes this header
+ * may first define FORCE, which begins a function that is always inlined; `lane`, the type of a
+ * real part, such as a vector of floats; and struct number. Otherwise a number is two floats.
  */
 #include "kernels/fft/steps.h"
 
@@ -63,7 +63,8 @@ FORCE void dft2(struct number *v)
 FORCE void dft3(struct number *v)
 {
     const struct number sum = add(v[1], v[2]), s = sub(v[0], scale(sum, 0.5f));
-    const struct number t = scale(times_minus_i(sub(v[1], v[2])), 0.86602540378443865f);
+    const float sine = 0.86602540378443865f; /* of pi / 3 */
+    const struct number t = scale(times_minus_i(sub(v[1], v[2])), sine);
 
     v[0] = add(v[0], sum);
     v[1] = add(s, t);
@@ -81,8 +82,8 @@ FORCE void dft4(struct number *a, struct number *b, struct number *c, struct num
     *d = sub(t, v);
 }
 
-/* An odd DFT of R numbers: v[r] and v[R - r] are combined first. cosine[j] and sine[j] belong to the
- * angle 2 pi j / R. */
+/* A DFT of R numbers, for R = 5 or 7. The sums and differences of v[r] and v[R - r] come first,
+ * because they share factors. cosine[j] and sine[j] belong to the angle 2 pi j / R. */
 FORCE void dft_odd(struct number *v, unsigned R, const float *cosine, const float *sine)
 {
     struct number sum[4], difference[4], first = v[0], out[8];
@@ -140,7 +141,7 @@ FORCE void dft7(struct number *v)
 
 FORCE void dft8(struct number *v)
 {
-    const float h = 0.70710678118654752f;
+    const float h = 0.70710678118654752f; /* sqrt(1/2) */
     struct number e[4] = {v[0], v[2], v[4], v[6]}, o[4] = {v[1], v[3], v[5], v[7]};
 
     dft4(&e[0], &e[1], &e[2], &e[3]);
@@ -154,6 +155,7 @@ FORCE void dft8(struct number *v)
     }
 }
 
+/* A DFT of R numbers, in place; R is 1, 2, 3, 4, 5, 7 or 8. */
 FORCE void dft(struct number *v, unsigned R)
 {
     if (R == 8)
@@ -174,8 +176,8 @@ FORCE void dft(struct number *v, unsigned R)
 
 /* ---- bins ---- */
 
-/* Makes bins k and m - k of a real DFT from numbers k and m - k. `by` is 0.5, or 1 for twice the
- * bins. */
+/* Makes bins k and m - k of a real DFT of 2 m elements from numbers k and m - k of a complex DFT.
+ * `by` is 0.5, or 1 for twice the bins. `split` is exp(-2 pi i k / (2 m)). */
 FORCE void split_pair(struct number k, struct number m_k, float by, struct number split,
                       struct number *near, struct number *far)
 {
@@ -187,8 +189,8 @@ FORCE void split_pair(struct number k, struct number m_k, float by, struct numbe
     *far = number_of(even.re - odd.re, odd.im - even.im);
 }
 
-/* Makes numbers k and m - k, times two and with their parts swapped, from bins k and m - k. Swapping
- * the parts before and after a DFT makes it an inverse one. */
+/* Makes numbers k and m - k, times two and with their parts swapped, from bins k and m - k.
+ * Swapping the parts before and after a DFT makes it an inverse one. */
 FORCE void join_pair(struct number k, struct number m_k, struct number split, struct number *near,
                      struct number *far)
 {
@@ -199,28 +201,31 @@ FORCE void join_pair(struct number k, struct number m_k, struct number split, st
     *far = number_of(q.re - g.im, g.re + q.im);
 }
 
-/* Rotates bin k: these are coefficients k and 2 m - k. `turn` is (cos, sin)(pi k / (4 m)). */
+/* Makes coefficients k (*up) and 2 m - k (*down) of a DCT from bin k. `turn` is (cos, sin) of
+ * pi k / (4 m). */
 FORCE void rotate(struct number bin, struct number turn, lane *up, lane *down)
 {
     *up = bin.re * turn.re + bin.im * turn.im;
     *down = bin.re * turn.im - bin.im * turn.re;
 }
 
+/* The inverse of rotate. */
 FORCE struct number unrotate(lane up, lane down, struct number turn)
 {
     return number_of(turn.re * up + turn.im * down, turn.im * up - turn.re * down);
 }
 
-/* The place of element e of 2 m among the elements of the DFT: the even ones in order, then the odd
- * ones in reverse. */
+/* The place of element e of a DCT's 2 m elements in the input of its DFT, which has the even
+ * elements in order, then the odd elements in reverse. */
 FORCE size_t folded(size_t e, size_t m)
 {
     return e % 2 ? 2 * m - 1 - e / 2 : e / 2;
 }
 
 /*
- * Does all rounds of `steps`. first_round(steps, from, to, R) writes to `to`, and next_round(to, m,
- * p, twiddle, R) works in place. R is a constant in each call.
+ * The body of a function that does all rounds of `steps`. The file that uses it defines
+ * first_round(steps, from, to, R), which writes to `to`, and next_round(to, m, p, twiddle, R),
+ * which works in place. R is a constant in each call.
  */
 #define GCB_FFT_TRANSFORM(steps, from, to) \
     const float *twiddle = (steps)->twiddle; \

@@ -6,22 +6,23 @@
 #include "src/lib/base/queue.h"
 #include "src/lib/base/status.h"
 
-/* Transforms of at most this many elements have one chunk in each lane; longer ones are long DFTs
- * (steps.h). Part of the definition. */
+/* Chunks of at most this many elements are transformed by the steps of struct gcb_fft_steps, longer
+ * chunks by those of struct gcb_fft_long. The bytes of messages depend on this number. */
 #define LONGEST 8192
 
+/* The engine's state. */
 struct own {
     struct gcb_fft_need need;
     const struct gcb_fft_fns *fns;
-    struct gcb_fft_fns plain; /* of plain C, if the caller gives none */
+    struct gcb_fft_fns plain; /* plain C, for callers that give no functions */
     int workers;
     struct gcb_fft_steps steps; /* of chunks of at most LONGEST elements */
-    struct gcb_fft_long far;    /* of longer ones */
-    void *tables;
-    float *rooms;    /* for all workers */
-    uint64_t room;   /* floats of a worker */
-    float *chunk;    /* a chunk with its zeros; long: one that is between two steps */
-    float *rotation; /* of a long DCT */
+    struct gcb_fft_long far;    /* of longer chunks */
+    void *tables;               /* of steps or far */
+    float *rooms;               /* scratch of all workers */
+    uint64_t room;              /* floats of one worker's scratch */
+    float *chunk;    /* the last chunk with its zeros; or a long chunk between two passes */
+    float *rotation; /* twiddle factors of a long DCT */
 };
 
 static bool is_long(const struct own *o)
@@ -42,10 +43,10 @@ static void own_destroy(void *state)
     gcb_free(o);
 }
 
-static int take_memory(struct own *o)
+/* Makes the tables; sets the number of workers and the size of their scratch. */
+static int make_tables(struct own *o, bool dct)
 {
     const uint64_t length = o->need.length, m = length / 2;
-    const bool dct = o->need.kind == GCB_FFT_DCT;
 
     o->tables = is_long(o) ? gcb_alloc_array(gcb_fft_long_tables(m), 1)
                            : gcb_alloc_array(gcb_fft_tables((uint32_t)m, dct), sizeof(float));
@@ -60,6 +61,18 @@ static int take_memory(struct own *o)
         o->room = gcb_fft_room((uint32_t)m, o->fns->lanes);
         o->workers = gcb_fft_workers(length * o->need.chunks, o->need.chunks, o->need.threads);
     }
+    return 0;
+}
+
+/* On failure the caller destroys *o. */
+static int take_memory(struct own *o)
+{
+    const size_t length = o->need.length;
+    const bool dct = o->need.kind == GCB_FFT_DCT;
+    const int err = make_tables(o, dct);
+
+    if (err)
+        return err;
     o->rooms = gcb_alloc_array(o->room * (uint64_t)o->workers, sizeof(float));
     if (!o->rooms)
         return GCB_E_NOMEM;
@@ -90,15 +103,16 @@ static int own_create(void **state, const struct gcb_fft_need *need)
     return take_memory(o);
 }
 
-/* A call of a worker's function. */
+/* The arguments of a worker's function. */
 struct call {
     struct own *o;
     const float *in;
     float *out;
-    uint64_t given; /* elements that `in`, or at last `out`, has */
-    bool swapped;
+    uint64_t given; /* columns_share: floats that `in` has; rows_share: floats that `out` has */
+    bool swapped;   /* rows_share: as in gcb_fft_rows_fn */
 };
 
+/* Runs task(call, worker) for each worker, in parallel. */
 static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker))
 {
     gcb_parallel(&(struct gcb_queue){.threads = call->o->workers}, (uint64_t)call->o->workers, task,
@@ -107,7 +121,8 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
 
 /* ---- chunks in lanes ---- */
 
-/* If the last chunk needs zeros, o->chunk takes its elements and the zeros. */
+/* If the last chunk needs zeros, its elements and the zeros are copied to o->chunk first. If the
+ * chunks fill at most half of the lanes, they are transformed one by one, which is faster then. */
 static void own_forward_chunks(void *state, const float *in, const struct gcb_fft_chunks *which,
                                float *bins)
 {
@@ -227,7 +242,8 @@ static void pairs_share(void *ctx, uint64_t worker)
                                                      end < all ? end : all);
 }
 
-/* Makes m numbers of a DFT from m others. */
+/* The complex DFT of m numbers: columns, then rows. `in` has `given` floats, `out` gets `wanted`
+ * floats; `between` has room for m numbers. */
 static void long_dft(struct own *o, const float *in, uint64_t given, float *between, float *out,
                      uint64_t wanted)
 {

@@ -49,7 +49,8 @@ __global__ void gather_bins(float2 *__restrict__ value, const float2 *__restrict
     }
 }
 
-/* True if bin i is real. The first bin of a chunk is, and the last bin of an even chunk. */
+/* True if bin i is the first bin of a chunk, or the last bin of a chunk of even length. These bins
+ * are real. */
 __device__ bool is_real(uint64_t i, const gcb_cuda_spectrum &how)
 {
     const uint64_t length = i < how.tail ? how.length : how.rest;

@@ -5,15 +5,15 @@
 
 /*
  * The steps between a real FFT and the stages after it, bit for bit as in
- * src/lib/sparse/transform_fft.c: the order of bins by size, and the scaling of chosen or decoded
- * bins. A bin is a pair (re, im). Arrays are aligned to 16, arrays of bins to 8. Functions return 0
- * or GCB_E_DEVICE.
+ * src/lib/sparse/transform_fft.c: powers, by which bins are ordered, and the scaling of chosen or
+ * decoded bins. A bin is a pair (re, im). Arrays are aligned to 16 bytes, arrays of bins to 8.
+ * Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
 /* The bins of a message. Bins from `tail` on belong to a shorter last chunk; tail = bins if there
- * is none. Bins before `first` are handled elsewhere: arrays of bins and powers begin with bin
- * `first`. */
+ * is none. The functions below handle bins from `first` on; arrays of bins and powers begin with
+ * bin `first`. */
 struct gcb_cuda_spectrum {
     uint64_t bins, tail, first;
     uint64_t length, rest;       /* elements of a chunk, and of the shorter last chunk or 0 */
@@ -23,25 +23,25 @@ struct gcb_cuda_spectrum {
 /* Sets most->max_bits to 0: no part has been seen yet. */
 int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most);
 
-/* Squared magnitudes of bins, scaled as on the CPU by the largest part, which is in `most`. If that
- * is not finite, result->status becomes GCB_E_SEND_RAW. */
+/* Computes the squared magnitudes of bins, at the scale of the largest part, which is
+ * most->max_bits. If the largest part is not finite, result->status becomes GCB_E_SEND_RAW. */
 int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
                              const struct gcb_cuda_spectrum *how,
                              const struct gcb_device_result *most,
                              struct gcb_device_result *result);
 
-/* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Writes entries from
- * number `from` on. `value` is aligned to 16. */
+/* Writes the chosen bins in unitary scale: entry j is value[2 j] and value[2 j + 1]. Writes entries
+ * from number `from` on. */
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from);
 
-/* Before the inverse: multiplies all bins by their unitary factor, and sets to 0 the imaginary
- * parts that the bins of a real transform cannot have. */
+/* Prepares bins for the inverse FFT: multiplies them by their unitary factor, and sets the
+ * imaginary parts of bins that are real in a real transform to 0. */
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how);
 
-/* Transforms of single elements: each element is its own bin; and the inverse. */
+/* The transform of chunks of one element, and its inverse: each element is its own bin. */
 int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
                                     uint64_t n);
 int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,

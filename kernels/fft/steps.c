@@ -1,8 +1,8 @@
 #include "kernels/fft/steps.h"
 
-#define TERMS 7
+#define TERMS 7 /* terms that a series needs for the precision of a double, up to pi/4 */
 
-/* c[0] + c[1] y + c[2] y^2 + ... */
+/* Returns c[0] + c[1] y + c[2] y^2 + ... */
 static double series(const double c[TERMS], double y)
 {
     double sum = c[TERMS - 1];
@@ -32,20 +32,24 @@ static double cosine(double x)
     return 1.0 + y * series(c, y);
 }
 
+/* As gcb_fft_unit, in doubles. */
 static void unit_of(double *to, uint64_t a, uint64_t b)
 {
-    const double pi = 3.14159265358979323846;
-    const uint64_t eighth = 8 * (a % b) / b; /* the angle's octant */
-    /* the angle beyond its even octant, or before it, as a share of an octant */
-    const uint64_t rest = 8 * (a % b) - eighth * b, near = eighth % 2 ? b - rest : rest;
+    const double pi = 3.14159265358979323846, diagonal = 0.70710678118654752440; /* sqrt(1/2) */
+    const uint64_t octant = 8 * (a % b) / b;
+    /* the distance from the angle to the nearest multiple of a quarter turn, in 1/b of an octant */
+    const uint64_t rest = 8 * (a % b) - octant * b, near = octant % 2 ? b - rest : rest;
     const double x = pi / 4 * ((double)near / (double)b);
-    const double c = near == b ? 0.70710678118654752440 : cosine(x);
-    const double s = near == b ? 0.70710678118654752440 : sine(x);
-    const unsigned quarter = (unsigned)(eighth + 1) / 2 % 4;
-    const double along = c, across = eighth % 2 ? -s : s;
+    const double c = near == b ? diagonal : cosine(x), s = near == b ? diagonal : sine(x);
 
-    to[0] = quarter == 0 ? along : quarter == 1 ? -across : quarter == 2 ? -along : across;
-    to[1] = quarter == 0 ? across : quarter == 1 ? along : quarter == 2 ? -across : -along;
+    to[0] = c;
+    to[1] = octant % 2 ? -s : s;
+    for (uint64_t quarter = 0; quarter < (octant + 1) / 2 % 4; quarter++) {
+        const double re = to[0];
+
+        to[0] = -to[1];
+        to[1] = re;
+    }
 }
 
 void gcb_fft_unit(float *to, uint64_t a, uint64_t b)
@@ -108,16 +112,18 @@ void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, co
 void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables)
 {
     const uint64_t twice = 2 * (uint64_t)m;
-    uint64_t p = 1;
     float *to = tables + GCB_FFT_LANES;
+    uint64_t p;
 
     gcb_fft_steps_lay_out(steps, m, dct, tables);
-    for (unsigned t = 0; t < steps->rounds; p *= steps->radix[t++])
-        for (uint64_t r = 1; p > 1 && r < steps->radix[t]; r++) {
-            const uint64_t whole = steps->radix[t] * p;
+    p = steps->radix[0];
+    for (unsigned t = 1; t < steps->rounds; t++) {
+        const uint64_t whole = steps->radix[t] * p;
 
+        for (uint64_t r = 1; r < steps->radix[t]; r++)
             to = put_units(to, whole - r, whole, p);
-        }
+        p = whole;
+    }
     to = put_units(to, twice - 1, twice, m / 2 + 1);
     if (dct)
         put_units(to, 1, 4 * twice, (uint64_t)m + 1);
@@ -125,6 +131,7 @@ void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float
 
 /* ---- long DFTs ---- */
 
+/* The largest divisor of m that is not above its square root. */
 static uint32_t columns_of(uint64_t m)
 {
     uint64_t best = 1;
@@ -134,12 +141,15 @@ static uint32_t columns_of(uint64_t m)
     return (uint32_t)best;
 }
 
+/* `bits` of struct gcb_fft_long: half of the bits of 2 m, so that `low` and `high` have similar
+ * sizes. */
 static unsigned low_bits(uint64_t m)
 {
     return (65 - (unsigned)__builtin_clzll(m)) / 2;
 }
 
-/* Floats of the tables before those of doubles, a multiple of 16. */
+/* Floats of the tables before the tables of doubles: a multiple of 16, for the doubles'
+ * alignment. */
 static uint64_t long_floats(uint64_t n1, uint64_t n2)
 {
     const uint64_t floats = 2 * GCB_FFT_LANES * (n1 + 1) + gcb_fft_tables((uint32_t)n1, false) +
@@ -148,6 +158,7 @@ static uint64_t long_floats(uint64_t n1, uint64_t n2)
     return (floats + 15) / 16 * 16;
 }
 
+/* Doubles of `low` and `high` of struct gcb_fft_long. */
 static uint64_t long_doubles(uint64_t m)
 {
     const unsigned bits = low_bits(m);

@@ -7,7 +7,7 @@
 using namespace gcb;
 
 /* Each block transforms one chunk at a time. Parameters that are indexed by round are
- * __grid_constant__: else each thread has a copy in local memory. */
+ * __grid_constant__, because otherwise each thread would copy them to local memory. */
 namespace
 {
 
@@ -62,7 +62,8 @@ FORCE void next_round(complex *z, unsigned m, unsigned p, const float *twiddle, 
     sync_block();
 }
 
-/* The numbers must be in `from` before a barrier; a barrier follows the results. */
+/* Does all rounds. The numbers must be in `from` before a barrier; a barrier follows the
+ * results. */
 __device__ void transform(const gcb_fft_steps *steps, const complex *from, complex *to)
 {
     GCB_FFT_TRANSFORM(steps, from, to);
@@ -126,6 +127,7 @@ __device__ void put_ends(float *bins, const gcb_cuda_steps &f, complex z, uint32
     }
 }
 
+/* Makes all bins or coefficients of a chunk from its numbers. */
 template <bool Dct>
 __device__ void put_bins(float *bins, const gcb_cuda_steps &f, const complex *z, uint32_t *top)
 {
@@ -170,12 +172,13 @@ __global__ void __launch_bounds__(kMostThreads)
 
 /* ---- inverse ---- */
 
-/* A float of the bins, in the scale of a coefficient of this chunk. */
+/* Float i of the bins; if Dct, coefficient i in the scale of the inverse. */
 template <bool Dct> __device__ float get(const float *bins, const gcb_cuda_steps &f, unsigned i)
 {
     return Dct ? bins[i] * f.unitary * (i ? 1.0f : sqrtf(2.0f)) * f.scale : bins[i];
 }
 
+/* Bin k; if Dct, made from coefficients k and 2 m - k. */
 template <bool Dct>
 __device__ complex get_bin(const float *bins, const gcb_cuda_steps &f, unsigned k)
 {
@@ -196,6 +199,7 @@ template <bool Dct> __device__ complex get_ends(const float *bins, const gcb_cud
     return {first - last, first + last};
 }
 
+/* Makes all numbers of a chunk from its bins or coefficients. */
 template <bool Dct> __device__ void get_bins(complex *z, const float *bins, const gcb_cuda_steps &f)
 {
     const unsigned m = f.steps.m;
@@ -213,7 +217,8 @@ template <bool Dct> __device__ void get_bins(complex *z, const float *bins, cons
         }
 }
 
-/* The numbers have their real and imaginary parts swapped. */
+/* The inverse. The numbers have their real and imaginary parts swapped (join_pair), so elements
+ * come from the other part (^ 1). */
 template <bool Dct>
 __global__ void __launch_bounds__(kMostThreads)
     steps_inverse(float *__restrict__ x, const float *__restrict__ bins,
@@ -232,7 +237,8 @@ __global__ void __launch_bounds__(kMostThreads)
     }
 }
 
-/* Threads of a block: 8 numbers each, if there are enough. */
+/* The number of threads of a block: one for each GCB_FFT_RADIX numbers, in whole warps, at most
+ * kMostThreads. */
 unsigned threads_of(const gcb_cuda_steps *f)
 {
     const unsigned warps = pieces_of(f->steps.m, kWarp * GCB_FFT_RADIX);
