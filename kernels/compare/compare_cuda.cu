@@ -42,8 +42,7 @@ __device__ counts join_counts(counts c)
 {
     for (unsigned k = 0; k < COUNTS; k++)
         c.of[k] = warp_add(c.of[k]);
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        c.max_abs = larger(c.max_abs, shfl_xor(c.max_abs, by));
+    c.max_abs = warp_largest(c.max_abs);
     return c;
 }
 
@@ -129,8 +128,7 @@ __global__ void compare_join(gcb_cuda_comparison *out, parts in)
     sync_block();
     for (unsigned k = 0; k < COUNTS; k++)
         atomic_add(&s.count[k], mine[k]);
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        most = larger(most, shfl_xor(most, by));
+    most = warp_largest(most);
     if (lane() == 0) {
         s.max_abs[warp] = most;
         if (warp < kSums)

@@ -72,6 +72,22 @@ __device__ __forceinline__ uint32_t lanes_before()
 
 /* ---- what threads find together ---- */
 
+/* The sum of v over the warp, in every lane. For types that warp_add does not take. */
+template <typename T> __device__ __forceinline__ T warp_sum(T v)
+{
+    for (unsigned by = kWarp / 2; by > 0; by /= 2)
+        v += shfl_xor(v, by);
+    return v;
+}
+
+/* The largest v of the warp, in every lane. For types that warp_max does not take. */
+template <typename T> __device__ __forceinline__ T warp_largest(T v)
+{
+    for (unsigned by = kWarp / 2; by > 0; by /= 2)
+        v = larger(v, shfl_xor(v, by));
+    return v;
+}
+
 /* Raises *to to the largest v of the warp, with one atomic operation. */
 __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
 {

@@ -9,8 +9,8 @@
  * bit-exact: a butterfly is one float addition and one subtraction, (a + b, a - b), and stages go
  * from the shortest distance to the longest.
  *
- * transform: x[0..n), n a power of two (1 does nothing); natural (Hadamard) order, unscaled: two
- *            transforms give n * x.
+ * transform: transforms x[0..n); n is a power of two, and n = 1 does nothing. The order is natural
+ *            (Hadamard), and the transform is unscaled: two transforms give n * x.
  * flip:      x[i] = -x[i] if bit i mod 8 of sign[i / 8] is set; reads (n + 7) / 8 bytes.
  */
 typedef void gcb_hadamard_transform_fn(float *x, size_t n);

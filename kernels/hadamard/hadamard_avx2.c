@@ -2,7 +2,7 @@
 
 #include "kernels/hadamard/hadamard.h"
 
-#define BASE ((size_t)4096)
+#define BASE ((size_t)4096) /* this many floats fit the first-level cache */
 
 /* The three stages within eight values: distances 1, 2 and 4. */
 static __m256 within(__m256 v)
@@ -11,13 +11,14 @@ static __m256 within(__m256 v)
     const __m256 minus2 = _mm256_setr_ps(0.0f, 0.0f, -0.0f, -0.0f, 0.0f, 0.0f, -0.0f, -0.0f);
     const __m256 minus4 = _mm256_setr_ps(0.0f, 0.0f, 0.0f, 0.0f, -0.0f, -0.0f, -0.0f, -0.0f);
 
-    /* if the sign is flipped, partner + (-value) is the pair's a - b */
-    v = _mm256_add_ps(_mm256_permute_ps(v, 0xb1), _mm256_xor_ps(v, minus1));
-    v = _mm256_add_ps(_mm256_permute_ps(v, 0x4e), _mm256_xor_ps(v, minus2));
+    /* Each lane adds its partner's value. The upper lane of a pair changes its own sign first: then
+     * the sum is a - b. The permutations exchange neighbours, pairs and halves. */
+    v = _mm256_add_ps(_mm256_permute_ps(v, _MM_SHUFFLE(2, 3, 0, 1)), _mm256_xor_ps(v, minus1));
+    v = _mm256_add_ps(_mm256_permute_ps(v, _MM_SHUFFLE(1, 0, 3, 2)), _mm256_xor_ps(v, minus2));
     return _mm256_add_ps(_mm256_permute2f128_ps(v, v, 1), _mm256_xor_ps(v, minus4));
 }
 
-/* Stages `half` and 2 * half in one pass over the data. */
+/* The stages of distance `half` and 2 * half, in one pass over the data. */
 static void two_stages(float *x, size_t n, size_t half)
 {
     for (size_t from = 0; from < n; from += 4 * half) {
@@ -36,7 +37,7 @@ static void two_stages(float *x, size_t n, size_t half)
     }
 }
 
-/* Stages `half`, 2 * half and 4 * half of x[0..8 * half) in one pass. */
+/* The stages of distance `half`, 2 * half and 4 * half, of x[0..8 * half), in one pass. */
 static void three_stages(float *x, size_t half)
 {
     for (size_t i = 0; i < half; i += 8) {
@@ -48,7 +49,7 @@ static void three_stages(float *x, size_t half)
             w[k] = _mm256_add_ps(v[k], v[k + 1]);
             w[k + 1] = _mm256_sub_ps(v[k], v[k + 1]);
         }
-        for (size_t k = 0; k < 8; k += k % 4 == 1 ? 3 : 1) {
+        for (size_t k = 0; k < 8; k += k % 4 == 1 ? 3 : 1) { /* 0, 1, 4 and 5 */
             v[k] = _mm256_add_ps(w[k], w[k + 2]);
             v[k + 2] = _mm256_sub_ps(w[k], w[k + 2]);
         }
@@ -59,6 +60,7 @@ static void three_stages(float *x, size_t half)
     }
 }
 
+/* The stage of distance `half`, of x[0..2 * half). */
 static void last_stage(float *x, size_t half)
 {
     for (size_t i = 0; i < half; i += 8) {
@@ -69,7 +71,7 @@ static void last_stage(float *x, size_t half)
     }
 }
 
-/* Requires 8 <= n <= BASE. BASE values fit the first-level cache. */
+/* Transforms 8 to BASE values. */
 static void base_transform(float *x, size_t n)
 {
     size_t half = 8;
@@ -83,27 +85,27 @@ static void base_transform(float *x, size_t n)
 }
 
 /*
- * A longer transform is cut into 8 parts (4 or 2 if such parts have BASE elements). Each part is
- * transformed completely before the next, so that its work stays in the smallest cache that holds
- * it; one pass over all parts joins them. Every value goes through the same additions in the same
- * order as stage by stage.
+ * A transform longer than BASE is cut into 8 parts, or into 4 or 2 parts of BASE elements. Each
+ * part is transformed completely before the next part, so that its values stay in the smallest
+ * cache that holds them. Then one pass joins all parts. Each value goes through the same additions,
+ * in the same order, as if the stages were done one after the other.
  */
 void gcb_hadamard_transform_avx2(float *x, size_t n)
 {
-    const size_t parts = n >= 8 * BASE ? 8 : n / BASE, half = parts > 1 ? n / parts : 0;
+    const size_t parts = n >= 8 * BASE ? 8 : n / BASE, part = parts > 1 ? n / parts : 0;
 
+    for (size_t i = 0; part && i < parts; i++)
+        gcb_hadamard_transform_avx2(x + i * part, part);
     if (n < 8)
         gcb_hadamard_transform_c(x, n);
     else if (n <= BASE)
         base_transform(x, n);
-    for (size_t i = 0; half && i < parts; i++)
-        gcb_hadamard_transform_avx2(x + i * half, half);
-    if (half && parts == 8)
-        three_stages(x, half);
-    else if (half && parts == 4)
-        two_stages(x, n, half);
-    else if (half)
-        last_stage(x, half);
+    else if (parts == 8)
+        three_stages(x, part);
+    else if (parts == 4)
+        two_stages(x, n, part);
+    else
+        last_stage(x, part);
 }
 
 void gcb_hadamard_flip_avx2(float *x, const uint8_t *sign, size_t n)

@@ -13,8 +13,8 @@ using namespace gcb;
 namespace
 {
 
-constexpr unsigned kStages = 4; /* stages among a thread's 16 values */
-constexpr unsigned kSignWords = kTile / 32;
+constexpr unsigned kStages = 4;             /* stages among a thread's 16 values */
+constexpr unsigned kSignWords = kTile / 32; /* words of a tile's sign bits */
 static_assert(kTileEach == 1u << kStages, "kStages stages must use all values of a thread");
 
 /* Arguments of one call. */
@@ -33,6 +33,7 @@ struct pass {
     bool inverse, first, last;
 };
 
+/* The key of the signs; an inverse reads it from the payload. */
 __device__ uint64_t key_of(const job &j, bool inverse)
 {
     return inverse ? static_cast<uint64_t>(get_u32(j.side + 4)) << 32 | get_u32(j.side) : j.key;
@@ -42,9 +43,10 @@ __device__ uint64_t key_of(const job &j, bool inverse)
 __device__ uint32_t signs_of(uint64_t key, uint64_t first)
 {
     const gcb_philox_block b = gcb_philox(key, first / 128, 0);
-    const unsigned w = first / 32 % 4;
+    const bool odd = first / 32 % 2 != 0, upper = first / 64 % 2 != 0;
+    const uint32_t low = odd ? b.word[1] : b.word[0], high = odd ? b.word[3] : b.word[2];
 
-    return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
+    return upper ? high : low; /* an index would put the words into local memory */
 }
 
 /* Brings an element of a shorter piece to the scale of the whole pieces. */
@@ -58,8 +60,8 @@ __device__ float scale_piece(float x, const job &j, uint64_t i)
 }
 
 /*
- * Does the stages of distance `half`, 2 * half, ... among v; element e of v is number at + e *
- * half. A pair is joined only if both are in one piece.
+ * Does `Stages` stages, of distance `half`, 2 * half, ..., among v. Element e of v is element
+ * at + e * half of the message. A pair is joined only if both elements are in one piece.
  */
 template <unsigned Stages>
 __device__ void run_stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
@@ -86,27 +88,32 @@ __device__ void run_stages(float (&v)[kTileEach], const job &j, uint64_t at, uin
 
 /* ---- a tile: distances below 4096 ---- */
 
+/* Shared memory: a tile's values while they are rearranged, and its sign bits. */
 struct tile_signs {
     float v[kTile + kTile / 32]; /* one float of padding after every 32, against bank conflicts */
     uint32_t sign[kSignWords];
 };
 
+/* The place of value i in tile_signs.v. */
 __device__ unsigned padded(unsigned i)
 {
     return i + i / 32;
 }
 
-/* The index of this thread's element e in the three arrangements: a run of 16, every 16th, every
- * 256th. */
+/* The index in the tile of this thread's element e, in arrangement `round`. A thread has a run of
+ * 16 elements in arrangement 0, every 16th element of 256 in arrangement 1, and every 256th element
+ * in arrangement 2. So each arrangement gives it the partners of four more stages. */
 __device__ unsigned element_index(unsigned round, unsigned e)
 {
     const unsigned t = threadIdx.x;
 
-    return round == 0 ? t * 16 + e : round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
+    if (round == 0)
+        return t * 16 + e;
+    return round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
 }
 
-/* Moves this thread's elements from one arrangement to the next. Called by every thread of the
- * block. */
+/* Exchanges elements between threads: from arrangement `round` to the next. Called by every thread
+ * of the block. */
 __device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned round)
 {
 #pragma unroll
@@ -132,6 +139,8 @@ __device__ void load_run(float (&v)[kTileEach], const gcb_device_input &from, ui
         v[e] = p.inverse ? v[e] * j.unitary : gcb_hadamard_flip(v[e], bits >> e & 1);
 }
 
+/* Does the stages of distances 1 to 2048. Each block handles a tile. If `side` is not NULL, the key
+ * is written there. */
 __global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8_t *side,
                           gcb_device_result *result)
 {
@@ -171,8 +180,8 @@ __global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8
 
 /* ---- distances of a tile and more: half, 2 half, .. 8 half, as far as the piece has them ---- */
 
-/* Each thread handles 16 elements that are `half` apart; neighbouring threads handle neighbouring
- * elements. */
+/* Does the stages of distances `half` to 8 * half. Each thread handles 16 elements that are `half`
+ * apart; neighbouring threads handle neighbouring elements. */
 __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64_t half,
                              gcb_device_result *result)
 {

@@ -1,8 +1,8 @@
 #ifndef KERNELS_INDEX_ADAPTIVE_CODES_CUH
 #define KERNELS_INDEX_ADAPTIVE_CODES_CUH
 
-/* Encoder of the adaptive index: statistics of the gaps (golomb_adaptive_encode_cuda.cu), and the
- * codes made from them (adaptive_codes_cuda.cu). */
+/* What the encoder of the adaptive index counts about the gaps (golomb_adaptive_encode_cuda.cu),
+ * and the codes that are made from the counts (adaptive_codes_cuda.cu). */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
 #include "kernels/select/select_cuda.cuh"
@@ -11,32 +11,27 @@ namespace gcb
 {
 
 constexpr unsigned kGapCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* words for the first byte, the sums, and code lengths of at most 9 bits per symbol */
+/* Words of the longest head: the first byte, the sums, and code lengths. Code lengths take 6 bits,
+ * and at most 9 bits per symbol (gcb_prefix_size). */
 constexpr unsigned kGapHeadWords =
     (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
 
 /* The codes of a message, in device memory. */
 struct gap_codes {
-    uint32_t golomb;                /* parameter of Golomb's code */
-    uint64_t golomb_ones, low_bits; /* totals over all gaps */
-    uint32_t count[kGapCounts];     /* by sum of magnitudes before the gap, then by symbol */
-    uint32_t groups;                /* codes made from the counts; 0: Golomb's code is used */
+    uint32_t golomb; /* parameter of Golomb's code */
+    /* totals over all gaps: ones in Golomb's code, and low bits after the symbols */
+    uint64_t golomb_ones, low_bits;
+    uint32_t count[kGapCounts]; /* by sum of magnitudes before the gap, then by symbol */
+    uint32_t groups;            /* codes made from the counts; 0: Golomb's code is used */
     uint32_t head_bytes;
-    uint32_t head[kGapHeadWords];
+    uint32_t head[kGapHeadWords]; /* the part of the stream before its blocks */
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t code_of_sum[GCB_GAP_SUMS];
 };
 
-/* Makes the codes from the counts, like gcb_gap_codes_make on the CPU. */
+/* Makes the codes from the counts, as gcb_gap_codes_make does on the CPU. */
 int make_gap_codes(gcb_device_stream *s, gap_codes *m, const gcb_cuda_chosen &c);
-
-__device__ __forceinline__ uint64_t warp_sum(uint64_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        v += shfl_xor(v, by);
-    return v;
-}
 
 } /* namespace gcb */
 

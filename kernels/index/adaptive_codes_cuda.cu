@@ -10,31 +10,23 @@ namespace
 
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
-__device__ uint64_t warp_most(uint64_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const uint64_t other = shfl_xor(v, by);
-
-        v = other > v ? other : v;
-    }
-    return v;
-}
-
 /* ---- groups of sums ---- */
 
+/* Neighbouring sums that share a code. */
 struct sum_group {
-    uint32_t from; /* its lowest sum */
-    uint32_t row;  /* its row of the counts */
-    uint64_t cost, joined;
+    uint32_t from;         /* its lowest sum */
+    uint32_t row;          /* its row of the counts */
+    uint64_t cost, joined; /* of a code for this group, and for this and the next group together */
 };
 
 struct codes_room {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
     sum_group group[GCB_GAP_SUMS];
-    uint32_t seen[GCB_GAP_SUMS];
-    uint32_t groups, best;
-    int64_t loss;
-    uint64_t gap_bits;
+    uint32_t seen[GCB_GAP_SUMS]; /* not 0 if the sum occurred before a gap */
+    uint32_t groups;
+    uint32_t best;     /* the group to join with the next */
+    int64_t loss;      /* the cost of joining them; negative if it saves bits */
+    uint64_t gap_bits; /* bits of all symbols in their codes */
     uint32_t head[kGapHeadWords];
     uint32_t head_at[GCB_GAP_CODES + 1]; /* bit offset of each code's lengths, and the end */
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
@@ -42,8 +34,8 @@ struct codes_room {
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
 };
 
-/* The cost of a code for group a, or for a and b together. A warp computes it; every lane gets the
- * result. */
+/* The cost of a code for group a or, if b is not NULL, for a and b together. Called by a warp;
+ * every lane gets the result. */
 __device__ uint64_t cost_of(const codes_room &m, const sum_group &a, const sum_group *b)
 {
     gcb_gap_cost t = {0, 0, 0, 0};
@@ -53,7 +45,7 @@ __device__ uint64_t cost_of(const codes_room &m, const sum_group &a, const sum_g
     t.present = warp_sum(t.present);
     t.sum = warp_sum(t.sum);
     t.inner = warp_sum(t.inner);
-    t.most = warp_most(t.most);
+    t.most = warp_largest(t.most);
     return gcb_gap_cost_of(t);
 }
 
@@ -100,8 +92,8 @@ __device__ void first_groups(codes_room &m, const gap_codes &from)
     sync_block();
 }
 
-/* Finds the group that gains most, or loses least, by joining the next; among equals, the first.
- * Called by a warp. */
+/* Finds the group whose joining with the next costs least; among equals, the first group. Called by
+ * a warp. */
 __device__ void find_best_join(codes_room &m)
 {
     int64_t loss = INT64_MAX;
@@ -174,8 +166,8 @@ __device__ void join_groups(codes_room &m)
 
 /* ---- codes ---- */
 
-/* Each warp makes one code. Also adds up the bits that the gaps take. Called by every thread of the
- * block. */
+/* Makes the codes, one in each warp, and adds up the bits of all symbols. Called by every thread of
+ * the block. */
 __device__ void make_codes(codes_room &m)
 {
     const unsigned g = threadIdx.x / kWarp;
@@ -203,16 +195,16 @@ __device__ void put_lengths(const bit_window &w, uint64_t at, const uint8_t *len
     const unsigned last = gcb_prefix_last(length);
     unsigned before = GCB_PREFIX_FIRST;
 
-    put_bits(w, at, last, 6);
-    at += 6;
+    put_bits(w, at, last, GCB_PREFIX_LAST_BITS);
+    at += GCB_PREFIX_LAST_BITS;
     for (unsigned s = 0; s <= last; s++) {
         const unsigned step = gcb_prefix_step_of(length[s], before);
 
         put_bits(w, at, (1u << step) - 1, step + 1);
         at += step + 1;
         if (step == GCB_PREFIX_GIVEN) {
-            put_bits(w, at, length[s], 4);
-            at += 4;
+            put_bits(w, at, length[s], GCB_PREFIX_LENGTH_BITS);
+            at += GCB_PREFIX_LENGTH_BITS;
         }
         before = length[s] ? length[s] : before;
     }
@@ -240,8 +232,8 @@ __device__ void make_head(codes_room &m)
     sync_block();
 }
 
-/* True if the stream in these codes is certainly not longer than in Golomb's code. Assumes the
- * worst padding of each block for these codes, and the best for Golomb's. Called by one thread. */
+/* True if the stream is shorter in these codes than in Golomb's code. Assumes the longest padding
+ * of each block for these codes (7 bits), and none for Golomb's code. Called by one thread. */
 __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {
     const uint64_t blocks = (kept + kTile - 1) / kTile;
@@ -251,7 +243,7 @@ __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, u
     return m.head_at[m.groups] / 8 + 1 + (gaps + 7 * blocks) / 8 < 1 + golomb / 8;
 }
 
-/* Launched with one block. */
+/* Makes the codes of a message, with one block of threads. */
 __global__ void make_adaptive_codes(gap_codes *to, gcb_cuda_chosen c)
 {
     codes_room &m = shared<codes_room>();

@@ -3,8 +3,8 @@
 
 /*
  * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows of
- * kTileBytes: threads put the parts of their codes that lie in the window into shared memory (a
- * tile_room), which is then stored in 16-byte accesses. Reads may begin at any bit.
+ * kTileBytes. For each window, the threads put the parts of their codes that lie in it into shared
+ * memory (a tile_room); then it is stored in 16-byte accesses. Reads may begin at any bit.
  */
 #include "kernels/cuda/tile.cuh"
 
@@ -18,7 +18,7 @@ constexpr uint32_t kWindowBits = kTileBytes * 8;
 /* A window of kWindowBits bits of a stream, in shared memory. */
 struct bit_window {
     uint32_t *word;
-    uint64_t from; /* its first bit, a multiple of kWindowBits */
+    uint64_t from; /* number of the window's first bit, a multiple of kWindowBits */
 };
 
 /* Sets the window in shared memory to zero. A barrier must follow. */
@@ -46,7 +46,8 @@ __device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint6
 /* Runs of ones longer than this are written by a whole warp. */
 constexpr unsigned kShortRun = 32;
 
-/* Sets bits [at, at + n) to one; the lanes share the words. */
+/* Sets bits [at, at + n) of the stream to one, as far as they lie in the window. The lanes share
+ * the words. Called by every thread of the warp with the same arguments. */
 __device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, uint64_t n)
 {
     const uint64_t from = larger(at, w.from), end = lesser(at + n, w.from + kWindowBits);
@@ -59,7 +60,7 @@ __device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, u
     }
 }
 
-/* Writes each lane's own run of ones, which may be empty. Called by every thread of the warp. */
+/* Writes a run of n ones for each lane; n may be 0. Called by every thread of the warp. */
 __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint32_t n)
 {
     uint32_t lanes = ballot(n > kShortRun);
@@ -76,8 +77,8 @@ __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint3
 }
 
 /*
- * Writes a block's `bits` bits to `out`, window by window: write(w) puts the bits that lie in
- * window w there. Called by every thread of the block.
+ * Writes a stream of `bits` bits to `out`, window by window. write(w) puts those bits of the stream
+ * that lie in window w into shared memory. Called by every thread of the block.
  */
 template <class Write>
 __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
@@ -97,7 +98,7 @@ __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint6
 
 /* ---- reading ---- */
 
-/* Word i of `in`, which is aligned to 4 and has `bytes` bytes; bytes after the end are read as
+/* Word i of `in`, which has `bytes` bytes and is aligned to 4. Bytes after the end are read as
  * 0. */
 __device__ __forceinline__ uint32_t load_word(const uint8_t *in, uint64_t bytes, uint64_t i)
 {
@@ -110,10 +111,10 @@ __device__ __forceinline__ uint32_t load_word(const uint8_t *in, uint64_t bytes,
     return v;
 }
 
-/* Part of a payload's bits. Nothing after its end is read. */
+/* A part of a payload's bits. The functions below read nothing after its end. */
 struct bit_source {
     const uint8_t *in;  /* the payload, aligned to 4 */
-    uint64_t from, end; /* first bit and end, multiples of 8 */
+    uint64_t from, end; /* bit numbers in the payload, multiples of 8 */
 };
 
 /* 32 bits from `at` on; bits after the end are 0. */
@@ -137,8 +138,7 @@ __device__ __forceinline__ unsigned leading_ones(uint32_t v)
     return ~v ? lowest_bit(~v) : 32;
 }
 
-/* True if the rest from `at` on is less than a byte, and all zeros. That is how a block must
- * end. */
+/* True if fewer than 8 bits follow from `at` on, and all of them are 0. A valid block ends so. */
 __device__ __forceinline__ bool is_block_end(const bit_source &s, uint64_t at)
 {
     return at <= s.end && s.end - at < 8 && peek_bits(s, at) == 0;

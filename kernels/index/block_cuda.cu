@@ -8,9 +8,10 @@ using namespace gcb;
 namespace
 {
 
-constexpr unsigned kNarrow = 12, kWide = 16;
+constexpr unsigned kNarrow = 12, kWide = 16; /* the two widths of a position, in bits */
 constexpr unsigned kSumThreads = 1024;
 
+/* The number of blocks of 2^width positions. */
 __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 {
     return (n + (uint64_t{1} << width) - 1) >> width;
@@ -18,12 +19,14 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 
 /* ---- writing ---- */
 
-/* Entry number of the first position of tile t, which may be after the last tile. */
+/* The number of kept positions before tile t; t may be above the number of tiles. */
 __device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
 {
     return c.first[lesser(t, tile_count(c.n))];
 }
 
+/* Writes the number of kept positions of each block: 2 bytes at the narrow width, 4 at the wide
+ * one. */
 __device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned width)
 {
     const unsigned tiles = 1u << (width - kNarrow);
@@ -40,6 +43,7 @@ __device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned widt
     }
 }
 
+/* Writes the whole index: the width, the counts, the local positions. */
 __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                            gcb_device_result *result)
 {
@@ -76,12 +80,13 @@ __global__ void put_locals(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
 
 /* ---- reading ---- */
 
-/* Where the parts of the index are, if the payload has room for them. */
+/* Where the parts of the index are. */
 struct index_parts {
     unsigned width;
     uint64_t counts, locals; /* byte offsets in the payload */
 };
 
+/* Returns false if the width is wrong or the parts do not fill the payload exactly. */
 __device__ bool find_parts(index_parts *to, const gcb_cuda_payload &p,
                            const gcb_cuda_payload_head &head)
 {
@@ -95,6 +100,7 @@ __device__ bool find_parts(index_parts *to, const gcb_cuda_payload &p,
     return head.index + gcb_block_bytes(p.n, head.kept, width) == p.length;
 }
 
+/* The count of block b. */
 __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 {
     if (width == kWide)
@@ -102,7 +108,7 @@ __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
     return counts[2 * b] | static_cast<uint32_t>(counts[2 * b + 1]) << 8;
 }
 
-/* One block of threads. Computes where the positions of each block begin. */
+/* Computes from the counts where the positions of each block begin, with one block of threads. */
 __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_cuda_payload p,
                                                           gcb_cuda_payload_head *head,
                                                           gcb_device_result *result)
@@ -128,7 +134,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_
 
         start = before +
                 scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
-        if (b < blocks) /* if the counts are wrong, any number up to `kept` will do */
+        if (b < blocks) /* wrong counts are found below; until then a start is at most `kept` */
             starts[b] = static_cast<uint32_t>(start < kept ? start : kept);
         before += total;
     }
@@ -139,7 +145,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_
     }
 }
 
-/* The block of entry i: the last block that begins at or before i. */
+/* The block of kept position i: the last block that begins at or before i. */
 __device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t i)
 {
     uint64_t low = 0, high = blocks;
@@ -155,6 +161,7 @@ __device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t
     return low;
 }
 
+/* Reads the local positions, makes positions of them, and checks their order. */
 __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32_t *starts,
                            gcb_device_result *result)
 {

@@ -1,6 +1,9 @@
-/* Elias-Fano (src/lib/sparse/index_eliasfano.c). The size of a block follows from its last
- * position. The low bits of each position have a fixed place; the high part of a position follows
- * from the place of its zero. */
+/*
+ * Positions in Elias-Fano code (src/lib/sparse/index_eliasfano.c). The low bits of the positions
+ * have a fixed width. The high parts are in unary: their differences in ones, each ended by a zero.
+ * So the place of a position's zero gives its high part, and a block's last position gives the
+ * block's size.
+ */
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 
@@ -9,11 +12,12 @@ using namespace gcb;
 namespace
 {
 
-constexpr unsigned kMostLow = 31;
+constexpr unsigned kMostLow = 31; /* most low bits of a position */
 
 /* ---- writing ---- */
 
-/* A block's positions relative to the last position of the block before, and their bit widths. */
+/* A block's positions, relative to `base`, the lowest position that the block may have; and their
+ * number of low bits. */
 struct block_source {
     const uint32_t *pos;
     uint32_t base;
@@ -29,7 +33,7 @@ struct block_source {
     {
         return (pos[i] - base) >> low;
     }
-    /* bits before the high parts */
+    /* Bits before the high parts; the head is the byte with the number of low bits. */
     __device__ uint32_t head_and_low_bits() const
     {
         return 8 + count * low;
@@ -40,6 +44,7 @@ struct block_source {
     }
 };
 
+/* For place_blocks: the size of each block. */
 struct block_layout {
     __device__ no_head open(const gcb_cuda_chosen &) const
     {
@@ -51,6 +56,7 @@ struct block_layout {
     }
 };
 
+/* For put_windows: writes a block's bits. */
 struct write_block {
     const block_source &s;
 
@@ -97,7 +103,8 @@ struct block_parts {
     unsigned low;
 };
 
-/* Returns false if the block has no room for the parts. */
+/* Finds the parts of a block. Returns false if the number of low bits is wrong or the block is too
+ * short. */
 __device__ bool find_parts(block_parts *to, const stream_block &block)
 {
     const bit_source &in = block.bits;
@@ -117,8 +124,8 @@ __device__ uint32_t zeros_at(const bit_source &in, uint64_t at, uint64_t to)
     return ~peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
 }
 
-/* Returns position number i of the block, whose zero is at bit `at`; n if the position is n or
- * more, which no valid block has. */
+/* Returns position number i of the block; its zero is at bit `at`. Returns n if the position is n
+ * or more, which is invalid. */
 __device__ uint32_t read_position(const stream_block &block, const block_parts &in, unsigned i,
                                   uint64_t at, uint64_t n)
 {
@@ -131,8 +138,8 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
     return static_cast<uint32_t>(pos < n ? pos : n);
 }
 
-/* Writes a block's positions to their places. Returns false, though not in every thread, if the
- * bits are not a valid block. */
+/* Reads a block's positions; threads share the block's bits. If the bits are not a valid block, at
+ * least one thread returns false. */
 __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {
@@ -160,7 +167,8 @@ __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &bl
     return good;
 }
 
-/* True if the positions ascend and the directory agrees. If not, some threads return false. */
+/* Checks that the positions ascend and the directory agrees. If not, at least one thread returns
+ * false. */
 __device__ bool is_in_order(const uint32_t *pos, const stream &s, uint64_t b,
                             const stream_block &block)
 {

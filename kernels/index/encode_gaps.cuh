@@ -2,13 +2,13 @@
 #define KERNELS_INDEX_ENCODE_GAPS_CUH
 
 /*
- * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen,
- * const table *), with
+ * Writes the gaps between kept positions in a code; each thread handles 16 gaps. A code is a class
+ * that is constructed from (chosen, const table *) and has
  *
- *   past        state that depends on the earlier gaps of the block
- *   begin       the past at the beginning of a run of gaps
- *   of          the bits of a gap; updates the past
- *   head_bytes, head_byte   the part of the stream before its blocks
+ *   past        a type: what the code remembers of the earlier gaps of a block
+ *   begin       returns the past at the beginning of a run of gaps
+ *   encode      returns the bits of a gap; updates the past
+ *   head_bytes, head_byte   the length and the bytes of the stream's part before its blocks
  */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/golomb_elem.h"
@@ -18,24 +18,26 @@
 namespace gcb
 {
 
-/* The bits of a gap: `ones` ones, then the low `bits` bits of the tail. */
+/* The bits of a gap: `ones` ones, then the `bits` low bits of `tail`. */
 struct gap_bits {
     uint32_t ones, bits;
     uint64_t tail;
 };
 
-/* A thread's gaps of a block. */
+/* A thread's gaps of a block, each less one: the number of positions between two kept ones. */
 struct gap_run {
     uint32_t gap[kTileEach];
-    uint32_t before[2]; /* the two gaps before, the last one first; 0 before the block */
-    unsigned count;
+    uint32_t before[2]; /* the two gaps before the run, the last one first; 0 before the block */
+    unsigned count;     /* number of gaps in the run */
 };
 
+/* The gap before kept position i. */
 __device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
 {
     return i ? pos[i] - pos[i - 1] - 1 : pos[0];
 }
 
+/* Loads this thread's gaps of block b. */
 __device__ __forceinline__ void load_gaps(gap_run &g, const gcb_cuda_chosen &c, uint64_t b)
 {
     const uint64_t kept = c.choice->kept, first = b * kTile + threadIdx.x * kTileEach;
@@ -65,7 +67,7 @@ struct code_without_past {
     }
 };
 
-/* Golomb's code with a power of two as its parameter. */
+/* Golomb's code with the parameter 2^b. */
 struct golomb_code : code_without_past {
     unsigned b;
 
@@ -90,6 +92,7 @@ struct golomb_code : code_without_past {
     }
 };
 
+/* The number of bits of a thread's run. */
 template <class Code>
 __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run &g)
 {
@@ -107,8 +110,8 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
     return bits;
 }
 
-/* Step 1: computes the bytes of each block. The launch bound leaves enough registers for six blocks
- * per multiprocessor, because gaps are in registers. */
+/* Step 1: computes the number of bytes of each block. A thread's gaps are in registers; the launch
+ * bound limits them so that six blocks fit a multiprocessor. */
 template <class Code, class Table>
 __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes, gcb_cuda_chosen c,
                                                                 const Table *table)
@@ -179,7 +182,7 @@ __global__ void put_gaps(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
     }
 }
 
-/* For step 2 (place_blocks): the measured bytes of each block, and the head of the code. */
+/* For step 2 (place_blocks): the bytes of each block that step 1 measured, and the code's head. */
 template <class Code, class Table> struct measured_layout {
     const uint32_t *bytes;
     const Table *table;

@@ -21,15 +21,17 @@ GCB_HD unsigned gcb_log2_floor(uint32_t v)
 #endif
 }
 
-/* The symbol of a gap (less one) below 2^31. Below 16 it is the gap; otherwise 12 + e with e =
- * floor(log2(gap)), and the e low bits of the gap follow verbatim. */
+/* The symbol of a gap (less one) below 2^31. Gaps below 16 are their own symbols. For other gaps
+ * the symbol is 12 + e with e = floor(log2(gap)), and the e low bits of the gap follow the symbol
+ * verbatim; *low is their number. */
 GCB_HD unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
 {
     *low = gap < 16 ? 0 : gcb_log2_floor(gap);
     return gap < 16 ? gap : 12 + *low;
 }
 
-/* The sum of the magnitudes of the last two gaps of a block; both are 0 at its beginning. */
+/* The magnitudes of the last two gaps: of the last gap, and the sum of both. 0 at the beginning of
+ * a block. The sum chooses the code of the next gap. */
 struct gcb_gap_past {
     unsigned last, sum;
 };
@@ -44,7 +46,8 @@ GCB_HD void gcb_gap_update_past(struct gcb_gap_past *past, unsigned symbol)
     past->last = magnitude;
 }
 
-/* log2(v) in units of 2^-16, within 0.01: a parabola between powers of two. */
+/* log2(v) in units of 2^-16, with an error below 0.01. Between powers of two it is the parabola
+ * f + 0.3437 f (1 - f), where f is the fraction of v / 2^e; 22527 / 65536 is the factor. */
 GCB_HD uint64_t gcb_gap_log2(uint32_t v)
 {
     const unsigned e = gcb_log2_floor(v);
@@ -53,10 +56,12 @@ GCB_HD uint64_t gcb_gap_log2(uint32_t v)
     return ((uint64_t)e << 16) + f + (f * (65536 - f) >> 16) * 22527 / 65536;
 }
 
-/* Sums over the symbols of a code, and the largest count. Counts may be added in any order. The
- * caller zeroes the struct first. */
+/* Sums over the counts of a code's symbols. Counts may be added in any order. The caller zeroes the
+ * struct first. */
 struct gcb_gap_cost {
-    uint64_t present, sum, inner, most;
+    uint64_t present;   /* number of counts above 0 */
+    uint64_t sum, most; /* sum and largest of the counts */
+    uint64_t inner;     /* sum of count * log2(count), in units of 2^-16 */
 };
 
 GCB_HD void gcb_gap_cost_add(struct gcb_gap_cost *t, uint64_t count)
@@ -70,9 +75,10 @@ GCB_HD void gcb_gap_cost_add(struct gcb_gap_cost *t, uint64_t count)
 }
 
 /*
- * The approximate cost of a code for these counts, in units of 2^-16 bits: the entropy, plus the
- * lengths of the code. A symbol that makes up more than half of all takes one bit whatever its
- * share; then the cost is that bit for each, plus the entropy of the rest.
+ * The approximate cost of a code for these counts, in units of 2^-16 bits: the entropy, plus 12 + 3
+ * bits per symbol for the code lengths. A symbol that makes up more than half of all symbols takes
+ * one bit, whatever its share is. Then the cost is one bit for each symbol, plus the entropy of the
+ * others.
  */
 GCB_HD uint64_t gcb_gap_cost_of(struct gcb_gap_cost t)
 {

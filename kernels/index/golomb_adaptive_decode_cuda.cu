@@ -1,8 +1,8 @@
 /*
  * Decodes positions of the golomb and adaptive index (src/lib/sparse/index_golomb.c,
- * index_adaptive.c). One block reads the codes at the beginning of a stream, checks them and makes
- * tables of them. Then the threads of a block find the beginning of their gaps by synchronising
- * (self_sync.cuh).
+ * index_adaptive.c). One thread block reads the codes at the beginning of a stream, checks them and
+ * makes tables of them. Then each thread block reads blocks of the stream. Its threads find out
+ * where their gaps begin by synchronising (self_sync.cuh).
  */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
@@ -19,13 +19,14 @@ struct gap_tables {
     uint64_t head;  /* bytes before the first block */
     uint32_t codes; /* 0: Golomb's code, with parameter b */
     uint32_t b;
-    uint8_t code_of_sum[GCB_GAP_SUMS + 3];
+    uint8_t code_of_sum[GCB_GAP_SUMS + 3];             /* 3 bytes of padding */
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
 };
 
 /* ---- the codes at the beginning of a stream ---- */
 
-/* A bit reader for one thread. */
+/* Reads bits one after the other, in one thread. `failed` becomes true, and stays so, if the source
+ * ends too early or a run of ones is too long. */
 struct bit_reader {
     bit_source source;
     uint64_t at;
@@ -39,6 +40,7 @@ struct bit_reader {
         failed = failed || at > source.end;
         return v;
     }
+    /* The number of ones before the next zero. */
     __device__ unsigned ones(unsigned limit)
     {
         const unsigned n = leading_ones(peek_bits(source, at));
@@ -49,17 +51,17 @@ struct bit_reader {
     }
 };
 
-/* Reads code lengths like gcb_prefix_get. */
+/* Reads code lengths as gcb_prefix_get does. Returns false if no encoder writes them. */
 __device__ bool get_lengths(bit_reader *r, uint8_t *length)
 {
-    const unsigned last = r->get(6);
+    const unsigned last = r->get(GCB_PREFIX_LAST_BITS);
     unsigned before = GCB_PREFIX_FIRST;
 
     for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
         length[s] = 0;
     for (unsigned s = 0; s <= last && last < GCB_PREFIX_SYMBOLS; s++) {
         const unsigned step = r->ones(GCB_PREFIX_GIVEN);
-        const unsigned given = step == GCB_PREFIX_GIVEN ? r->get(4) : 0;
+        const unsigned given = step == GCB_PREFIX_GIVEN ? r->get(GCB_PREFIX_LENGTH_BITS) : 0;
         const unsigned l = gcb_prefix_length_of(step, before, given);
 
         if (r->failed || l > GCB_PREFIX_BITS)
@@ -75,7 +77,8 @@ struct tables_room {
     uint32_t ok, codes;
 };
 
-/* Reads sums and lengths. Returns false if no encoder writes them. Called by one thread. */
+/* Reads the rest of the head after its first byte: the lowest sum of each code, and the code
+ * lengths. Returns false if no encoder writes them. Called by one thread. */
 __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
@@ -102,7 +105,8 @@ __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
     return true;
 }
 
-/* Makes a table like gcb_prefix_table. Called by a warp. */
+/* Makes a decoding table as gcb_prefix_table does: for each value of the next GCB_PREFIX_BITS bits,
+ * the symbol and its number of bits. Called by a warp. */
 __device__ void make_table(uint16_t *entry, const uint8_t *length)
 {
     uint16_t code[GCB_PREFIX_SYMBOLS];
@@ -115,7 +119,7 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
             entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
 }
 
-/* Reads the first byte. Returns false if no encoder writes it. Called by one thread. */
+/* Reads the head of the stream. Returns false if no encoder writes it. Called by one thread. */
 __device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payload &p,
                          const gcb_cuda_payload_head &head, bool adaptive)
 {
@@ -137,7 +141,7 @@ __device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payloa
     return adaptive && room.codes <= GCB_GAP_CODES && get_codes(t, room, s);
 }
 
-/* Launched with one block. */
+/* Fills *t with one block of threads, or refuses the payload. */
 __global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_head *head,
                             bool adaptive, gcb_device_result *result)
 {
@@ -159,15 +163,17 @@ __global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_
 
 /* ---- the gaps ---- */
 
-/* A block's gaps. The `past` of a code_place means, for golomb, the ones of a gap that began in an
- * earlier stretch; for adaptive, the state after the two gaps before. */
+/* Reads a block's gaps. `past` of a code_place means, in Golomb's code, the number of ones of the
+ * next gap that an earlier stretch has; in the stream's own codes, the state after the two gaps
+ * before (gcb_gap_past). */
 struct block_gaps {
     const gap_tables *t;
     bit_source source;
     uint64_t n;
 
-    /* Golomb: reads the next gap, or n for n or more. Returns false if `end` comes before the zero
-     * that ends the quotient, and at the end of the block. */
+    /* Reads the next gap in Golomb's code; a gap of n or more gives n. Returns false if the zero
+     * that ends the quotient is not before bit `end`, or the block ends before the gap's low
+     * bits. */
     __device__ bool next_golomb(code_place &p, uint64_t end, uint32_t *gap) const
     {
         const unsigned b = t->b;
@@ -202,7 +208,8 @@ struct block_gaps {
         return true;
     }
 
-    /* Adaptive: reads the next gap. Returns false at the end of the block. */
+    /* Reads the next gap in the stream's own codes. Returns false if the block ends before it
+     * does. */
     __device__ bool next_prefix(code_place &p, uint32_t *gap) const
     {
         gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
@@ -222,6 +229,7 @@ struct block_gaps {
         return true;
     }
 
+    /* Reads the next gap if it begins in the stretch. Returns false otherwise. */
     __device__ bool next(code_place &p, const stretch &s, uint32_t *gap) const
     {
         if (p.at > s.end || (p.at == s.end && !s.last))
@@ -238,6 +246,7 @@ struct block_gaps {
     }
 };
 
+/* A Reader for get_gaps (stream.cuh). */
 struct gaps_reader {
     struct room {
         sync_room step;

@@ -1,8 +1,8 @@
 /*
- * Encodes positions with Golomb's code, with a power of two as its parameter, and with the adaptive
- * index (src/lib/sparse/index_golomb.c, index_adaptive.c). For the adaptive index, gaps are counted
- * by the gaps before them, codes are made from the counts (adaptive_codes_cuda.cu), and the stream
- * is written in these codes or, if those are longer, in Golomb's code.
+ * Encodes positions for the golomb and the adaptive index (src/lib/sparse/index_golomb.c,
+ * index_adaptive.c). For the adaptive index there are three steps. Gaps are counted, apart for each
+ * sum of the two gaps before. Codes are made from the counts (adaptive_codes_cuda.cu). The stream
+ * is written in these codes or, if Golomb's code is shorter, in Golomb's code.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/index/adaptive_codes.cuh"
@@ -13,8 +13,7 @@ using namespace gcb;
 namespace
 {
 
-/* The past after the two gaps before a thread's run; at the beginning of a block these gaps
- * are 0. */
+/* The past at the beginning of a thread's run. */
 __device__ gcb_gap_past past_of(const gap_run &g)
 {
     gcb_gap_past past = {0, 0};
@@ -27,6 +26,7 @@ __device__ gcb_gap_past past_of(const gap_run &g)
 
 /* ---- counting ---- */
 
+/* Sets all counts to 0, with one block of threads. */
 __global__ void reset_codes(gap_codes *m, gcb_cuda_chosen c)
 {
     clear_counts(m->count);
@@ -40,6 +40,8 @@ struct count_room {
     uint32_t count[kGapCounts];
 };
 
+/* Counts symbols by the sum of magnitudes before them, and the bits that do not depend on the
+ * code. */
 __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
 {
     count_room &room = shared<count_room>();
@@ -77,6 +79,7 @@ __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
 
 /* ---- writing ---- */
 
+/* The code of the adaptive index: the stream's own codes or, if !own, Golomb's code. */
 struct adaptive_code {
     using past = struct gcb_gap_past;
     const gap_codes *m;

@@ -5,8 +5,8 @@
 
 #define GCB_GOLOMB_PARAMETERS 31
 
-/* Returns 1 - (phi - 1)^(2^-(b-1)) for b = 1, 2, ..., where phi is the golden ratio. Up to this
- * density, the best parameter is b or more. */
+/* Returns 1 - (phi - 1)^(2^-(b-1)) for b = 1 to GCB_GOLOMB_PARAMETERS, where phi is the golden
+ * ratio. Up to this density of kept positions, the best parameter is b or more. */
 GCB_HD double gcb_golomb_density(unsigned b)
 {
     static const double thresholds[GCB_GOLOMB_PARAMETERS] = {
@@ -26,9 +26,9 @@ GCB_HD double gcb_golomb_density(unsigned b)
     return thresholds[b - 1];
 }
 
-/* Rice parameter of Golomb's code if `kept` of n positions are kept, by SBC's rule: b* = 1 +
- * floor(log2(log(phi - 1) / log(1 - p))). The parameter is looked up in a table of thresholds, so
- * no logarithm is needed. */
+/* The Rice parameter b of Golomb's code if p = kept / n of the positions are kept, by SBC's rule: b
+ * = 1 + floor(log2(log(phi - 1) / log(1 - p))). A table of thresholds replaces the logarithms,
+ * whose last bits differ between machines. */
 GCB_HD unsigned gcb_golomb_parameter(uint64_t kept, uint64_t n)
 {
     const double p = n ? (double)kept / (double)n : 1.0;

@@ -4,8 +4,8 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * Positions of the sparse codec on the device, in the formats of src/lib/sparse/index_*.c: two
- * launchers for each coder. They return 0 or GCB_E_DEVICE.
+ * Writes and reads the positions of the sparse codec on the device, in the formats of
+ * src/lib/sparse/index_*.c. There are two launchers for each format. They return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -16,10 +16,10 @@ typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
                                   struct gcb_device_result *result);
 
 /*
- * Reads f->head->kept positions (0 if the payload is damaged or keeps none). They begin at
- * f->head->index of the payload and must end at the payload's end. Fills f->pos and f->first.
- * Whatever the bytes are, nothing outside the payload and the scratch is accessed. Damage sets the
- * status, and leaves both arrays unspecified.
+ * Reads f->head->kept positions; this number is 0 if the payload is damaged or keeps none. The
+ * positions begin at byte f->head->index of the payload and must fill the rest of it. Fills f->pos
+ * and f->first. Accesses nothing outside the payload and the scratch, whatever the bytes are. If
+ * the bytes are damaged, sets result->status to GCB_E_CORRUPT and leaves both arrays unspecified.
  */
 typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                                   const struct gcb_cuda_decoding *f,
@@ -28,12 +28,14 @@ typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_
 gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;
 gcb_cuda_get_index_fn gcb_cuda_get_u32, gcb_cuda_get_bitmap;
 
-/* These coders get as much scratch as the functions below ask for, aligned to 16. */
+/* These launchers get as many bytes of scratch as the functions below return, aligned to 16 bytes.
+ * For a format without such a function the scratch may be NULL. `most` is the most positions kept
+ * of n. */
 gcb_cuda_put_index_fn gcb_cuda_put_varint, gcb_cuda_put_golomb, gcb_cuda_put_adaptive,
     gcb_cuda_put_eliasfano, gcb_cuda_put_block;
 gcb_cuda_get_index_fn gcb_cuda_get_varint, gcb_cuda_get_golomb, gcb_cuda_get_adaptive,
     gcb_cuda_get_eliasfano, gcb_cuda_get_block;
-uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most); /* varint, golomb, elias-fano */
+uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most); /* varint, golomb, eliasfano */
 uint64_t gcb_cuda_put_adaptive_scratch(uint64_t n, uint64_t most);
 uint64_t gcb_cuda_get_gaps_scratch(uint64_t n); /* golomb, adaptive */
 uint64_t gcb_cuda_get_block_scratch(uint64_t n);

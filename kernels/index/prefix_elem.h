@@ -2,27 +2,28 @@
 #define KERNELS_INDEX_PREFIX_ELEM_H
 
 /*
- * Prefix codes made for a message. Code lengths define a code: codes are numbered in order of
- * length, then of symbol, and written into the stream with the most significant bit first. All
- * arithmetic is on integers, so every machine makes the same code.
+ * Prefix codes that are made for a message. The lengths of its codewords define a code (a canonical
+ * code): codewords are numbered in order of length, then of symbol, and written with the most
+ * significant bit first. All arithmetic is on integers, so every machine makes the same code.
  *
  * If only one symbol occurs, its length is given as 1, but it takes no bits.
  */
 #include "kernels/base/hd.h"
 
 #define GCB_PREFIX_SYMBOLS 43
-#define GCB_PREFIX_BITS 10 /* length of the longest code */
+#define GCB_PREFIX_BITS 10 /* length of the longest codeword */
 #define GCB_PREFIX_ENTRIES (1u << GCB_PREFIX_BITS)
 
 /* ---- lengths from counts ---- */
 
+/* A leaf of the code tree: a symbol that occurs. */
 struct gcb_prefix_leaf {
     uint32_t count;
     uint8_t symbol;
 };
 
-/* Lists the symbols that occur, rarest first; of two symbols with equal counts, the lower symbol
- * comes first. */
+/* Lists the symbols that occur, the rarest first; among equal counts, the lowest symbol first.
+ * Returns their number. */
 GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
 {
     unsigned n = 0;
@@ -42,9 +43,10 @@ GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *co
 }
 
 /*
- * Huffman's depths of n >= 2 leaves in ascending order of count. Returns the largest depth. Inner
- * nodes are made in ascending order of weight, so the two lightest nodes are always at the heads of
- * two queues.
+ * Sets depth[i] to the depth of leaf i in Huffman's tree, for n >= 2 leaves in ascending order of
+ * count. Returns the largest depth. `depth` has room for 2 n nodes. Inner nodes are made in
+ * ascending order of weight. So leaves and inner nodes are two sorted queues, and the lightest node
+ * is at the head of one of them.
  */
 GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *leaf, unsigned n)
 {
@@ -70,8 +72,8 @@ GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *
     return depth[0];
 }
 
-/* The best lengths for these counts; 0 for a symbol that does not occur. Not all counts may be
- * 0. */
+/* Sets the best lengths for these counts, at most GCB_PREFIX_BITS; 0 for a symbol that does not
+ * occur. At least one count is above 0. */
 GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
 {
     struct gcb_prefix_leaf leaf[GCB_PREFIX_SYMBOLS];
@@ -91,6 +93,7 @@ GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
 
 /* ---- codes from lengths ---- */
 
+/* True if only one symbol occurs, and its length is 1. */
 GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
 {
     unsigned present = 0, sum = 0;
@@ -102,7 +105,7 @@ GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
     return present == 1 && sum == 1;
 }
 
-/* True if every stream of bits begins with exactly one of the codes. */
+/* True if every stream of bits begins with exactly one codeword. */
 GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
 {
     unsigned sum = 0;
@@ -115,6 +118,7 @@ GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
     return sum == GCB_PREFIX_ENTRIES || gcb_prefix_is_lone(length);
 }
 
+/* The `bits` low bits of `code` in reverse order. */
 GCB_HD unsigned gcb_prefix_reversed(unsigned code, unsigned bits)
 {
     unsigned r = 0;
@@ -124,7 +128,8 @@ GCB_HD unsigned gcb_prefix_reversed(unsigned code, unsigned bits)
     return r;
 }
 
-/* Computes the codes, with their first bit lowest, and their lengths in bits. */
+/* Computes the codewords, with their first bit lowest, and their lengths in bits: bits[s] is
+ * length[s], but 0 for a lone symbol. */
 GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *length)
 {
     const int lone = gcb_prefix_is_lone(length);
@@ -146,8 +151,11 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
 
 /* ---- lengths in a message (src/lib/sparse/prefix.h) ---- */
 
-#define GCB_PREFIX_FIRST 4 /* assumed length before the first symbol */
+#define GCB_PREFIX_FIRST 4       /* assumed length before the first symbol */
+#define GCB_PREFIX_LAST_BITS 6   /* bits of the last symbol that occurs */
+#define GCB_PREFIX_LENGTH_BITS 4 /* bits of a given length */
 
+/* How a length follows from the length before. A step is written in unary. */
 enum gcb_prefix_step {
     GCB_PREFIX_SAME,
     GCB_PREFIX_ABSENT,
@@ -156,6 +164,7 @@ enum gcb_prefix_step {
     GCB_PREFIX_GIVEN,
 };
 
+/* The step to `length`. `before` is the length of the last symbol that occurs before this one. */
 GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
 {
     if (length == 0)
@@ -167,8 +176,7 @@ GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
     return length + 1 == before ? GCB_PREFIX_SHORTER : GCB_PREFIX_GIVEN;
 }
 
-/* Inverse of the function above: a length from a step. `given` is used if the step is
- * GCB_PREFIX_GIVEN. */
+/* The inverse of gcb_prefix_step_of. `given` is the result if the step is GCB_PREFIX_GIVEN. */
 GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned given)
 {
     switch (step) {
@@ -195,16 +203,16 @@ GCB_HD unsigned gcb_prefix_last(const uint8_t *length)
     return last;
 }
 
-/* Bits that the lengths take in a message. */
+/* The number of bits that the lengths take in a message. */
 GCB_HD unsigned gcb_prefix_size(const uint8_t *length)
 {
     const unsigned last = gcb_prefix_last(length);
-    unsigned before = GCB_PREFIX_FIRST, bits = 6;
+    unsigned before = GCB_PREFIX_FIRST, bits = GCB_PREFIX_LAST_BITS;
 
     for (unsigned s = 0; s <= last; s++) {
         const unsigned step = gcb_prefix_step_of(length[s], before);
 
-        bits += step + 1 + (step == GCB_PREFIX_GIVEN ? 4 : 0);
+        bits += step + 1 + (step == GCB_PREFIX_GIVEN ? GCB_PREFIX_LENGTH_BITS : 0);
         before = length[s] ? length[s] : before;
     }
     return bits;

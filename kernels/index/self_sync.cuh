@@ -2,18 +2,19 @@
 #define KERNELS_INDEX_SELF_SYNC_CUH
 
 /*
- * Reads a stream of codes that has no marks where codes begin. Each thread of a block reads a
- * stretch of the stream, starting from a guess. Then it reads again from where the thread before it
- * ended, until no end changes any more. Thread 0 starts at the true beginning, so the result is
- * that of a sequential reader, whatever the bits are. Readers of prefix codes soon synchronise by
- * themselves, so this takes a few rounds; at worst, as many as there are threads.
+ * Reads a stream of codes that has no marks where codes begin, with all threads of a block. In the
+ * first round, each thread reads a stretch of the stream from a guessed beginning. In each later
+ * round, a thread reads again from where the thread before it ended, until no end changes. Thread 0
+ * starts at the true beginning, so the result is that of a sequential reader, whatever the bits
+ * are. A reader of a prefix code that starts at a wrong bit soon reaches a true beginning, so a few
+ * rounds are usually enough. The worst case takes as many rounds as there are threads.
  */
 #include "kernels/index/bits.cuh"
 
 namespace gcb
 {
 
-/* The place of a thread: the bit it has reached, and its state that depends on earlier codes. */
+/* The place of a reader: the bit it has reached, and what it remembers of earlier codes. */
 struct code_place {
     uint64_t at, past;
 };
@@ -21,11 +22,11 @@ struct code_place {
 /* The place after bits that cannot be read: no code begins there. */
 constexpr uint64_t kNoCode = ~UINT64_C(0);
 
-/* The part of the stream that one thread reads: the codes that begin before bit `end`, but no more
- * than `most` codes. If the part lies after the end of the stream, `most` is 0. */
+/* The stretch that one thread reads: at most `most` codes, which begin before bit `end`. `most` is
+ * 0 if the stretch lies after the end of the stream. */
 struct stretch {
     uint64_t end;
-    bool last; /* codes that take no bits also count after the last bit */
+    bool last; /* the stretch ends the stream, so codes without bits may begin at `end` */
     unsigned most;
 };
 
@@ -33,7 +34,8 @@ struct sync_room {
     code_place ended[kTileThreads];
 };
 
-/* This thread's share of the bits, and a guess where its first code begins. */
+/* This thread's stretch of `in`, at least 32 bits long. *guess becomes the place where it
+ * begins. */
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
                                               code_place *guess)
 {
@@ -46,9 +48,10 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 }
 
 /*
- * Returns how many codes begin in this thread's stretch. *start is a guess before the call, and the
- * place of the first code after the call. reader.skip(code_place &, stretch) moves past one code,
- * or returns false if none begins in the stretch. Called by every thread of the block.
+ * Returns the number of codes that begin in this thread's stretch. Before the call *start is a
+ * guess; after it, *start is the place of the first code. reader.skip(place, stretch) moves `place`
+ * past one code, or returns false if no code begins in the stretch. Called by every thread of the
+ * block.
  */
 template <class Reader>
 __device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &reader,
@@ -67,8 +70,8 @@ __device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &r
         }
         sync_block();
         want = threadIdx.x ? room.ended[threadIdx.x - 1] : *start;
-        /* a stretch after the end of the stream is not read; otherwise changes would spread through
-         * it from thread to thread */
+        /* A stretch after the end of the stream (most = 0) counts as unchanged, so that changes of
+         * the last place do not pass from thread to thread through many rounds. */
         changed = s.most && (want.at != start->at || want.past != start->past);
         *start = want;
         if (count_block(changed) == 0)

@@ -2,10 +2,10 @@
 #define KERNELS_INDEX_STREAM_CUH
 
 /*
- * The layout of a stream of gaps (src/lib/sparse/index.h): the stream's length in bytes, a
- * directory of its blocks of 4096 positions, the stream. The stream begins with a head, if its code
- * has one; the first block follows. It is written in three steps: the size of each block, the sum
- * of sizes, and the bits of each block at its place.
+ * Writes and reads a stream of positions (src/lib/sparse/index.h). Its layout is: the stream's
+ * length in bytes, a directory of blocks, the stream itself. A stream has a head, if its code needs
+ * one, and then blocks of 4096 positions. It is written in three steps: compute the size of each
+ * block, add up the sizes, write the bits of each block at its place.
  */
 #include "kernels/index/bits.cuh"
 #include "kernels/index/index_cuda.h"
@@ -16,15 +16,17 @@ namespace gcb
 {
 
 constexpr unsigned kPlaceThreads = 1024;
+/* bytes of a block's entry: the last position of the block before, and the offset in the stream */
 constexpr unsigned kDirectoryEntry = 8;
 constexpr unsigned kStreamLength = 4; /* bytes of the stream's length */
 
+/* The first block has no entry in the directory. */
 __device__ __forceinline__ uint64_t directory_bytes(uint64_t kept)
 {
     return kept ? (kept - 1) / kTile * kDirectoryEntry : 0;
 }
 
-/* Positions in block b. */
+/* The number of positions in block b. */
 __device__ __forceinline__ unsigned block_count(uint64_t kept, uint64_t b)
 {
     return elements_from(kept, b * kTile, kTile);
@@ -41,9 +43,9 @@ __device__ __forceinline__ uint64_t stream_at(const gcb_cuda_chosen &c, const gc
 }
 
 /*
- * Step 2, by one block of threads. Computes the offset of each block of the stream, and writes the
- * stream's length, its head, and the payload's length. `Layout` gives the size of a block;
- * layout.open(c) gives the head.
+ * Step 2, with one block of threads. Computes the offset of each block of the stream. Writes the
+ * stream's length and its head, and sets the payload's length. layout.block_bytes(c, b) returns the
+ * bytes of block b; layout.open(c) returns an object with the functions head_bytes and head_byte.
  */
 template <class Layout>
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, uint8_t *out,
@@ -88,7 +90,7 @@ struct no_head {
     }
 };
 
-/* Writes the directory entry of block b. Called by one thread. */
+/* Writes the directory entry of block b; block 0 has none. Called by one thread. */
 __device__ __forceinline__ void put_entry(uint8_t *out, const gcb_cuda_chosen &c,
                                           const gcb_cuda_values &how, uint64_t b, uint32_t offset)
 {
@@ -128,15 +130,15 @@ __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
            get_u32(p.in + head.index) == p.length - head.index - front;
 }
 
-/* varint_cuda.cu: refuses a payload if stream_fills_payload is false. */
+/* Queues a kernel that refuses the payload if stream_fills_payload is false (varint_cuda.cu). */
 int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
                 gcb_device_result *result);
 
 /* A block of a stream. */
 struct stream_block {
     bit_source bits;
-    uint64_t next; /* lowest position that may follow */
-    unsigned count;
+    uint64_t next;  /* the lowest position that the block may have */
+    unsigned count; /* number of its positions */
 };
 
 /* Finds block b. The first block begins after `head` bytes. Returns false if the directory is
@@ -167,8 +169,8 @@ struct gap_room {
 };
 
 /*
- * Turns the gaps at the places of block b's positions into positions. Returns false in every thread
- * if a position is not below n, or the directory disagrees with the last. Called by every thread of
+ * Replaces the gaps in `pos` by the positions of block b. Returns false in every thread if a
+ * position is not below n, or the directory gives another last position. Called by every thread of
  * the block, after a barrier.
  */
 __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const stream &s, uint64_t b,
@@ -204,11 +206,11 @@ template <class Reader> struct get_room {
  * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a
  * class constructed from (const Table *), with
  *
- *   room   the shared memory that it needs
- *   head   bytes before the first block
- *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given as n. Returns
- *          false, though not in every thread, if the bits are not a valid block. Called by every
- *          thread of the block.
+ *   room   a type: the shared memory that the reader needs
+ *   head   returns the number of bytes before the first block
+ *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given
+ *          as n. If the bits are not a valid block, at least one thread returns false. Called by
+ *          every thread of the block.
  */
 template <class Reader, class Table>
 __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *table,

@@ -8,12 +8,13 @@ using namespace gcb;
 namespace
 {
 
-constexpr unsigned kWords = kTile / 2; /* u32 positions that a tile_room holds */
-constexpr unsigned kFlagWords = kTile / 32;
+constexpr unsigned kWords = kTile / 2;      /* u32 positions that a tile_room holds */
+constexpr unsigned kFlagWords = kTile / 32; /* words of a tile's flags */
 constexpr unsigned kSumThreads = 1024;
 
 /* ---- writing ---- */
 
+/* Writes positions as 32-bit words. */
 __global__ void put_words(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                           gcb_device_result *result)
 {
@@ -40,6 +41,7 @@ __device__ unsigned flag_bytes(uint64_t n, uint64_t tile)
     return (elements_from(n, tile * kTile, kTile) + 7) / 8;
 }
 
+/* Writes a bit for each position: 1 if it is kept. */
 __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                           gcb_device_result *result)
 {
@@ -65,6 +67,7 @@ __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
 
 /* ---- reading: u32 ---- */
 
+/* Reads positions, and checks that they ascend and are below n. */
 __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                           gcb_device_result *result)
 {
@@ -97,6 +100,7 @@ __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bou
     return static_cast<uint32_t>(low);
 }
 
+/* Sets f.first. */
 __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 {
     const uint64_t tile = thread_of_grid();
@@ -107,8 +111,8 @@ __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 
 /* ---- reading: bitmap ---- */
 
-/* This thread's 16 flags of a tile. Flags of positions that do not exist go to *extra. Called by
- * every thread of the block. */
+/* Returns this thread's 16 flags of a tile. *extra gets the flags of positions that do not exist.
+ * Called by every thread of the block. */
 __device__ uint32_t flags_of(tile_room &room, const uint8_t *in, uint64_t n, uint64_t tile,
                              uint32_t *extra)
 {
@@ -135,6 +139,8 @@ struct flag_room {
     scan_room scan;
 };
 
+/* Sets f.first[t] to the number of flags of tile t. Sets the status if a position that does not
+ * exist has a flag. */
 __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                             gcb_device_result *result)
 {
@@ -154,7 +160,8 @@ __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in,
     }
 }
 
-/* Launched with one block. Turns the counts into the first entry of each tile. */
+/* Replaces the numbers in f.first by their sums over the tiles before, with one block of threads.
+ * Refuses the payload if the number of flags is not that of the kept positions. */
 __global__ __launch_bounds__(kSumThreads) void sum_flags(gcb_cuda_decoding f, uint64_t tiles,
                                                          gcb_device_result *result)
 {
@@ -177,6 +184,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_flags(gcb_cuda_decoding f, ui
     }
 }
 
+/* Turns flags into positions. */
 __global__ void get_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n)
 {
     flag_room &room = shared<flag_room>();

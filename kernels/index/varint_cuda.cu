@@ -1,5 +1,6 @@
-/* Gaps in bytes of seven bits each (src/lib/sparse/index_varint.c). The top bit of a byte says
- * whether a gap ends with it, so each thread finds the gaps that end in its stretch. */
+/* Writes and reads gaps in bytes of seven bits each (src/lib/sparse/index_varint.c). The top bit of
+ * a byte is 0 if a gap ends with this byte, so each thread can find the gaps that end in its share
+ * of the bytes. */
 #include "kernels/index/encode_gaps.cuh"
 
 using namespace gcb;
@@ -9,7 +10,8 @@ namespace
 
 constexpr unsigned kMostBytes = 5; /* bytes of the longest gap */
 
-/* Low bits come first. If a byte's top bit is set, another byte follows. */
+/* A code for encode_gaps.cuh. Low bits come first. If a byte's top bit (128) is set, another byte
+ * follows. */
 struct varint_code : code_without_past, no_head {
     __device__ varint_code(const gcb_cuda_chosen &, const no_table *)
     {
@@ -35,7 +37,7 @@ __device__ bool ends_gap(const bit_source &in, uint64_t i)
     return !(in.in[in.from / 8 + i] & 128);
 }
 
-/* The gap whose last byte is i, limited to n. Sets *ok to false if the gap has too many bytes. */
+/* The gap whose last byte is byte i, at most n. Sets *ok to false if the gap has too many bytes. */
 __device__ uint32_t gap_ending_at(const bit_source &in, uint64_t i, uint64_t n, bool *ok)
 {
     uint64_t gap = 0;
@@ -49,6 +51,7 @@ __device__ uint32_t gap_ending_at(const bit_source &in, uint64_t i, uint64_t n, 
     return 0;
 }
 
+/* A Reader for get_gaps (stream.cuh). */
 struct varint_reader {
     using room = scan_room;
 
@@ -81,7 +84,7 @@ struct varint_reader {
 
 /* ---- every stream (kernels/index/stream.cuh) ---- */
 
-/* Only thread 0 works. */
+/* Refuses a payload whose stream does not fill the rest of it. Only thread 0 works. */
 __global__ void check_stream(gcb_cuda_payload p, gcb_cuda_payload_head *head,
                              gcb_device_result *result)
 {

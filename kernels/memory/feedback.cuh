@@ -1,9 +1,9 @@
 #ifndef KERNELS_MEMORY_FEEDBACK_CUH
 #define KERNELS_MEMORY_FEEDBACK_CUH
 
-/* Error feedback inside an encoder's kernels (gcb_device_input): the residual is added when
- * the tensor is first read, and the new residual is written when the codes are made. Below, p =
- * carry * residual + x is the value to encode. */
+/* Error feedback inside an encoder's kernels (gcb_device_input). The residual is added when the
+ * tensor is first read, and the new residual is written when the codes are made. Below, p stands
+ * for carry * residual + x, the value to encode. */
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/memory/memory_elem.h"
@@ -23,7 +23,7 @@ __device__ __forceinline__ bool needs_feedback(const gcb_device_input &in)
     return in.residual && !in.compensated;
 }
 
-/* Loads elements of p. If the residual must still be added, p is computed and stored over x. */
+/* Loads a run of p. If the residual must still be added, computes p and stores it over x. */
 template <unsigned N>
 __device__ __forceinline__ void load_input(float (&v)[N], const gcb_device_input &in,
                                            uint64_t first)
@@ -55,8 +55,8 @@ __device__ __forceinline__ void load_input_inside(float (&v)[N], const gcb_devic
     }
 }
 
-/* Loads element i of p. If the residual must still be added, p is computed and stored over x and
- * over the residual (which is p if nothing is sent). */
+/* Loads element i of p. If the residual must still be added, computes p and stores it over x and
+ * over the residual. An element that is not sent needs no further change of its residual then. */
 __device__ __forceinline__ float load_element(const gcb_device_input &in, uint64_t i)
 {
     if (needs_feedback(in))
@@ -64,7 +64,7 @@ __device__ __forceinline__ float load_element(const gcb_device_input &in, uint64
     return in.x[i];
 }
 
-/* Writes the residual: p minus the values that the decoder will get. */
+/* Writes a run of the residual: p minus the values that the decoder will get. */
 template <unsigned N>
 __device__ __forceinline__ void store_residual(const gcb_device_input &in, const float (&p)[N],
                                                const float (&decoded)[N], uint64_t first)
@@ -76,14 +76,14 @@ __device__ __forceinline__ void store_residual(const gcb_device_input &in, const
     store_floats(in.residual, r, first, in.n);
 }
 
-/* What to store for element i: the decoded value or, with feedback (`from` is p), the residual p -
- * decoded. */
+/* What to store for element i: the decoded value if `from` is NULL. With feedback, `from` is p, and
+ * the result is the residual. */
 __device__ __forceinline__ float decoded_or_residual(const float *from, uint64_t i, float decoded)
 {
     return from ? from[i] - decoded : decoded;
 }
 
-/* Like decoded_or_residual for a run of elements, always with feedback. */
+/* Replaces a run of decoded values by the residual; `from` is p. */
 template <unsigned N>
 __device__ __forceinline__ void subtract_run(float (&v)[N], const float *from, uint64_t first,
                                              uint64_t n)

@@ -14,12 +14,13 @@ struct tuning {
     static constexpr unsigned each = 4; /* one access of 16 bytes */
 };
 
-/* This thread's first run of elements, and the distance to its next. */
+/* The first element of this thread's first run. */
 __device__ uint64_t first_run()
 {
     return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
 }
 
+/* The distance, in elements, from one run of a thread to its next. */
 __device__ uint64_t runs_apart()
 {
     return gridDim.x * uint64_t{tuning::threads} * tuning::each;
@@ -101,7 +102,7 @@ __global__ void remove_sent(gcb_cuda_memory m, const float *__restrict__ sent, i
 
 constexpr unsigned kWarps = tuning::threads / kWarp;
 
-/* Each warp sums one block of the project's sum. */
+/* Computes the sum of squares of each sum block (kernels/reduce/reduce.h), one in each warp. */
 __global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
 {
     const uint64_t b = warp_of_grid();
@@ -112,7 +113,7 @@ __global__ void square_sums(double *__restrict__ part, const float *__restrict__
         part[b] = sum;
 }
 
-/* Launched with one block. */
+/* Computes the factor that limits the norm, with one block of threads. */
 __global__ void compute_scale(float *scale, const double *part, uint64_t count, double limit)
 {
     const double sum_sq = chain_sum(shared<chain_room>(), part, count);

@@ -7,7 +7,7 @@
 
 #include "kernels/base/hd.h"
 
-/* ef, demo: the value to encode, from what was left and the gradient. */
+/* The value to encode for memories ef and demo, from what was left and the gradient. */
 GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 {
     return carry * left + gradient;
@@ -15,17 +15,17 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 
 /* ---- dgc and delay ---- */
 
-/* Nesterov's rule, and the rule of that name in RedSync's algorithm 4, which adds the gradient once
- * more. */
+/* Which Nesterov momentum a memory uses: none, the usual rule, or the rule of RedSync's algorithm
+ * 4, which adds the gradient once more. */
 enum gcb_nesterov { GCB_NESTEROV_NO, GCB_NESTEROV_YES, GCB_NESTEROV_REDSYNC };
 
-/* gcb_memory_momentum: the new momentum. gcb_memory_accumulated: what is left to send after the
- * momentum was added. `nesterov` is an enum gcb_nesterov. */
+/* The new momentum, from the momentum u and the gradient x. `nesterov` is an enum gcb_nesterov. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
 {
     return nesterov == GCB_NESTEROV_YES ? factor * (u + x) : factor * u + x;
 }
 
+/* What is left to send, from what was left before, the new momentum u and the gradient x. */
 GCB_HD float gcb_memory_accumulated(float left, float u, float x, int nesterov)
 {
     if (nesterov == GCB_NESTEROV_REDSYNC)
@@ -33,13 +33,13 @@ GCB_HD float gcb_memory_accumulated(float left, float u, float x, int nesterov)
     return left + (nesterov == GCB_NESTEROV_YES ? u + x : u);
 }
 
-/* What is left of an element after a step. With `clears`, nothing if it was sent. */
+/* What is left of an element after `sent` was sent; if `clears`, 0 unless `sent` is 0. */
 GCB_HD float gcb_memory_remaining(float left, float sent, int clears)
 {
     return clears && sent != 0.0f ? 0.0f : left - sent;
 }
 
-/* Momentum is reset where something was sent. */
+/* The momentum after a step: 0 where something was sent. */
 GCB_HD float gcb_memory_masked(float u, float sent)
 {
     return sent != 0.0f ? 0.0f : u;
