@@ -15,14 +15,14 @@ typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t 
                                  uint64_t stream);
 
 /*
- * What random numbers are drawn for: part of the number of a stream (gcb_draw_stream in
- * src/lib/codec/codec.h), so that no two draws of a method use the same numbers. The values are in
- * messages and never change.
+ * What random numbers are drawn for. The purpose is part of a stream's number (gcb_draw_stream in
+ * src/lib/codec/codec.h), so that no two draws of a method use the same numbers. The values decide
+ * the bytes of messages, so they never change.
  */
 enum gcb_draw_purpose {
     GCB_DRAW_COARSE = 1,  /* stochastic rounding: a byte for each element */
     GCB_DRAW_FINE = 2,    /* stochastic rounding: 24 more bits if the byte does not decide */
-    GCB_DRAW_VECTORS = 1, /* powersgd: its first vector; each other one has the next number */
+    GCB_DRAW_VECTORS = 1, /* powersgd: its first vector; each further vector has the next number */
     GCB_DRAW_SIGNS = 16,  /* transform=hadamard */
     GCB_DRAW_COINS = 17,  /* signsgd: the signs of zeros */
     GCB_DRAW_PLACES = 18, /* randomk */

@@ -6,13 +6,16 @@
 
 /*
  * Computes four blocks at a time, one in each 64-bit lane. Every word is in the low half of its
- * lane; the high half holds leftovers of the last product. The multiplier reads low halves only, so
- * nothing has to be masked until the words are combined.
+ * lane; the high half holds the rest of the last product. The multiplication reads low halves only,
+ * so nothing has to be masked until the words are combined.
  */
+
+/* The keys of all rounds, in every lane. */
 struct keys {
     __m256i k0[GCB_PHILOX_ROUNDS], k1[GCB_PHILOX_ROUNDS];
 };
 
+/* The counters of the next blocks. */
 struct counter {
     __m256i block; /* 64 bits per lane */
     __m256i c2, c3;
@@ -41,9 +44,10 @@ static struct counter counter_at(uint64_t block, uint64_t stream)
     };
 }
 
+/* Writes the 64 bytes of four blocks. */
 static inline void four_blocks(uint8_t *out, const struct counter *at, const struct keys *k)
 {
-    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
+    const __m256i m0 = _mm256_set1_epi64x(GCB_PHILOX_M0), m1 = _mm256_set1_epi64x(GCB_PHILOX_M1);
     __m256i c0 = at->block, c1 = _mm256_srli_epi64(at->block, 32), c2 = at->c2, c3 = at->c3;
     __m256i low, high;
 

@@ -4,12 +4,15 @@
 #include "kernels/philox/philox.h"
 #include "kernels/philox/philox_elem.h"
 
-/* Like the AVX2 variant (philox_avx2.c), with eight blocks at a time and one instruction for both
- * xors. */
+/* Like the AVX2 variant (philox_avx2.c), with eight blocks at a time, and with one instruction for
+ * two xors (0x96 is the truth table of a ^ b ^ c). */
+
+/* The keys of all rounds, in every lane. */
 struct keys {
     __m512i k0[GCB_PHILOX_ROUNDS], k1[GCB_PHILOX_ROUNDS];
 };
 
+/* The counters of the next blocks. */
 struct counter {
     __m512i block; /* 64 bits per lane */
     __m512i c2, c3;
@@ -40,9 +43,10 @@ static struct counter counter_at(uint64_t block, uint64_t stream)
     };
 }
 
+/* Writes the 128 bytes of eight blocks. */
 static inline void eight_blocks(uint8_t *out, const struct counter *at, const struct keys *k)
 {
-    const __m512i m0 = _mm512_set1_epi64(0xD2511F53), m1 = _mm512_set1_epi64(0xCD9E8D57);
+    const __m512i m0 = _mm512_set1_epi64(GCB_PHILOX_M0), m1 = _mm512_set1_epi64(GCB_PHILOX_M1);
     __m512i c0 = at->block, c1 = _mm512_srli_epi64(at->block, 32), c2 = at->c2, c3 = at->c3;
     __m512i low, high;
 

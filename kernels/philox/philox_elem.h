@@ -15,16 +15,23 @@ struct gcb_philox_block {
     uint32_t word[4];
 };
 
-/* The keys of the ten rounds, which follow from the first. */
 #define GCB_PHILOX_ROUNDS 10
+
+/* The multipliers of a round, and what each round adds to the two words of the key. */
+#define GCB_PHILOX_M0 0xD2511F53u
+#define GCB_PHILOX_M1 0xCD9E8D57u
+#define GCB_PHILOX_W0 0x9E3779B9u
+#define GCB_PHILOX_W1 0xBB67AE85u
+
+/* The keys of all rounds. */
 struct gcb_philox_keys {
     uint32_t low[GCB_PHILOX_ROUNDS], high[GCB_PHILOX_ROUNDS];
 };
 
 GCB_HD void gcb_philox_round(struct gcb_philox_block *c, uint32_t low, uint32_t high)
 {
-    const uint64_t p0 = (uint64_t)0xD2511F53u * c->word[0];
-    const uint64_t p1 = (uint64_t)0xCD9E8D57u * c->word[2];
+    const uint64_t p0 = (uint64_t)GCB_PHILOX_M0 * c->word[0];
+    const uint64_t p1 = (uint64_t)GCB_PHILOX_M1 * c->word[2];
 
     c->word[0] = (uint32_t)(p1 >> 32) ^ c->word[1] ^ low;
     c->word[1] = (uint32_t)p1;
@@ -40,6 +47,7 @@ GCB_HD struct gcb_philox_block gcb_philox_counter(uint64_t block, uint64_t strea
     return c;
 }
 
+/* The random words of a block of a stream. */
 GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t stream)
 {
     struct gcb_philox_block c = gcb_philox_counter(block, stream);
@@ -47,25 +55,25 @@ GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t
 
     for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
         gcb_philox_round(&c, low, high);
-        low += 0x9E3779B9u;
-        high += 0xBB67AE85u;
+        low += GCB_PHILOX_W0;
+        high += GCB_PHILOX_W1;
     }
     return c;
 }
 
-/* gcb_philox_by gives the same block as gcb_philox, from round keys that gcb_philox_keys_of has
- * made before. */
+/* The keys of all rounds, which follow from the first. */
 GCB_HD struct gcb_philox_keys gcb_philox_keys_of(uint64_t key)
 {
     struct gcb_philox_keys k;
 
     for (uint32_t round = 0; round < GCB_PHILOX_ROUNDS; round++) {
-        k.low[round] = (uint32_t)key + round * 0x9E3779B9u;
-        k.high[round] = (uint32_t)(key >> 32) + round * 0xBB67AE85u;
+        k.low[round] = (uint32_t)key + round * GCB_PHILOX_W0;
+        k.high[round] = (uint32_t)(key >> 32) + round * GCB_PHILOX_W1;
     }
     return k;
 }
 
+/* As gcb_philox, from keys that gcb_philox_keys_of has made. */
 GCB_HD struct gcb_philox_block gcb_philox_by(const struct gcb_philox_keys *k, uint64_t block,
                                              uint64_t stream)
 {
@@ -90,12 +98,13 @@ GCB_HD uint32_t gcb_philox_24(uint64_t key, uint64_t i, uint64_t stream)
     return gcb_philox(key, i / 4, stream).word[i % 4] >> 8;
 }
 
+/* As gcb_philox_24, from keys that gcb_philox_keys_of has made. */
 GCB_HD uint32_t gcb_philox_24_by(const struct gcb_philox_keys *k, uint64_t i, uint64_t stream)
 {
     const struct gcb_philox_block b = gcb_philox_by(k, i / 4, stream);
     const uint32_t even = i & 2 ? b.word[2] : b.word[0], odd = i & 2 ? b.word[3] : b.word[1];
 
-    return (i & 1 ? odd : even) >> 8; /* registers cannot be indexed, hence the selections */
+    return (i & 1 ? odd : even) >> 8; /* conditions, because registers have no index */
 }
 
 #endif

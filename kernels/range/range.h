@@ -12,11 +12,10 @@
  * variant is bit-exact.
  *
  * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's
- * maximum,
- *         infinities and NaNs included.
+ *         maximum, infinities and NaNs included.
  * decode: x[i] = gcb_range_decode(code[i]).
- * add:    acc[i] += weight * gcb_range_decode(code[i]); the product and the sum are rounded separately. The payload of a
- *         NaN is not promised.
+ * add:    acc[i] += weight * gcb_range_decode(code[i]). The product and the sum are rounded
+ *         separately. The payload of a NaN is not promised.
  */
 typedef size_t gcb_range_encode_fn(uint16_t *code, const float *x, size_t n,
                                    const struct gcb_range_format *f);

@@ -3,9 +3,9 @@
 
 #include "kernels/range/range.h"
 
-/* The encoder's tail goes through a padded copy. */
-#define STEP 16
+#define STEP 16 /* values of an encoder's step; the tail goes through a padded copy */
 
+/* The fields of struct gcb_range_format that the encoder needs, in every lane. */
 struct encoder {
     __m256i half, base, top, negative, floor, clamp;
     __m128i shift;
@@ -24,7 +24,7 @@ static struct encoder encoder_of(const struct gcb_range_format *f)
     };
 }
 
-/* Eight codes; `over` gets all ones in the lanes above the maximum. */
+/* The codes of eight values. *over gets all ones in the lanes of values above the maximum. */
 static inline __m256i encode_8(const float *x, const struct encoder *f, __m256i *over)
 {
     const __m256i u = _mm256_loadu_si256((const __m256i *)x);
@@ -32,8 +32,8 @@ static inline __m256i encode_8(const float *x, const struct encoder *f, __m256i 
     __m256i c = _mm256_srl_epi32(_mm256_add_epi32(a, f->half), f->shift);
     __m256i sign;
 
-    /* Subtracting -1 afterwards gives eps the code 1. Comparisons are signed, which is right for
-     * all these patterns. */
+    /* Subtracting -1 after the base gives eps the code 1. The comparisons below are signed, but all
+     * patterns are below 2^31. */
     c = _mm256_sub_epi32(_mm256_max_epu32(c, f->base), f->base);
     c = _mm256_min_epu32(_mm256_sub_epi32(c, _mm256_set1_epi32(-1)), f->top);
     c = _mm256_andnot_si256(_mm256_cmpgt_epi32(f->floor, a), c);
@@ -73,6 +73,7 @@ size_t gcb_range_encode_avx2(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
+/* The same for the decoder; `before` is base - 1. */
 struct decoder {
     __m256i before, top, negative;
     __m128i shift;

@@ -2,6 +2,7 @@
 
 #include "kernels/range/range.h"
 
+/* The fields of struct gcb_range_format that the encoder needs, in every lane. */
 struct encoder {
     __m512i half, base, top, negative, floor, clamp;
     __m128i shift;
@@ -20,7 +21,8 @@ static struct encoder encoder_of(const struct gcb_range_format *f)
     };
 }
 
-/* Sixteen codes of u; adds the number of lanes above the maximum to `clamped`. */
+/* The codes of sixteen values, given as bit patterns u. Adds the number of values above the maximum
+ * to *clamped. */
 static inline __m256i encode_16(__m512i u, const struct encoder *f, size_t *clamped)
 {
     const __m512i a = _mm512_and_si512(u, _mm512_set1_epi32(GCB_MAGNITUDE_MASK));
@@ -54,6 +56,7 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
+/* The same for the decoder; `before` is base - 1. */
 struct decoder {
     __m512i before, top, negative, sign;
     __m128i shift;

@@ -3,7 +3,7 @@
 
 static size_t encode_c(uint16_t *code, const float *x, size_t n, const struct gcb_range_format *f)
 {
-    const struct gcb_range_format local = *f; /* `code` may alias *f; a copy stays in registers */
+    const struct gcb_range_format local = *f; /* stores to code[] cannot change a copy */
     size_t clamped = 0;
 
     for (size_t i = 0; i < n; i++) {

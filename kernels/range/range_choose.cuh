@@ -1,8 +1,8 @@
 #ifndef KERNELS_RANGE_RANGE_CHOOSE_CUH
 #define KERNELS_RANGE_RANGE_CHOOSE_CUH
 
-/* Chooses the best range-float format from counts of the data's exponents: for the codec `range`,
- * and for values=range of the sparse codec. */
+/* Chooses the best mantissa width of range floats from counts of the data's exponents, for the
+ * codec `range` and for values=range of the sparse codec. */
 #include "kernels/cuda/warp.cuh"
 #include "kernels/range/range_choose.h"
 
@@ -12,17 +12,19 @@ namespace gcb
 constexpr unsigned kExponents = 256;
 
 constexpr unsigned kWidths = 16; /* most mantissa widths */
-constexpr unsigned kAtOnce = 8;  /* widths that are compared at once */
+constexpr unsigned kAtOnce = 8;  /* widths whose errors are computed at once */
 
+/* Shared memory of best_mantissa. The caller fills `exponents`: the number of values of each biased
+ * exponent. */
 struct range_room {
     uint64_t exponents[kExponents];
     double octave[kAtOnce][kExponents]; /* the octaves' expected errors */
     double error[kWidths];              /* by mantissa width */
 };
 
-/* Like gcb_range_expected_error for `width` and the kAtOnce - 1 widths after it: every thread
- * computes octaves, and one for each width adds them up in order. Called by all threads of the
- * block. */
+/* Sets s.error of `width` and the kAtOnce - 1 widths after it, as gcb_range_expected_error computes
+ * it: all threads compute octaves, and then one thread per width adds them up in order. Called by
+ * all threads of the block. */
 __device__ inline void expected_errors(range_room &s, unsigned width, float max, unsigned bits,
                                        enum gcb_range_rounding rounding)
 {
@@ -51,7 +53,7 @@ __device__ inline void expected_errors(range_room &s, unsigned width, float max,
     sync_block();
 }
 
-/* Like gcb_range_best_mantissa. Called by all threads of the block. */
+/* As gcb_range_best_mantissa. Called by all threads of the block, after a barrier. */
 __device__ inline unsigned best_mantissa(range_room &s, float max, unsigned bits,
                                          enum gcb_range_rounding rounding)
 {

@@ -1,8 +1,8 @@
 #ifndef KERNELS_RANGE_RANGE_CHOOSE_H
 #define KERNELS_RANGE_RANGE_CHOOSE_H
 
-/* The choice of a format of range floats for a tensor, on the CPU and on a device: plain IEEE
- * arithmetic in a fixed order. */
+/* Chooses a format of range floats for a tensor. The arithmetic is IEEE's, in a fixed order, so the
+ * CPU and a device choose the same format. */
 #include "kernels/range/range_elem.h"
 
 enum gcb_range_rounding { GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE };
@@ -15,8 +15,8 @@ GCB_HD uint32_t gcb_range_codes_per_sign(unsigned bits)
 
 /*
  * True if there is a format with these bits and this mantissa width: 2 <= bits <= 16, mantissa <
- * bits and, for max = 1, eps is a normal number: there are 126 octaves below 1.0, and codes beyond
- * them would be wasted.
+ * bits, and eps is a normal number if max is 1. There are 126 octaves of normal numbers below 1;
+ * codes beyond them would be wasted.
  */
 GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 {
@@ -26,11 +26,11 @@ GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 }
 
 /*
- * The format whose largest code is max, a finite pattern: base = (bits(max) >> shift) - P + 1, the
- * closed form of the paper's search. When rounding to nearest, max is rounded like any value (but
- * never to infinity), so that the values just below it keep their bound. Requires
- * gcb_range_valid(bits, mantissa). If max is so small that base would be below 1, base is 1 and the
- * topmost codes stay unused. With max = 0 everything is zero.
+ * Sets *f to the format whose largest code is that of max, which is finite: base = (bits(max) >>
+ * shift) - P + 1, the closed form of the paper's search. If the format rounds to nearest, max is
+ * rounded like any value, but never to infinity, so that the values just below max keep their error
+ * bound. Requires gcb_range_valid(bits, mantissa). If max is so small that base would be below 1,
+ * base is 1 and the topmost codes stay unused. If max is 0, every value becomes 0.
  */
 GCB_HD void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned mantissa,
                              float max, enum gcb_range_rounding rounding)
@@ -63,9 +63,12 @@ GCB_HD double gcb_range_cubes(double a, double b, double centre)
     return high * high * high - low * low * low;
 }
 
+/* The number nearest to x in [low, high]. */
 GCB_HD double gcb_range_between(double x, double low, double high)
 {
-    return x < low ? low : x > high ? high : x;
+    if (x < low)
+        return low;
+    return x > high ? high : x;
 }
 
 /*
@@ -88,7 +91,8 @@ GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *
            grid;
 }
 
-/* The number to minimise: 12 times the expected squared error of all values. */
+/* 12 times the expected squared error of all values; count[e] of them have the biased exponent
+ * e. */
 GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct gcb_range_format *f)
 {
     double sum = 0.0;
@@ -101,11 +105,11 @@ GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct g
 
 /*
  * The valid mantissa width with the least expected squared error for values whose biased exponents
- * occur count[e] times; max is their maximum. Values are assumed uniform within an octave, and
- * rounding errors uniform within a step. Below eps the error is the value itself or, to nearest,
- * its distance to the nearer of 0 and eps. Products of integers and short dyadic fractions are
- * summed in double in the order of e, so the result is the same everywhere. Ties go to the smaller
- * width. count[255] (infinities, NaNs) is ignored.
+ * occur count[e] times; max is their maximum. Assumes that values are uniform within an octave, and
+ * rounding errors within a step. Below eps, the error is the value itself or, if the format rounds
+ * to nearest, its distance to the nearer of 0 and eps. Errors are summed in the order of e, so the
+ * result is the same everywhere. Ties go to the smaller width. Ignores count[255] (infinities,
+ * NaNs).
  */
 GCB_HD unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
                                         enum gcb_range_rounding rounding)

@@ -11,7 +11,8 @@ namespace
 {
 
 struct tuning {
-    static constexpr uint64_t measuring_blocks = 528;
+    static constexpr uint64_t measuring_blocks =
+        528; /* four for each of an H100's 132 multiprocessors */
     static constexpr unsigned choosers = 4 * kExponents; /* threads that choose a format */
 };
 
@@ -28,10 +29,10 @@ struct scratch_head {
     uint32_t pad[7];
 };
 
-/* ---- what a block measures: exponents and the maximum, or only the maximum; called by every
- * thread of the block ---- */
+/* ---- what a block measures ---- */
 
-/* One counter per lane, so that the lanes of a warp never update the same counter. */
+/* Measures exponents and the maximum. Each exponent has one counter per lane, so that the lanes of
+ * a warp never update the same counter. The functions are called by every thread of the block. */
 struct counters {
     uint32_t count[kExponents][kWarp];
     uint32_t max_bits;
@@ -59,6 +60,7 @@ struct counters {
     }
 };
 
+/* Measures only the maximum, with the functions of struct counters. */
 struct only_maximum {
     uint32_t max_bits;
 
@@ -79,7 +81,7 @@ __device__ block_measurement *measurements_in(void *scratch)
     return reinterpret_cast<block_measurement *>(static_cast<scratch_head *>(scratch) + 1);
 }
 
-/* Measures the block's tiles. */
+/* Measures tiles. Each block writes one block_measurement. */
 template <class Where, class Room> __global__ void measure_tiles(Where where)
 {
     Room &s = shared<Room>();
@@ -117,7 +119,7 @@ __host__ __device__ unsigned parts_of(uint64_t n)
     return static_cast<unsigned>(grid_over(tile_count(n), tuning::measuring_blocks));
 }
 
-/* One block per message. Joins the measurements and chooses the format. */
+/* Joins a message's measurements and chooses its format, with one block of threads per message. */
 template <class Where>
 __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, gcb_cuda_range how)
 {
@@ -157,14 +159,15 @@ __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, g
     }
 }
 
+/* Writes GCB_CUDA_RANGE_HEAD bytes: the topmost value and the mantissa width. */
 __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
 {
     put_u32(out, gcb_bits_of(gcb_range_decode(f.top, &f)));
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
-/* The format is `given`, or (`measured`) was chosen on the device after a first read of the
- * tensor. */
+/* Encodes a tile. The format is `given` or, if `measured`, was chosen on the device after a first
+ * read of the tensor. */
 template <class Where>
 __global__ void encode(Where where, bool measured, struct gcb_range_format given)
 {
@@ -229,11 +232,13 @@ template <class Where> __global__ void decode(Where where, unsigned bits)
 
 /* ---- launches ---- */
 
+/* True if the mantissa width or the maximum must be chosen from the data. */
 bool needs_measuring(const gcb_cuda_range *how)
 {
     return how->mantissa == 0 || !how->max_given;
 }
 
+/* The format if no measuring is needed, else zeros. */
 struct gcb_range_format format_of(const gcb_cuda_range *how)
 {
     struct gcb_range_format f = {};

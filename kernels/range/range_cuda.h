@@ -10,15 +10,15 @@
  * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the
  * `range` codec. If max and mantissa are given, one launch reads each element once. Otherwise two
  * more launches and one more read come first, to choose what is not given. Functions return 0 or
- * GCB_E_DEVICE. All pointers except `how` are device memory; x is aligned to 16.
+ * GCB_E_DEVICE. Payloads, tensors, scratch and results are device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
 struct gcb_cuda_range {
     unsigned bits;     /* 2..16 */
     unsigned mantissa; /* 0: chosen from the data */
-    int max_given;     /* 0: taken from the data */
-    float max;         /* the maximum, if max_given */
+    int max_given;     /* 0: the maximum is taken from the data; 1: it is max */
+    float max;
     enum gcb_range_rounding rounding;
 };
 
@@ -33,8 +33,8 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* If the head is not a valid format, result->status becomes GCB_E_CORRUPT and `out` is
- * unspecified. */
+/* The inverse. If the head is not a valid format, sets result->status to GCB_E_CORRUPT and leaves
+ * `out` unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 

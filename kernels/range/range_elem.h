@@ -5,19 +5,21 @@
 
 /*
  * The N-bit range float of SuperNeurons (HPDC'20, section 3.3). The bit pattern of a positive
- * float, shifted right to keep m mantissa bits, is a monotone integer. A code is the offset of that
- * integer from the one of the smallest value, eps. Code 0 is zero, 1..P are the positives, P+1..2P
- * the negatives, with P = 2^(N-1) - 1; one of the 2^N codes is unused.
+ * float, shifted right so that m mantissa bits remain, is an integer that grows with the value. Let
+ * eps be the smallest positive value. The code of a positive value is the value's integer less the
+ * integer of eps, plus 1. So code 0 is zero, codes 1..P are positive and P+1..2P negative, with P =
+ * 2^(N-1) - 1; one of the 2^N codes is unused.
  *
- * The paper leaves these points open: here |x| above the largest code is clamped, for both signs.
- * Rounding to nearest adds half a step before the shift (the paper truncates); below eps, values
- * from eps/2 on are rounded to eps. Truncation sends everything below eps to zero.
+ * The paper leaves some points open. Here |x| above the largest code is clamped, for both signs.
+ * The paper truncates; rounding to nearest adds half a step before the shift. Below eps, rounding
+ * to nearest gives eps from eps/2 on, and truncation always gives zero.
  *
- * Bounds, for |x| <= max: if eps <= |x|, the relative error is below 2^-m (at most 2^-(m+1) to
- * nearest); if |x| < eps, the error is below eps (at most eps/2 to nearest). There are two
- * exceptions, at the ends of the floats. Steps do not shrink below 2^-126, so for eps <= |x| <
- * 2^-126 the absolute error is below 2^(-126-m) (at most half of that to nearest). In the last half
- * step below 2^128 there is no value above to round to, so rounding to nearest truncates there.
+ * Error bounds for |x| <= max, when truncating: if eps <= |x|, the relative error is below 2^-m; if
+ * |x| < eps, the error is below eps. When rounding to nearest, errors are at most half of that.
+ * There are two exceptions, at the ends of the range of floats. Steps do not shrink below 2^-126,
+ * so for eps <= |x| < 2^-126 the absolute error is below 2^(-126-m), or at most half of that to
+ * nearest. In the last half step below 2^128 there is no value above to round to, so rounding to
+ * nearest truncates there.
  */
 struct gcb_range_format {
     uint32_t bits;     /* N, 2..16 */

@@ -10,19 +10,18 @@
  *
  * Sum of floats, the rule of the whole project: an array is cut into blocks of GCB_SUM_BLOCK
  * elements. Within a block, element i is added to double accumulator i mod GCB_SUM_LANES, in order
- * of i. The accumulators are joined by the fixed binary tree a[j] += a[j + 16], then 8, 4, 2, 1;
- * a[0] is then the block's sum. The caller adds blocks in index order, starting from 0.0. A
- * masked-out element adds +0.0. Squares and products are computed in double from the floats,
- * exactly.
+ * of i. The accumulators are joined by a fixed binary tree: a[j] += a[j + 16] for j < 16, then the
+ * same with 8, 4, 2 and 1; a[0] is the block's sum. The caller adds the sums of blocks in index
+ * order, starting from 0.0. A masked-out element adds +0.0. Squares and products are computed in
+ * double from the floats, exactly.
  *
- * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of GCB_INF_BITS
- * or
- *            more means that the array contains an infinity or a NaN. Any n.
+ * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of
+ *            GCB_INF_BITS or more means that the array contains an infinity or a NaN. Any n.
  * sum:       block sum of x[i].           n <= GCB_SUM_BLOCK.
  * sum_abs:   block sum of |x[i]|.         n <= GCB_SUM_BLOCK.
  * sum_sq:    block sum of x[i] * x[i].    n <= GCB_SUM_BLOCK.
- * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns the same as
- *            max_bits, from the same read. Any n < 2^32.
+ * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns the
+ *            same as max_bits, from the same read. Any n < 2^32.
  */
 #define GCB_SUM_BLOCK 4096
 #define GCB_SUM_LANES 32

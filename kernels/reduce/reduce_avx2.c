@@ -5,11 +5,13 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
 
-/* Calls with fewer elements count directly into the caller's table: clearing and joining several
- * tables would cost more than the conflicts they avoid. */
+/* For fewer elements than FEW_EXPONENTS, exponents are counted directly into the caller's table.
+ * For more, there are several tables, so that an increment seldom waits for the one before;
+ * clearing and joining them takes time. */
 #define FEW_EXPONENTS 2048
 #define TABLES 8
 
+/* The terms of four elements, as doubles. */
 typedef __m256d term4_fn(__m128 x);
 
 static inline __m256i magnitudes(const float *x)
@@ -72,8 +74,9 @@ static inline __m256d square4(__m128 x)
 }
 
 /*
- * Inlined into each sum with its own terms, vector and scalar. The accumulators are separate
- * variables because gcc leaves an array of them in memory, which is five times slower.
+ * The sum of a block, inlined into each sum with its vector term and its scalar term. The
+ * accumulators are separate variables, because gcc leaves an array of them in memory, which is five
+ * times slower.
  */
 static inline double block_sum(const float *x, size_t n, term4_fn *term4, gcb_reduce_term_fn *term)
 {
@@ -118,7 +121,8 @@ double gcb_reduce_sum_sq_avx2(const float *x, size_t n)
     return block_sum(x, n, square4, gcb_reduce_square);
 }
 
-/* Turns 32 magnitudes into 32 exponent bytes. Their order does not matter for a histogram. */
+/* The exponents of 32 magnitudes, as bytes. The packs change their order, which does not matter for
+ * counts. */
 static inline __m256i exponent_bytes(__m256i a, __m256i b, __m256i c, __m256i d)
 {
     const __m256i ab = _mm256_packus_epi32(_mm256_srli_epi32(a, 23), _mm256_srli_epi32(b, 23));
@@ -127,8 +131,8 @@ static inline __m256i exponent_bytes(__m256i a, __m256i b, __m256i c, __m256i d)
     return _mm256_packus_epi16(ab, cd);
 }
 
-/* Neighbouring bytes count in different tables, so that runs of one exponent do not wait for their
- * own stores. */
+/* Counts eight exponents, each in a table of its own, so that equal neighbours do not wait for each
+ * other's stores. */
 static inline void count_bytes(uint32_t table[TABLES][256], uint64_t bytes)
 {
     table[0][bytes & 0xff]++;

@@ -15,7 +15,7 @@ static uint32_t max_bits_c(const float *x, size_t n)
     return max;
 }
 
-/* Inlined into each sum with its own term. */
+/* The sum of a block, inlined into each sum with its own term. */
 static inline double block_sum(const float *x, size_t n, gcb_reduce_term_fn *term)
 {
     double acc[GCB_SUM_LANES] = {0};

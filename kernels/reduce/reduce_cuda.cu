@@ -7,6 +7,7 @@ using namespace gcb;
 namespace
 {
 
+/* Raises a message's result->max_bits to the largest pattern of its elements. */
 template <class Where> __global__ void max_bits(Where where)
 {
     const block_work at = find_work(where);

@@ -7,11 +7,12 @@
  * pointers are device memory. */
 GCB_BEGIN_C
 
-/* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned
- * to 16. */
+/* Raises result->max_bits to the largest sign-cleared bit pattern of x[0..n). x is aligned to 16
+ * bytes. */
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result);
-/* Like gcb_cuda_max_bits, for each message of a group whose table has been queued for copying. */
+/* Like gcb_cuda_max_bits, for each message of a group. The copy of the group's table has been
+ * queued before. */
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 GCB_END_C

@@ -21,13 +21,13 @@ GCB_HD double gcb_reduce_abs(float x)
     return (double)gcb_float_of(gcb_magnitude(x));
 }
 
-/* Exact: 24 x 24 bits fit in 53, and the square's exponent is in the range of double. */
+/* x * x, exactly: 24 x 24 bits fit in 53, and the square's exponent is in the range of double. */
 GCB_HD double gcb_reduce_square(float x)
 {
     return (double)x * (double)x;
 }
 
-/* Joins the accumulators and overwrites them. */
+/* Joins the accumulators by the tree, in place. Returns the sum. */
 GCB_HD double gcb_reduce_join(double acc[GCB_SUM_LANES])
 {
     for (int half = GCB_SUM_LANES / 2; half > 0; half /= 2)
@@ -45,7 +45,8 @@ GCB_HD void gcb_reduce_tail(double acc[GCB_SUM_LANES], const float *x, size_t n,
         acc[j] += term(x[j]);
 }
 
-/* Counts each exponent. Returns the largest magnitude. */
+/* Adds to count[e] the number of elements with the biased exponent e. Returns the largest
+ * magnitude. */
 GCB_HD uint32_t gcb_reduce_exponents(uint32_t count[256], const float *x, size_t n)
 {
     uint32_t max = 0;

@@ -14,13 +14,13 @@ namespace gcb
 
 static_assert(GCB_SUM_LANES == kWarp, "each lane must be an accumulator");
 
-/* The number of sum blocks of n elements, and the number of elements in block b, which may be after
- * the last. */
+/* The number of sum blocks of n elements. */
 __host__ __device__ constexpr uint64_t sum_blocks_of(uint64_t n)
 {
     return pieces_of(n, GCB_SUM_BLOCK);
 }
 
+/* The number of elements in sum block b; 0 if b is after the last block. */
 __device__ __forceinline__ unsigned sum_block_size(uint64_t n, uint64_t b)
 {
     const uint64_t from = b * GCB_SUM_BLOCK;
@@ -28,8 +28,8 @@ __device__ __forceinline__ unsigned sum_block_size(uint64_t n, uint64_t b)
     return from < n ? elements_from(n, from, GCB_SUM_BLOCK) : 0;
 }
 
-/* The number of lanes that have something to add if a sum has up to n floats, as a power of two.
- * The other accumulators would be +0.0, which changes no sum. */
+/* The number of lanes that sum n floats, rounded up to a power of two, at most a warp. The
+ * accumulators of further lanes would be +0.0, which changes no sum. */
 __host__ __device__ inline unsigned sum_lanes(uint64_t n)
 {
     unsigned lanes = 1;
@@ -39,8 +39,8 @@ __host__ __device__ inline unsigned sum_lanes(uint64_t n)
     return lanes;
 }
 
-/* a[j] += a[j + 16], then 8, 4, 2, 1: lane 0 gets the sum. With fewer lanes, each group of `lanes`
- * lanes gets a sum of its own. */
+/* Joins the accumulators of `lanes` neighbouring lanes by the tree of the project's sum. The first
+ * of these lanes gets the sum. */
 __device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
 {
     for (unsigned half = lanes / 2; half > 0; half /= 2)
@@ -62,13 +62,14 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, unsigned 
     return acc;
 }
 
+/* The same for a whole warp. */
 template <class Term>
 __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term)
 {
     return lane_sum(x, n, lane(), kWarp, term);
 }
 
-/* What lane_sum may add for each float, as types for a template argument. */
+/* Terms for lane_sum. */
 struct abs_term {
     __device__ double operator()(float x) const
     {
@@ -83,24 +84,21 @@ struct square_term {
     }
 };
 
-/*
- * Computes C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c
- * adds up sum c and gets the result; the warps after the first C meanwhile copy the next parts to
- * shared memory. Called by every thread of the block, which must have more than C warps. `room`
- * must not be used until the next barrier.
- */
+/* ---- sums of many parts, in index order ---- */
+
 constexpr unsigned kChain = 512; /* parts in shared memory at a time */
 /* Parts in registers at a time, so that an addition waits only for the addition before it. */
 constexpr unsigned kChainAhead = 32;
 
+/* Shared memory of chain_sums: while one half of `part` is added up, the other half is filled. */
 template <unsigned C> struct chain_room_of {
     double part[2][C][kChain];
 };
 using chain_room = chain_room_of<1>;
 
-/* For each sum, copies up to kChain parts to `near`, starting with part number `from`. Pads the
- * last parts with +0 to a multiple of kChainAhead. Adding +0 does not change a sum that began with
- * +0. */
+/* For each sum, copies up to kChain parts to `near`, from part number `from` on. Pads the last
+ * parts with +0 to a multiple of kChainAhead, which does not change a sum that began with +0.
+ * `threads` threads share the work; this is number `thread`. */
 template <unsigned C>
 __device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
                                            const double *const (&part)[C], uint64_t from,
@@ -114,7 +112,8 @@ __device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
             near[c][i] = from + i < count ? part[c][from + i] : 0.0;
 }
 
-/* total + near[0] + near[1] + ... for at least the first n. Called by one thread. */
+/* Returns total + near[0] + near[1] + ..., for n parts and the padding after them. Called by one
+ * thread. */
 __device__ __forceinline__ double add_parts(double total, const double (&near)[kChain], unsigned n)
 {
     for (unsigned i = 0; i < n; i += kChainAhead) {
@@ -131,6 +130,12 @@ __device__ __forceinline__ double add_parts(double total, const double (&near)[k
 }
 static_assert(kChain % kChainAhead == 0, "add_parts must add whole runs of kChainAhead parts");
 
+/*
+ * Computes C sums at once, each total + part[c][0] + part[c][1] + ... in this order, with `count`
+ * parts. Lane 0 of warp c adds up sum c and gets the result. Meanwhile the warps after the first C
+ * copy the next parts to shared memory. Called by every thread of the block, which has more than C
+ * warps. `room` may be used again after the next barrier.
+ */
 template <unsigned C>
 __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double total,
                                              const double *const (&part)[C], uint64_t count)

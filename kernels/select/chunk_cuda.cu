@@ -11,12 +11,12 @@ namespace
 {
 
 constexpr unsigned kScaleThreads = 256;
-/* The most threads of a block, by the length of the chunks. */
+/* The most threads of a block: for short, middle and long chunks. */
 constexpr unsigned kFew = 32, kSome = 256, kMost = kChunkNear / kChunkEach;
 
 template <unsigned Threads> using near_room = chunk_room<kChunkEach, Threads>;
 
-/* Magnitudes are in registers, elements in memory. */
+/* A Chunk for select_from_chunk: magnitudes are in registers, elements in memory. */
 struct near_chunk {
     static constexpr uint32_t each = kChunkEach;
     const float *x;
@@ -68,10 +68,10 @@ __global__ __launch_bounds__(Threads) void select_from_near_chunks(gcb_cuda_chos
 
 constexpr uint32_t kLongThreads = 1024;
 
-/* Elements are read from memory each time. */
+/* A chunk whose elements are read from memory each time. Each warp has a stretch of it. */
 struct long_chunk {
     const float *x;
-    uint32_t count, stretch; /* elements of the chunk, and of a warp (a multiple of 32) */
+    uint32_t count, stretch; /* elements of the chunk, and of a warp's stretch (a multiple of 32) */
 
     __device__ uint32_t each() const
     {
@@ -113,8 +113,8 @@ __device__ void count_digits(search_room &room, const long_chunk &c, unsigned le
     sync_block();
 }
 
-/* Finds the k-th largest magnitude digit by digit. Takes at most three reads; stops as soon as all
- * magnitudes with the digits found are kept. */
+/* Finds the k-th largest magnitude digit by digit, with one read of the chunk per digit. Stops as
+ * soon as all magnitudes with the digits found are kept. */
 __device__ chunk_cut find_long_cut(search_room &room, const long_chunk &c, uint32_t k)
 {
     uint32_t prefix = 0, left = k;
@@ -134,7 +134,8 @@ __device__ chunk_cut find_long_cut(search_room &room, const long_chunk &c, uint3
     return {prefix + 1, left};
 }
 
-/* The number of ties in the warps before this one. Called by every thread of the block. */
+/* The number of ties (magnitudes that equal cut.sure - 1) in the warps before this one. Called by
+ * every thread of the block. */
 __device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chunk_cut &cut)
 {
     uint32_t mine = 0, total;
@@ -147,8 +148,8 @@ __device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chun
     return shfl(mine, 0);
 }
 
-/* True if element e is kept. *ties is the number of ties before the warp's 32 elements, and is
- * updated for its next 32. Called by every lane. */
+/* True if element e is kept. *ties is the number of ties before the warp's 32 elements e; the
+ * function adds the ties among them. Called by every lane. */
 __device__ bool is_kept(const long_chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;
@@ -225,12 +226,13 @@ __global__ void scale_values(gcb_cuda_chosen c, uint64_t from, float factor)
         c.value[i] *= factor;
 }
 
+/* The number of chunks to choose from. */
 uint64_t chunks_of(const gcb_cuda_chosen *to, const gcb_cuda_chunks *cut)
 {
     return pieces_of(to->n, cut->length) - cut->first;
 }
 
-/* Launches blocks of at most `Threads` threads. */
+/* Queues the choice from chunks that fit the registers of `Threads` threads. */
 template <unsigned Threads>
 int launch_near(gcb_device_stream *s, const gcb_cuda_chosen *chosen, const gcb_device_input *in,
                 const gcb_cuda_chunks *cut)

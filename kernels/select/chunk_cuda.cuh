@@ -4,15 +4,18 @@
 /*
  * Chooses the k largest magnitudes of a chunk (src/lib/sparse/select_chunk.c). A block of threads
  * holds the magnitudes in registers: element e of thread t has position e * threads + t. No result
- * depends on the number of threads.
+ * depends on the number of threads. There are three steps:
  *
- *   bound   a magnitude that at least k elements reach, and few more: about the k-th of the threads' own
- *           maxima
- *   list    the positions that reach the bound, in order: one comparison per element, one ballot per 32
- *   cut     one warp finds the smallest magnitude to keep among the listed, and reduces the list to k
+ *   bound   finds a magnitude that at least k elements reach, but few more: about the k-th
+ *           largest of the threads' own maxima
+ *   list    lists the positions that reach the bound, in order: one comparison per element, one
+ *           ballot per 32 elements
+ *   cut     one warp finds the smallest magnitude to keep among those listed, and reduces the
+ *           list to k
  *
- * If k is more than a small part of the number of threads, or ties or a cluster make the list long,
- * the whole block bisects the range of magnitudes by counting in registers, and lists again.
+ * The list may be too long: if k is more than three quarters of the number of threads, or if many
+ * elements have similar magnitudes. Then the whole block bisects the range of magnitudes, by
+ * counting in registers, and lists again.
  */
 #include "kernels/cuda/tile.cuh"
 #include "kernels/reduce/sum.cuh"
@@ -24,8 +27,7 @@ namespace gcb
 constexpr unsigned kChunkEach = 16;                /* most elements of a thread */
 constexpr unsigned kChunkNear = 1024 * kChunkEach; /* most positions that registers can hold */
 
-/* ---- the search for the k-th largest magnitude; a single warp does parts of it in shared memory
- * ---- */
+/* ---- the search for the k-th largest magnitude ---- */
 
 /* The magnitudes to keep: all that reach `sure`, and the first `ties` that equal sure - 1. */
 struct chunk_cut {
@@ -34,12 +36,14 @@ struct chunk_cut {
 
 /* The state of the search: at least k magnitudes reach `low`, fewer than k reach `high`. */
 struct chunk_search {
-    uint32_t low, high, reach, over; /* reach, over: how many reach `low` and `high` */
+    uint32_t low, high;
+    uint32_t reach, over; /* the numbers of magnitudes that reach `low` and `high` */
 
     __device__ bool is_unfinished(uint32_t k) const
     {
         return high - low > 1 && reach != k;
     }
+    /* Takes into account that `count` magnitudes reach `middle`. */
     __device__ void narrow(uint32_t middle, uint32_t count, uint32_t k)
     {
         if (count < k) {
@@ -56,10 +60,11 @@ struct chunk_search {
     }
 };
 
-/* The next magnitude to try: from the maximum down in octaves, doubling the step each time, because
- * the kept magnitudes are rarely far from the maximum; then by bisection. */
+/* The next magnitude to try. It goes down from the maximum, by one octave and then by twice the
+ * step before, because the kept magnitudes are rarely far from the maximum. Once a magnitude is low
+ * enough, it bisects. */
 struct octaves_down {
-    uint32_t down = 1u << 23;
+    uint32_t down = 1u << 23; /* an octave, in bit patterns */
 
     __device__ uint32_t middle(const chunk_search &s)
     {
@@ -72,14 +77,14 @@ struct octaves_down {
     }
 };
 
-/* 1 if magnitude m reaches `middle` (above 0), else 0; without a branch or a predicate. */
+/* 1 if magnitude m reaches `middle` (above 0), else 0; computed without a branch or a predicate. */
 __device__ __forceinline__ uint32_t reaches(uint32_t m, uint32_t middle)
 {
     return (middle - 1 - m) >> 31;
 }
 
-/* The number of magnitudes in shared memory that reach `middle` (above 0). There are n of them,
- * followed by zeros up to a multiple of 4. Called by a warp. */
+/* The number of magnitudes v that reach `middle` (above 0). v is in shared memory: n magnitudes,
+ * then zeros up to a multiple of 4. Called by a warp. */
 __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n, uint32_t middle)
 {
     uint32_t mine = 0;
@@ -94,11 +99,11 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
     return warp_add(mine);
 }
 
-/* From the threads' maxima, finds the overall maximum and a bound that at least k of the maxima
- * reach. If k is small, few more than k reach it. Called by a warp. */
+/* Finds from the threads' maxima the overall maximum (room.top), and a bound that at least k of the
+ * maxima reach (room.low). If k is small, few more than k maxima reach it. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
-    const uint32_t enough = k + k / 8 + 1;
+    const uint32_t enough = k + k / 8 + 1; /* so few more than k that the search may stop */
     chunk_search s = {0, 0, threads, 0};
     octaves_down next;
 
@@ -117,11 +122,12 @@ template <class Room> __device__ void find_bound(Room &room, uint32_t threads, u
         room.low = s.low;
 }
 
-/* The rest of the search, among the n magnitudes of a list. Called by a warp. */
+/* Finishes the search among the n magnitudes of a short list. Called by a warp. */
 template <class Room>
 __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
 {
-    uint32_t up = 1u << 17; /* small steps up: the list is hardly longer than k */
+    uint32_t up =
+        1u << 17; /* a small step (2^-6 octaves), because the list is hardly longer than k */
 
     if (lane() < 4)
         room.magnitude[n + lane()] = 0;
@@ -136,16 +142,16 @@ __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
 
 /* ---- the choice ---- */
 
-/* For up to `Threads` threads with `Each` elements. */
+/* Shared memory for up to `Threads` threads with `Each` elements. */
 template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
     static constexpr unsigned kMost = Each * Threads;
     static constexpr unsigned kShort = kMost < 1024 ? kMost : 1024;
 
     uint32_t magnitude[kShort + 4]; /* first the threads' maxima, then those of a short list */
     uint32_t word[Threads / kWarp][(Each + 3) / 4 * 4]; /* one bit per position */
-    uint32_t warp[2][32];
-    uint32_t low, top, listed;
-    uint16_t list[kMost];
+    uint32_t warp[2][32];      /* a number per warp, for block_add and block_max */
+    uint32_t low, top, listed; /* the bound, the largest magnitude, the length of the list */
+    uint16_t list[kMost];      /* positions in the chunk */
 };
 
 /* A chunk, and how much of it is kept. */
@@ -155,7 +161,7 @@ struct chunk_place {
     uint32_t entry;       /* number of this chunk's first entry in the list */
 };
 
-/* The sum or the maximum of v over the block. `turn` alternates between calls, which saves a
+/* The sum of v over the block. `turn` differs by 1 from that of the call before, which saves a
  * barrier. */
 template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
@@ -166,6 +172,7 @@ template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsi
     return warp_add(lane() < blockDim.x / kWarp ? room.warp[turn % 2][lane()] : 0);
 }
 
+/* The maximum of v over the block; `turn` is as for block_add. */
 template <class Room> __device__ uint32_t block_max(Room &room, uint32_t v, unsigned turn)
 {
     v = warp_max(v);
@@ -193,7 +200,8 @@ __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
     return {room.low, room.top + 1, c.count, 0};
 }
 
-/* Bisects until the list is short. */
+/* Continues the search with the whole block, until a list of the magnitudes that reach s->low is
+ * short. */
 template <class Room, class Chunk>
 __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t k)
 {
@@ -261,7 +269,7 @@ __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
     return room.listed;
 }
 
-/* Removes from the list what is not kept. Called by one warp. */
+/* Removes from the list of n positions those that are not kept. Called by one warp. */
 template <class Room, class Chunk>
 __device__ void trim_list(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cut)
 {
@@ -313,8 +321,14 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
 
 /*
  * Chooses from a chunk and writes its entries. Called by every thread of the block. `Chunk` has
- * each, threads, count, m (the thread's magnitudes), has, magnitude_at (of a position) and put;
- * what magnitude_at and put read must have been written before a barrier. Thread 0 gets a magnitude
+ *
+ *   each, threads, count     elements of a thread, threads of the block, positions of the chunk
+ *   m                        the thread's magnitudes
+ *   has(e)                   true if the thread has an element e
+ *   magnitude_at(position)   the magnitude at a position
+ *   put(to, entry, position, unitary)   writes a value, times `unitary`
+ *
+ * What magnitude_at and put read was written before a barrier. Returns, in thread 0, a magnitude
  * that all kept elements reach. room.top is the largest magnitude, until `room` is used again.
  */
 template <class Room, class Chunk>
@@ -341,7 +355,7 @@ __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_pl
     return s.low;
 }
 
-/* Chunk i of the chunks that `cut` describes. */
+/* The place of chunk i of n positions; `cut` describes the chunks. */
 __device__ __forceinline__ chunk_place chunk_place_of(const gcb_cuda_chunks &cut, uint64_t n,
                                                       uint64_t i)
 {

@@ -4,9 +4,9 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * Chooses the same share of each chunk, position for position like src/lib/sparse/select_chunk.c.
- * Chunks of up to 16384 positions take one launch and one read. Longer ones are read four to six
- * times: two or three times for the digits of the smallest magnitude to keep, once if only some of
+ * Chooses the same share of each chunk: the same positions as src/lib/sparse/select_chunk.c. It
+ * takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up to six
+ * times: up to three times for the digits of the smallest magnitude to keep, once if only some of
  * its ties are kept, and twice to write. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
@@ -16,16 +16,16 @@ GCB_BEGIN_C
 struct gcb_cuda_chunks {
     uint64_t length;
     uint32_t k, rest_k;
-    uint64_t first; /* chunks before this one are handled elsewhere */
+    uint64_t first; /* the functions below handle the chunks from this one on */
 };
 
-/* Lays out a list of `most` of n positions in the scratch, and returns its size. scratch may be
- * NULL to ask only for the size. */
+/* Sets *chosen to a list of `most` of n positions in the scratch. Returns its number of bytes. If
+ * scratch is NULL, only returns the number. */
 uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
                                  void *scratch);
 
-/* Queues the choice from in->n floats, which begin with chunk cut->first. `chosen` has been laid
- * out, and chosen->most is the number that all chunks keep. */
+/* Chooses from in->n floats, which begin with chunk cut->first. gcb_cuda_chosen_lay_out has set
+ * *chosen; chosen->most is the number of positions that all chunks keep. */
 int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut);
 

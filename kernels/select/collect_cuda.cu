@@ -9,11 +9,11 @@ namespace
 {
 
 constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
-constexpr uint64_t kSampleMost = 1 << 15;
-/* Loads in flight per thread, because the elements are far apart. */
+constexpr uint64_t kSampleMost = 1 << 15; /* most elements of a sample */
+/* Loads that a thread starts before it uses the first: the elements are far apart in memory. */
 constexpr unsigned kSampleAhead = 8;
 
-/* Loads elements of the sample from `from` on, blockDim.x apart; 0 after the last. */
+/* Loads elements `from`, `from` + blockDim.x, ... of the sample; 0 after the last. */
 __device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
                             uint64_t from)
 {
@@ -29,8 +29,8 @@ __device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x,
     }
 }
 
-/* Counts a digit. Zeros are left out: they are many, or belong to the other side, and a counter
- * that all threads update is slow. */
+/* Counts the digit of a magnitude, if its higher digits are those of `prefix`. Leaves zeros out:
+ * there may be so many that all threads would wait for one counter. */
 __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, unsigned level)
 {
     const unsigned above = shift_of(level ? level - 1 : 0);
@@ -39,8 +39,8 @@ __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, u
         atomic_add(&room.digits[bits >> shift_of(level) & (digits_of(level) - 1)], 1u);
 }
 
-/* The rank-th largest magnitude of this side in the sample; 0 if fewer sampled elements of the side
- * are not 0. Called by every thread of the block. */
+/* The rank-th largest magnitude of this side in the sample; 0 if the side has fewer sampled
+ * elements that are not 0. Called by every thread of the block. */
 __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
                                 unsigned side, unsigned sides)
 {
@@ -71,7 +71,8 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
     return prefix;
 }
 
-/* Launched with one block. Clears the counts, and computes the magnitude to collect from. */
+/* Sets the state *c of a choice, with one block of threads: clears the counts, and computes
+ * c->least from the sample. */
 __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *c,
                                                                gcb_device_input x, sample how,
                                                                unsigned sides, uint32_t want)
@@ -108,8 +109,8 @@ struct collect_room {
 };
 
 /* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
- * their digits. The first read adds error feedback. The first read also sets the residual as if
- * nothing were kept; the residuals of kept elements are corrected when values are written. */
+ * their top digits. The first read of the tensor adds error feedback, and sets the residual as if
+ * nothing were kept; when values are written, the residuals of kept elements are corrected. */
 __device__ void collect_tile(collect_room &room, const slots &to, const gcb_device_input &x,
                              uint64_t tile, unsigned sides, uint32_t least)
 {
@@ -131,7 +132,7 @@ __device__ void collect_tile(collect_room &room, const slots &to, const gcb_devi
         if (!(pass >> i & 1))
             continue;
         if (m || sides == 1)
-            atomic_add(&room.digits[side_of(v[i], sides) * kDigits + (m >> 20)], 1u);
+            atomic_add(&room.digits[side_of(v[i], sides) * kDigits + (m >> shift_of(0))], 1u);
         to.bits[tile * kTile + at] = gcb_bits_of(v[i]);
         to.offset[tile * kTile + at] = static_cast<uint16_t>(threadIdx.x * kTileEach + i);
         at++;
@@ -140,6 +141,7 @@ __device__ void collect_tile(collect_room &room, const slots &to, const gcb_devi
         to.count[tile] = total;
 }
 
+/* Collects from all tiles. The second launch does nothing unless c->again is set. */
 __global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, unsigned sides,
                               bool second)
 {
@@ -154,9 +156,7 @@ __global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, 
     for (uint64_t tile = blockIdx.x; tile * kTile < x.n; tile += gridDim.x)
         collect_tile(room, to, x, tile, sides, least);
     sync_block();
-    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
-        if (room.digits[i])
-            atomic_add(&c->digits[i / kDigits][0][i % kDigits], room.digits[i]);
+    add_digits(c, room.digits, 0, sides);
 }
 
 } /* namespace */
@@ -166,6 +166,8 @@ sample gcb::plan_sample(uint64_t n, uint64_t k)
     const uint64_t m = lesser(n / 16, kSampleMost);
     const double share =
         n ? static_cast<double>(k) / static_cast<double>(n) * static_cast<double>(m) : 0.0;
+    /* four standard deviations above the expected rank, so that too few are collected only
+     * rarely */
     const double rank = share + 4.0 * sqrt(share) + 8.0;
 
     if (n < kSampleFrom || rank >= static_cast<double>(m))

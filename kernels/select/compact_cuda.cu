@@ -9,7 +9,7 @@ namespace
 constexpr unsigned kSumThreads = kOneBlock;
 constexpr unsigned kSumEach = 8;
 
-/* The magnitude of an entry, and whether the entry has the sign that is kept. */
+/* Returns the magnitude of an entry. *mine becomes true if the entry has the sign that is kept. */
 __device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i, const kept_side &keep,
                                bool *mine)
 {
@@ -19,7 +19,8 @@ __device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i, const
     return bits & GCB_MAGNITUDE_MASK;
 }
 
-/* Each warp counts the entries of one tile at a time. */
+/* Counts each tile's entries above keep.prefix, and those that equal it. Each warp handles one tile
+ * at a time. */
 __device__ void count_tiles_of(const slots &in, const kept_side &keep, uint64_t tiles)
 {
     for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
@@ -50,8 +51,8 @@ __global__ void count_tiles(const selection_state *c, list_set to, uint64_t tile
 
 using sum_room = scan_room_of<uint64_t>;
 
-/* One block of threads per list. Computes the first entry of each tile, and the number of ties
- * before each tile. */
+/* Computes from the counts the first entry of each tile, and the number of ties before each tile,
+ * with one block of threads per list. */
 __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, list_set to,
                                                          uint64_t tiles)
 {
@@ -97,7 +98,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
     }
 }
 
-/* Each warp writes the entries of one tile at a time. */
+/* Writes the kept entries of all tiles. Each warp handles one tile at a time. */
 __device__ void write_tiles_of(const kept_list &to, const kept_side &keep, uint64_t tiles)
 {
     const slots &in = to.in;

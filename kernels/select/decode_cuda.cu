@@ -8,7 +8,7 @@ using namespace gcb;
 namespace
 {
 
-/* Reads the scales. Returns false if they are invalid. */
+/* Reads the scales at `in`. Returns false if they are invalid. */
 __device__ bool get_scale(gcb_cuda_scale *to, const uint8_t *in, const gcb_cuda_values &how)
 {
     const uint32_t up = how.scale ? get_u32(in) : 0;
@@ -27,7 +27,7 @@ __device__ bool get_scale(gcb_cuda_scale *to, const uint8_t *in, const gcb_cuda_
     return true;
 }
 
-/* Only thread 0 works. */
+/* Reads the head of a payload, and checks its lengths and scales. Only thread 0 works. */
 __global__ void open_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gcb_cuda_values how,
                              gcb_cuda_index_length size, gcb_device_result *result)
 {
@@ -51,7 +51,8 @@ __global__ void open_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gc
         refuse(head, result);
 }
 
-/* Only thread 0 works. A scale that a decoder would refuse belongs to a tensor that is sent raw. */
+/* Sets the head of a payload whose values have just been written. Keeps nothing if the scale is one
+ * that a decoder would refuse, because such a tensor is sent raw. Only thread 0 works. */
 __global__ void reopen_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, gcb_cuda_values how,
                                const gcb_cuda_choice *choice)
 {
@@ -64,6 +65,7 @@ __global__ void reopen_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, 
         head->kept = 0;
 }
 
+/* Shared memory: a tile of decoded floats. */
 template <unsigned Width> struct tile_canvas {
     uint32_t bits[kTile * Width];
 };
@@ -80,7 +82,8 @@ template <unsigned Width> struct put_on_canvas {
     }
 };
 
-/* Each tile is zeroed, filled and written once. Tiles before `first` are left out. */
+/* Decodes the tiles from number `first` on. Each tile is set to zero, filled and stored once; `out`
+ * begins with the first of them. */
 template <unsigned Width>
 __global__ void fill_tiles(float *__restrict__ out, gcb_cuda_entries kept, uint64_t first)
 {

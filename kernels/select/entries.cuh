@@ -23,6 +23,7 @@ __device__ __forceinline__ uint32_t code_at(const uint8_t *in, uint64_t i, unsig
     return v >> bit % 8 & ((1u << bits) - 1);
 }
 
+/* Value i of an array of values. */
 __device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i, const gcb_cuda_values &how,
                                           const gcb_cuda_scale &scale)
 {
@@ -43,9 +44,9 @@ __device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i, const g
 }
 
 /*
- * Calls put(at, a, b) for each entry with a position in [from, end): `at` is its offset from
- * `from`, and a (with b, if Width is 2) its value. Called by every thread of the block; any thread
- * may get any entry. Damaged tables and positions are safe.
+ * Calls put(at, a, b) for each entry with a position in [from, end). `at` is position - from; the
+ * value is a, or (a, b) if Width is 2. Called by every thread of the block; each entry is passed to
+ * one of them. Wrong tables and positions, of a damaged payload, do no harm.
  */
 template <unsigned Width, class Put>
 __device__ __forceinline__ void each_entry(const gcb_cuda_entries &kept, uint64_t from,

@@ -1,4 +1,3 @@
-#include "kernels/cuda/align.h"
 #include "kernels/reduce/sum.cuh"
 #include "kernels/select/select_cuda.cuh"
 
@@ -7,8 +6,8 @@ using namespace gcb;
 namespace
 {
 
-/* Launched with one block. If a side that must have k elements has fewer, asks to collect all.
- * `sides` has a bit for each side that must have k elements. */
+/* Asks to collect all elements if a side that must have k elements has fewer. `sides` has a bit for
+ * each side that must have k elements. Launched with one block of threads. */
 __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
 {
     scan_room &room = shared<scan_room>();
@@ -21,8 +20,9 @@ __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
         collect_again(c);
 }
 
-/* Launched with one block. Ranks k elements of each side, or all if it has fewer. If both sides are
- * empty, the tensor is all zero, and the first k positions are kept. */
+/* Sets the rank to find on each side: k, or the number of the side's elements if this is less. If
+ * both sides are empty, the tensor is all zero, and the first k positions are kept. Launched with
+ * one block of threads. */
 __global__ void set_ranks(selection_state *c, uint32_t k)
 {
     scan_room &room = shared<scan_room>();
@@ -45,7 +45,8 @@ __device__ uint64_t sum_blocks(const selection_state *c)
     return sum_blocks_of(larger(c->kept[0], c->kept[1]));
 }
 
-/* Each warp sums one block of a list. A block past the end of the shorter list sums to zero. */
+/* Sums the magnitudes of each list by blocks; a warp sums one block. A block past the end of the
+ * shorter list sums to zero. */
 __global__ void sum_lists(const selection_state *c, list_set both)
 {
     const uint64_t blocks = sum_blocks(c);
@@ -67,8 +68,8 @@ struct compare_room {
     double negative;
 };
 
-/* Launched with one block. SBC keeps the side with the larger sum; the positive one if they are
- * equal. */
+/* Keeps the side with the larger sum, as SBC does; the positive side if the sums are equal.
+ * Launched with one block of threads. */
 __global__ void keep_larger(selection_state *c, list_set both)
 {
     compare_room &room = shared<compare_room>();
@@ -84,7 +85,8 @@ __global__ void keep_larger(selection_state *c, list_set both)
     }
 }
 
-/* Copies the negative side's list over the positive one's, if the negative side is kept. */
+/* Copies the list of the negative side over that of the positive side, if the negative side is
+ * kept. */
 __global__ void copy_negative(const selection_state *c, list_set both, uint64_t tiles)
 {
     const kept_list &from = both.list[1], &to = both.list[0];
@@ -100,37 +102,34 @@ __global__ void copy_negative(const selection_state *c, list_set both, uint64_t 
         to.first[i] = from.first[i];
 }
 
-/* Lays out the second list after the scratch of a choice, and returns its bytes. */
+/* Lays out the second list at `at`, which is NULL if only its bytes are wanted. Returns the
+ * bytes. */
 uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other)
 {
     const uint64_t tiles = tile_count(n);
-    uint64_t end = 0;
-    const auto take = [&](uint64_t bytes) {
-        const uint64_t from = end;
+    scratch_parts parts = {at, 0};
 
-        end += gcb_cuda_align16(bytes);
-        return at ? at + from : nullptr;
-    };
-
-    other->in.above = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
-    other->in.ties = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
-    other->in.sums = reinterpret_cast<double *>(take(tiles * sizeof(double)));
-    other->pos = reinterpret_cast<uint32_t *>(take(most * sizeof(uint32_t)));
-    other->value = reinterpret_cast<float *>(take(most * sizeof(float)));
-    other->first = reinterpret_cast<uint32_t *>(take((tiles + 1) * sizeof(uint32_t)));
-    return end;
+    parts.take(&other->in.above, tiles);
+    parts.take(&other->in.ties, tiles);
+    parts.take(&other->in.sums, tiles);
+    parts.take(&other->pos, most);
+    parts.take(&other->value, most);
+    parts.take(&other->first, tiles + 1);
+    return parts.bytes;
 }
 
 /* ---- alternating: the side of this step, or the other side if that is empty ---- */
 
+/* Copies what to keep from side `turn`, or from the other side if `turn` is empty, to the last
+ * c->keep. */
 __global__ void choose_side(selection_state *c, unsigned turn)
 {
     if (threadIdx.x == 0)
         c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
-/* Queues all steps up to ranking both sides. `sides` has a bit for each side that must have k
- * elements. */
+/* Queues the steps of a choice until both sides are ranked. `sides` has a bit for each side that
+ * must have k elements. */
 int rank_sides(gcb_device_stream *s, const selection &w, uint64_t k, unsigned sides)
 {
     const sample how = plan_sample(w.x.n, k);

@@ -5,7 +5,7 @@ using namespace gcb;
 namespace
 {
 
-/* One block of threads per side. Finds the digit of this level. */
+/* Finds each side's digit of this level, with one block of threads per side. */
 __global__ __launch_bounds__(kOneBlock) void pick_digit(selection_state *c, unsigned level)
 {
     search_room &room = shared<search_room>();
@@ -56,9 +56,7 @@ __global__ void count_digits(selection_state *c, slots in, uint64_t tiles, unsig
         }
     }
     sync_block();
-    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
-        if (room.digits[i])
-            atomic_add(&c->digits[i / kDigits][level][i % kDigits], room.digits[i]);
+    add_digits(c, room.digits, level, sides);
 }
 
 } /* namespace */

@@ -8,8 +8,8 @@ namespace
 
 constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
 
-/* Launched with one block. Tabulates the thresholds to try. If too few elements reach the sample's
- * threshold, asks to collect all. */
+/* Fills the table of thresholds to try. If too few elements reach the sample's threshold, asks to
+ * collect all elements. Launched with one block of threads. */
 __global__ void check_sampled(selection_state *c, uint32_t k)
 {
     scan_room &room = shared<scan_room>();
@@ -25,7 +25,7 @@ __global__ void check_sampled(selection_state *c, uint32_t k)
         collect_again(c);
 }
 
-/* The sample's threshold may be 0; raises it to the smallest magnitude above 0. */
+/* Raises the sample's threshold to the smallest magnitude above 0 if it is 0. */
 __global__ void raise_zero_threshold(selection_state *c)
 {
     if (threadIdx.x == 0 && c->least == 0)
@@ -57,8 +57,8 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
     }
 }
 
-/* Launched with one block. Chooses the threshold like select_sampled.c. If no threshold keeps a
- * suitable number of elements, requests an exact selection of the k largest instead. */
+/* Chooses the threshold as select_sampled.c does. If no threshold keeps a suitable number of
+ * elements, asks for the k largest instead. Launched with one block of threads. */
 __global__ void choose_threshold(selection_state *c, uint32_t k)
 {
     scan_room &room = shared<scan_room>();
@@ -85,8 +85,8 @@ int gcb_cuda_select_sampled(gcb_device_stream *s, gcb_cuda_chosen *chosen,
                             const gcb_device_input *in, const gcb_cuda_sample *how, void *scratch)
 {
     const selection w = start_selection(scratch, chosen, in);
-    /* 3 levels: the exact magnitude */
-    const sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
+    /* all levels of digits, so that the threshold is exact */
+    const sample sample = {how->stride, how->offset, how->m, how->rank, kLevels, 0};
     const uint64_t tiles = tile_count(chosen->n);
 
     begin_selection(s, w, sample, 1, how->k);

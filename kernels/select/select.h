@@ -8,16 +8,16 @@
  * Family `select`: finds and gathers the largest magnitudes. A magnitude is the sign-cleared bit
  * pattern as an unsigned integer. Every variant is bit-exact.
  *
- * collect:   writes to pos the value first + i for every i in 0..n with magnitude(x[i]) >= threshold,
- *            ascending; returns how many. pos has room for n more entries; a variant may write into
- *            that room after the entries it returns. first + n <= 2^32.
- * count:     the number of magnitudes >= threshold.
+ * collect:   writes first + i to pos for each i < n with magnitude(x[i]) >= threshold, in ascending
+ *            order; returns their number. pos has room for n entries; a variant may overwrite the
+ *            entries after those it returns. first + n <= 2^32.
+ * count:     returns the number of magnitudes >= threshold.
  * gather:    out[j] = x[pos[j]] for 0 <= j < n. pos is ascending. Bits are copied, NaNs included.
- * gather2:   the same for pairs: out[2j], out[2j+1] = x[2 pos[j]], x[2 pos[j] + 1].
- * power:     out[i] = ((re*scale)^2 + (im*scale)^2) * weight for n complex numbers (re, im) at z[2i],
- *            z[2i+1]. Each operation is rounded to float, in this order. `scale` is a power of two
- *            that brings the largest part near 1, so nothing overflows. If z is not finite, the
- *            result is an infinity or a NaN; which NaN is not promised.
+ * gather2:   the same for pairs: out[2j] = x[2 pos[j]] and out[2j+1] = x[2 pos[j] + 1].
+ * power:     out[i] = ((re*scale)^2 + (im*scale)^2) * weight for n complex numbers; re is z[2i]
+ *            and im is z[2i+1]. Each operation is rounded to float, in this order. `scale` is a
+ *            power of two that brings the largest part near 1, so nothing overflows. If z is not
+ *            finite, the result is an infinity or a NaN; which NaN is not promised.
  */
 typedef size_t gcb_select_collect_fn(uint32_t *pos, const float *x, size_t n, uint32_t first,
                                      uint32_t threshold);

@@ -25,8 +25,9 @@ static const uint8_t to_front[16][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 };
 
-/* All ones if magnitude(x) >= threshold, for thresholds in 0..2^31; `below` is threshold - 1. With
- * >= turned into >, both operands fit signed integers. */
+/* Returns all ones in each lane with magnitude(x) >= threshold. `below` is threshold - 1
+ * (one_below). The comparison is magnitude > below, because both operands of that fit signed
+ * integers. */
 static inline __m256i passes(const float *x, __m256i below)
 {
     const __m256i mask = _mm256_set1_epi32((int)GCB_MAGNITUDE_MASK);
@@ -35,7 +36,8 @@ static inline __m256i passes(const float *x, __m256i below)
     return _mm256_cmpgt_epi32(_mm256_and_si256(bits, mask), below);
 }
 
-/* No magnitude reaches 2^31, so larger thresholds are equivalent to 2^31. */
+/* Returns threshold - 1 in every lane. A threshold above 2^31 becomes 2^31, which no magnitude
+ * reaches either. */
 static inline __m256i one_below(uint32_t threshold)
 {
     const uint32_t top = GCB_MAGNITUDE_MASK;
@@ -43,6 +45,7 @@ static inline __m256i one_below(uint32_t threshold)
     return _mm256_set1_epi32((int)((threshold > top ? top + 1 : threshold) - 1));
 }
 
+/* Stores the lanes of `index` whose bits are set in `nibble` at pos, and something after them. */
 static inline void store_front(uint32_t *pos, __m128i index, unsigned nibble)
 {
     const __m128i order = _mm_loadu_si128((const __m128i *)(const void *)to_front[nibble]);

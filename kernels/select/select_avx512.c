@@ -4,9 +4,9 @@
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
 
-/* Compresses in a register and stores it whole, because compressing directly to memory is
- * microcoded on some CPUs and many times slower. have <= i, so a whole store ends within the n
- * entries. */
+/* Compresses positions in a register and stores the whole register. Compressing directly to memory
+ * is microcoded on some CPUs, and many times slower. have <= i, so a whole store ends within the n
+ * entries of pos. */
 size_t gcb_select_collect_avx512(uint32_t *pos, const float *x, size_t n, uint32_t first,
                                  uint32_t threshold)
 {

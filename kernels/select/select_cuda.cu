@@ -1,13 +1,12 @@
 #include "kernels/select/select_cuda.cuh"
 
-#include "kernels/cuda/align.h"
-
 using namespace gcb;
 
 namespace
 {
 
-/* Launched with one block. If fewer than k elements were collected, asks to collect all. */
+/* Asks to collect all elements if fewer than k were collected. Launched with one block of
+ * threads. */
 __global__ void check_enough(selection_state *c, uint32_t k)
 {
     scan_room &room = shared<scan_room>();
@@ -21,27 +20,20 @@ __global__ void check_enough(selection_state *c, uint32_t k)
 uint64_t gcb::lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in)
 {
     const uint64_t tiles = tile_count(chosen->n), room = tiles * kTile;
-    uint8_t *at = static_cast<uint8_t *>(scratch);
-    uint64_t end = 0;
-    const auto take = [&](uint64_t bytes) {
-        const uint64_t from = end;
+    scratch_parts parts = {static_cast<uint8_t *>(scratch), 0};
 
-        end += gcb_cuda_align16(bytes);
-        return at ? at + from : nullptr;
-    };
-
-    *c = reinterpret_cast<selection_state *>(take(sizeof(selection_state)));
-    in->bits = reinterpret_cast<uint32_t *>(take(room * sizeof(uint32_t)));
-    in->offset = reinterpret_cast<uint16_t *>(take(room * sizeof(uint16_t)));
-    in->count = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
-    in->above = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
-    in->ties = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
-    in->sums = reinterpret_cast<double *>(take(tiles * sizeof(double)));
-    chosen->choice = at ? &(*c)->choice : nullptr; /* without scratch only the size is computed */
-    chosen->pos = reinterpret_cast<uint32_t *>(take(chosen->most * sizeof(uint32_t)));
-    chosen->value = reinterpret_cast<float *>(take(chosen->most * sizeof(float)));
-    chosen->first = reinterpret_cast<uint32_t *>(take((tiles + 1) * sizeof(uint32_t)));
-    return end;
+    parts.take(c, 1);
+    parts.take(&in->bits, room);
+    parts.take(&in->offset, room);
+    parts.take(&in->count, tiles);
+    parts.take(&in->above, tiles);
+    parts.take(&in->ties, tiles);
+    parts.take(&in->sums, tiles);
+    chosen->choice = scratch ? &(*c)->choice : nullptr;
+    parts.take(&chosen->pos, chosen->most);
+    parts.take(&chosen->value, chosen->most);
+    parts.take(&chosen->first, tiles + 1);
+    return parts.bytes;
 }
 
 selection gcb::start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x)

@@ -1,7 +1,8 @@
 #ifndef KERNELS_SELECT_SELECT_CUDA_CUH
 #define KERNELS_SELECT_SELECT_CUDA_CUH
 
-/* Shared by the files that implement select_cuda.h. */
+/* What the files that implement select_cuda.h share. */
+#include "kernels/cuda/align.h"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/select/select_cuda.h"
 
@@ -13,23 +14,23 @@ namespace gcb
  * many. */
 constexpr unsigned kDigits = 2048;
 constexpr unsigned kLevels = 3;
-constexpr unsigned kSides = 2;     /* positive values, then negative ones */
-constexpr unsigned kRatios = 1024; /* ratios of a search; its thresholds are fewer */
-constexpr unsigned kOneBlock = 1024;
+constexpr unsigned kSides = 2;       /* positive values, then negative ones */
+constexpr unsigned kRatios = 1024;   /* ratios of a threshold search, i / kRatios */
+constexpr unsigned kOneBlock = 1024; /* threads of a kernel that is launched with one block */
 
-/* The elements of one side to keep. A side has the elements whose sign bit, masked with `mask`,
- * equals `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. While
- * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
- * among the elements that share them. */
+/* Which elements of a side to keep. A side has the elements whose bits, masked with `mask`, equal
+ * `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. During the
+ * search for the k-th largest magnitude, `prefix` has the leading digits found so far, and `left`
+ * is the rank among the elements that share them. */
 struct kept_side {
     uint32_t mask, sign;
     uint32_t prefix, left;
 };
 constexpr uint32_t kAll = 0xffffffffu; /* `left`: keeps all that equal `prefix` */
 
+/* The state of a choice, in device memory. */
 struct selection_state {
     gcb_cuda_choice choice; /* must be first: chosen.choice points here */
-    double mean;
     uint32_t max_bits;
     uint32_t least;             /* elements of at least this magnitude are collected */
     uint32_t again;             /* collect a second time */
@@ -39,20 +40,21 @@ struct selection_state {
     uint32_t kept[kSides];      /* lengths of lists that are made together */
     uint32_t side;              /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
-    uint32_t table[kRatios], count[kRatios]; /* thresholds, and number of elements between two */
+    /* thresholds to try, and the number of elements between each threshold and the next */
+    uint32_t table[kRatios], count[kRatios];
 };
 
-/* The collected elements: tile t has count[t] entries from entry 4096 t on. */
+/* The collected elements: tile t has count[t] entries, from entry kTile * t on. */
 struct slots {
-    uint32_t *bits;
-    uint16_t *offset; /* offset of the entry in its tile */
+    uint32_t *bits;   /* of the element */
+    uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
     uint32_t *ties;  /* per tile: entries that equal it */
-    double *sums;    /* one for each block of the project's sum */
+    double *sums;    /* one for each sum block (kernels/reduce/reduce.h) */
 };
 
-/* Blocks of threads for a grid in which each warp handles a tile. */
+/* The number of thread blocks whose warps are one for each tile. */
 inline uint64_t warps_over(uint64_t tiles)
 {
     return pieces_of(tiles, kTileThreads / kWarp);
@@ -67,16 +69,28 @@ struct selection {
     gcb_device_input x;
 };
 
-/* select_cuda.cu: lays out *chosen, whose n and most are set, and the scratch that a choice needs.
- * lay_out returns the bytes. */
+/* Hands out the parts of a scratch, one after the other, each aligned to 16 bytes. If `at` is NULL,
+ * the parts are NULL and only their bytes are added up. */
+struct scratch_parts {
+    uint8_t *at;
+    uint64_t bytes;
+
+    template <typename T> void take(T **part, uint64_t count)
+    {
+        *part = at ? reinterpret_cast<T *>(at + bytes) : nullptr;
+        bytes += gcb_cuda_align16(count * sizeof(T));
+    }
+};
+
+/* Lay out *chosen, whose n and most are set, and the state of a choice in the scratch. lay_out
+ * returns the bytes; scratch is NULL if only these are wanted (select_cuda.cu). */
 uint64_t lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in);
 selection start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x);
 
-/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of
- * at least its rank-th largest magnitude are collected. With two sides, the smaller of the two
- * sides' rank-th largest magnitudes is used, but never 0. With 3 levels of digits the magnitude is
- * exact, with 2 it is rounded down a little. With m = 0, elements of magnitude `least` or more are
- * collected. */
+/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Its rank-th
+ * largest magnitude becomes the least magnitude to collect; if there are two sides, the smaller of
+ * the sides' rank-th largest magnitudes, but never 0. The magnitude is rounded down to the top
+ * `levels` of kLevels digits. If m is 0, `least` is the least magnitude to collect. */
 struct sample {
     uint64_t stride, offset;
     uint64_t m, rank;
@@ -84,24 +98,25 @@ struct sample {
     uint32_t least;
 };
 
-/* A sample whose rank-th magnitude a few more than k elements should reach, like gcb_select_guess;
- * m = 0 if n is too small. */
+/* Plans a sample of n elements whose rank-th largest magnitude a few more than k elements should
+ * reach, as gcb_select_guess does; m is 0 if n is too small. */
 sample plan_sample(uint64_t n, uint64_t k);
 
-/* collect_cuda.cu: begin_selection comes first. `want` is the rank to find on each side. With two
- * sides, zeros have no side and are not counted. */
+/* Sets the state of a choice, and reads the sample (collect_cuda.cu). `want` is the rank to find on
+ * each side. If there are two sides, zeros belong to none and are not counted. */
 int begin_selection(gcb_device_stream *s, const selection &w, const sample &how, unsigned sides,
                     uint64_t want);
+/* Collects the elements that reach the least magnitude to collect. The second time it does nothing,
+ * unless a kernel has called collect_again (collect_cuda.cu). */
 int collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second);
 
-/* rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
- * elements. */
+/* Finds the want-th largest magnitude of each side among the collected elements (rank_cuda.cu). */
 int rank_candidates(gcb_device_stream *s, const selection &w, unsigned sides);
 
-/* A list to make of the elements that keep[which] describes: output arrays as in gcb_cuda_chosen,
- * and the counts made on the way. */
+/* A list to make of the collected elements that keep[which] describes. The arrays are those of
+ * struct gcb_cuda_chosen. */
 struct kept_list {
-    slots in;
+    slots in; /* the collected elements; `above` and `ties` are written */
     uint32_t *pos;
     float *value;
     uint32_t *first;
@@ -113,8 +128,8 @@ struct list_set {
     unsigned count;
 };
 
-/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; the length of a single
- * list also goes to the choice. compact_list makes a single list. */
+/* Makes lists from the collected elements of n positions. Their lengths go to kept[]; the length of
+ * a single list also goes to the choice. compact_list makes a single list (compact_cuda.cu). */
 int make_lists(gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
 int compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen &to,
                  unsigned which);
@@ -124,14 +139,16 @@ int compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen
 /* The lowest bit of a level's digit. */
 __device__ __forceinline__ unsigned shift_of(unsigned level)
 {
-    return level == 0 ? 20 : level == 1 ? 10 : 0;
+    return 10 * (kLevels - 1 - level);
 }
 
+/* The number of values of a level's digit. */
 __device__ __forceinline__ unsigned digits_of(unsigned level)
 {
     return level == 0 ? kDigits : kDigits / 2;
 }
 
+/* The side that x belongs to, if there are `sides` sides. */
 __device__ __forceinline__ unsigned side_of(float x, unsigned sides)
 {
     return sides == kSides ? gcb_bits_of(x) >> 31 : 0;
@@ -139,14 +156,14 @@ __device__ __forceinline__ unsigned side_of(float x, unsigned sides)
 
 struct search_room {
     scan_room scan;
-    uint32_t digits[kDigits];
-    uint32_t digit, left;
+    uint32_t digits[kDigits]; /* the number of elements with each digit */
+    uint32_t digit, left;     /* results of find_digit */
 };
 
 /*
- * Finds the digit of the rank-th largest element from the counts of digits: room.digit, and its
- * rank among the elements with that digit: room.left. Finds nothing if rank is 0 or exceeds the
- * count. Called by every thread of the block.
+ * Finds the rank-th largest element from the counts of digits: sets room.digit to its digit, and
+ * room.left to its rank among the elements with this digit. Changes neither if rank is 0 or above
+ * the number of elements. Called by every thread of the block.
  */
 __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *count,
                                            unsigned digits, uint32_t rank)
@@ -168,6 +185,16 @@ __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *co
         room.left = rank - above;
     }
     sync_block();
+}
+
+/* Adds a block's counts of the digits of a level to those of the choice. Called by every thread of
+ * the block, after a barrier. */
+__device__ __forceinline__ void add_digits(selection_state *c, const uint32_t *digits,
+                                           unsigned level, unsigned sides)
+{
+    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
+        if (digits[i])
+            atomic_add(&c->digits[i / kDigits][level][i % kDigits], digits[i]);
 }
 
 /* The number of elements collected from a side. Called by every thread of the block. */

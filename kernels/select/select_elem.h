@@ -6,8 +6,8 @@
 
 #include "kernels/base/hd.h"
 
-/* Writes index to entry `have` of pos and returns the new number of entries. Without a branch,
- * because it cannot be predicted which elements pass. */
+/* Appends index to the `have` entries of pos if x reaches the threshold. Returns the new number of
+ * entries. Has no branch, because a CPU cannot predict which elements pass. */
 GCB_HD size_t gcb_select_append(uint32_t *pos, size_t have, float x, uint32_t index,
                                 uint32_t threshold)
 {
@@ -15,17 +15,19 @@ GCB_HD size_t gcb_select_append(uint32_t *pos, size_t have, float x, uint32_t in
     return have + (gcb_magnitude(x) >= threshold);
 }
 
-/* The power of two that brings the largest part, of sign-cleared pattern `top`, near 1, so that the
- * squares of the other parts do not underflow earlier than necessary. */
+/* The power of two that brings the largest part near 1, so that the squares of the other parts do
+ * not underflow earlier than necessary. `top` is the sign-cleared pattern of the largest part. */
 GCB_HD float gcb_select_power_scale(uint32_t top)
 {
     const uint32_t exponent = top >> 23;
 
     if (exponent == 0)
         return gcb_float_of(253u << 23); /* 2^126, for denormals and 0 */
+    /* the factor for the largest exponent, 254, is 2^-127, a denormal */
     return gcb_float_of(exponent < 254 ? (254 - exponent) << 23 : 1u << 22);
 }
 
+/* `power` of kernels/select/select.h for one complex number. */
 GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 {
     const float a = re * scale, b = im * scale;
@@ -34,17 +36,17 @@ GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 }
 
 /*
- * The largest exponent (of a part's bit pattern, shifted down by 23) at whose scale the same bins
- * are kept. The bins were ordered by their powers at the scale of a part `top`, and `least` (a
- * pattern) is the smallest kept power. The new scale is not larger than top's.
+ * Bins were ordered by their powers at the scale of a part `top`, and `least` (a pattern) is the
+ * smallest power that was kept. Returns the largest exponent (of a part's pattern, shifted down by
+ * 23) at whose scale the same bins are kept. Scales above that of `top` are not considered.
  *
- * Why: the scales differ by 2^-d, and the powers by 2^-2d, except for underflow. If a power is
- * 2^-96 or more after that, it is exactly scaled: the larger part's square is at least 2^-98, so it
- * is normal at both scales. The smaller part's square is normal too, or it is below 2^-126, less
- * than half a unit in the last place of the larger square, which then equals the sum at both
- * scales. A power below 2^-96 stays below 2^-95, because rounding adds at most 2^-19 of it. So if
- * all kept powers are 2^-95 or more, they are scaled exactly by 2^-2d, and so are the powers that
- * compete with them; smaller powers cannot.
+ * Proof: the scales differ by 2^-d, and the powers by 2^-2d, except for underflow. Take a power
+ * that is 2^-96 or more at the new scale. Its larger part's square is at least 2^-98, so it is
+ * normal at both scales. Its smaller part's square is normal too, or it is below 2^-126; then it is
+ * less than half a unit in the last place of the larger square, which equals the sum at both
+ * scales. So such a power is scaled exactly. A power below 2^-96 stays below 2^-95, because
+ * rounding adds at most 2^-19 of it. So if all kept powers are 2^-95 or more at the new scale, they
+ * and all powers that could replace them are scaled exactly by 2^-2d, and their order stays.
  */
 GCB_HD uint32_t gcb_select_power_reach(uint32_t top, uint32_t least)
 {
@@ -55,12 +57,13 @@ GCB_HD uint32_t gcb_select_power_reach(uint32_t top, uint32_t least)
 
 /* ---- select=sampled ---- */
 
-/* Accepted numbers of kept elements as shares of k, and how many times the threshold may be
- * lowered. */
+/* The number of kept elements may be between these shares of k. The threshold is lowered at most
+ * GCB_SAMPLED_ADAPTATIONS times. */
 #define GCB_SAMPLED_LEAST 0.8
 #define GCB_SAMPLED_MOST 1.3
 #define GCB_SAMPLED_ADAPTATIONS 10
 
+/* True if not too few elements are kept. */
 GCB_HD int gcb_sampled_enough(uint64_t kept, uint64_t k)
 {
     return (double)kept >= GCB_SAMPLED_LEAST * (double)k;
@@ -71,7 +74,7 @@ GCB_HD int gcb_sampled_too_many(uint64_t kept, uint64_t k)
     return (double)kept > GCB_SAMPLED_MOST * (double)k;
 }
 
-/* The threshold to try after one that too few elements reach; never 0. */
+/* The threshold to try next if too few elements reach `threshold`; never 0. */
 GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
 {
     const uint32_t lower = gcb_bits_of(gcb_float_of(threshold) * (float)GCB_SAMPLED_LEAST);
@@ -81,11 +84,11 @@ GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
 
 /* ---- select=trimmed and search ---- */
 
-/* The search bisects the interval of ratios until it is not wider than this, which takes ten
- * steps. */
+/* The search bisects the interval of ratios, [0, 1], until it is not wider than this. This takes
+ * ten steps. */
 #define GCB_SEARCH_END 1e-3
 
-/* The magnitude at a ratio between the mean and the largest magnitude. */
+/* The bits of the magnitude at a ratio between the mean (0) and the largest magnitude (1). */
 GCB_HD uint32_t gcb_search_threshold(double mean, float max, double ratio)
 {
     const float t = (float)(mean + ratio * ((double)max - mean));

@@ -11,20 +11,21 @@ namespace
 /* The result of a search that later steps may reuse, in device memory; all zero at first. */
 struct search_memory {
     uint64_t step;
-    uint32_t worker, threshold;
-    uint32_t found, pad;
+    uint32_t worker, threshold; /* threshold: 0 if k elements were ranked instead */
+    uint32_t found, pad;        /* found: 1 after a search */
 };
 static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE,
               "the state must have room for search_memory");
 
-/* Sets the threshold. 0 means that no ratio lets k elements pass, and exactly k are ranked. */
+/* Keeps the elements that reach the threshold. If it is 0, no ratio lets k elements pass, and the k
+ * largest are kept. */
 __device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k)
 {
     c->want[0] = threshold ? 0 : k;
     c->keep[0] = {0, 0, threshold, threshold ? kAll : 0};
 }
 
-/* Reuses an earlier step's threshold if it still applies, like select_redsync.c. */
+/* Uses an earlier step's threshold if it still applies, as select_redsync.c does. */
 __global__ void reuse_threshold(selection_state *c, const search_memory *r, gcb_cuda_search how)
 {
     if (threadIdx.x || !r || !r->found || r->worker != how.worker || how.step <= r->step ||
@@ -35,8 +36,8 @@ __global__ void reuse_threshold(selection_state *c, const search_memory *r, gcb_
     set_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
 }
 
-/* Each warp sums one block of the project's sum. Error feedback is stored later, when positions are
- * collected. */
+/* Sums the magnitudes by sum blocks, one in each warp, and finds the largest. Error feedback is
+ * added here but stored later, when positions are collected. */
 __global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_input x)
 {
     uint32_t most = 0;
@@ -66,7 +67,8 @@ struct mean_room {
     double mean;
 };
 
-/* Launched with one block. Tabulates every threshold that a search may try, in ascending order. */
+/* Fills the table with every threshold that a search may try, in ascending order. Launched with one
+ * block of threads. */
 __global__ void tabulate_thresholds(selection_state *c, const double *sums, uint64_t n)
 {
     mean_room &room = shared<mean_room>();
@@ -88,7 +90,7 @@ struct count_room {
     uint32_t table[kRatios], count[kRatios];
 };
 
-/* Counts each collected element under the highest threshold that it reaches. */
+/* Counts each collected element at the highest threshold that it reaches. */
 __global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool second)
 {
     count_room &room = shared<count_room>();
@@ -120,12 +122,13 @@ struct bisect_room {
 };
 
 /*
- * Searches for a threshold as select_redsync.c does, but counts only the collected elements. All
- * elements of magnitude c->least or more were collected. So the count for a threshold of c->least
- * or more is exact. For a lower threshold, the count is at least the number of collected elements,
- * which is enough to know if that number is more than 2k. Sets *best to the threshold found, or to
- * 0 if there is none. Returns false if the counts do not decide, or if elements that have to be
- * kept were not collected.
+ * Searches for a threshold as select_redsync.c does, but counts only the collected elements. These
+ * are all elements of magnitude c->least or more. So the count for a threshold of c->least or more
+ * is exact. For a lower threshold, the true count is at least the number of collected elements. If
+ * this number is above 2k, it is enough to continue the search. reach[i] is the number of collected
+ * elements that reach threshold i. Sets *best to the threshold found, or to 0 if there is none.
+ * Returns false if the counts do not decide, or if elements that have to be kept were not
+ * collected.
  */
 __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {
@@ -151,7 +154,8 @@ __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t
     return *best ? *best >= c->least : reach[0] >= k;
 }
 
-/* Launched with one block. */
+/* Searches with one block of threads. If the counts do not decide, the first search asks to collect
+ * all elements. */
 __global__ __launch_bounds__(kOneBlock) void search_thresholds(selection_state *c, search_memory *r,
                                                                gcb_cuda_search how, bool second)
 {
@@ -178,7 +182,7 @@ __global__ __launch_bounds__(kOneBlock) void search_thresholds(selection_state *
 }
 static_assert(kOneBlock == kRatios, "each ratio needs a thread");
 
-/* Collects, counts and searches. */
+/* Queues the steps of the first or the second search. */
 int search_collected(gcb_device_stream *s, const selection &w, const gcb_cuda_search *how,
                      bool second)
 {

@@ -2,9 +2,10 @@
 #define KERNELS_SELECT_UNIFORM_ELEM_H
 
 /*
- * Uniform quantisation with `bits` bits per value, relative to a largest magnitude: code = level |
- * sign << (bits - 1), with level = floor(|x| * (s / max) + 1/2) and s = 2^(bits-1) - 1 levels above
- * zero. The value is max * (level / s); the quotient is computed first, so that nothing overflows.
+ * Uniform quantisation with `bits` bits per value, relative to the largest magnitude `max`. There
+ * are s = 2^(bits-1) - 1 levels above zero, and level = floor(|x| * s / max + 1/2). A code has the
+ * level in its lower bits and the sign in its top bit. The value of a code is max * (level / s);
+ * the quotient is computed first, so that nothing overflows.
  */
 #include "kernels/base/hd.h"
 
@@ -13,8 +14,8 @@ GCB_HD uint32_t gcb_uniform_levels(unsigned bits)
     return (1u << (bits - 1)) - 1;
 }
 
-/* In double, every product of a float and a small integer is exact and no quotient overflows. 0 for
- * max = 0. */
+/* The code of x; 0 if max is 0. Computes in double, where the product of a float and a small
+ * integer is exact and no quotient overflows. */
 GCB_HD uint32_t gcb_uniform_encode(float x, float max, unsigned bits)
 {
     const uint32_t s = gcb_uniform_levels(bits);

@@ -18,6 +18,7 @@ struct exponent_room {
     uint32_t exponents[kExponents];
 };
 
+/* Counts the exponents of the kept values, and finds the largest magnitude. */
 __global__ void measure_exponents(value_measures *m, gcb_cuda_chosen c, unsigned width)
 {
     exponent_room &room = shared<exponent_room>();
@@ -37,7 +38,8 @@ __global__ void measure_exponents(value_measures *m, gcb_cuda_chosen c, unsigned
     add_counts(m->exponents, room.exponents);
 }
 
-/* Launched with one block. Takes the maximum, and chooses the format like gcb_range_choose. */
+/* Sets the maximum and, for range floats, chooses the format as gcb_range_choose does. Launched
+ * with one block of threads. */
 __global__ void choose_range(value_measures *m, gcb_cuda_values how)
 {
     range_room &room = shared<range_room>();
@@ -57,6 +59,7 @@ __global__ void choose_range(value_measures *m, gcb_cuda_values how)
         gcb_range_format(&m->scale.format, how.bits, mantissa, max, how.rounding);
 }
 
+/* Terms for lane_sum: positive values, other values, the number of positive values. */
 struct up_term {
     __device__ double operator()(float x) const
     {
@@ -78,7 +81,8 @@ struct positive_term {
     }
 };
 
-/* Each warp sums one block of the project's sum at a time. */
+/* Sums positive values and other values by sum blocks, and counts the positive ones. Each warp
+ * handles one sum block at a time. */
 __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
 {
     const uint64_t kept = values_of(c, width);
@@ -109,7 +113,7 @@ __device__ float mean_of(double sum, uint64_t n)
     return n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
 }
 
-/* Launched with one block. Computes the means like src/lib/sparse/values.c. */
+/* Computes the means as src/lib/sparse/values.c does, with one block of threads. */
 __global__ void choose_means(measure_arrays from, gcb_cuda_chosen c, gcb_cuda_values how)
 {
     mean_room &room = shared<mean_room>();

@@ -10,6 +10,14 @@ using namespace gcb;
 namespace
 {
 
+/*
+ * The kinds of values that have codes. Each class has
+ *
+ *   code        the code of a value
+ *   decode      the value of a code
+ *   clamps      1 if a value is outside the range of codes, else 0
+ *   put_scale   writes the scales
+ */
 struct half_code {
     __device__ half_code(const value_measures *, const gcb_cuda_values &)
     {
@@ -82,10 +90,11 @@ struct uniform_code {
     }
 };
 
-/* The code of values=mean (no bits, only a scale), sign-mean and means. */
+/* values=mean (which has no codes, only a scale), sign-mean and means. */
 struct sign_code {
     float up, down;
-    bool single_mean, two_means; /* all values are `up`; both scales are sent */
+    bool single_mean; /* all values are `up` */
+    bool two_means;   /* both scales are sent */
 
     __device__ sign_code(const value_measures *m, const gcb_cuda_values &how)
         : up(m->scale.up), down(m->scale.down), single_mean(how.kind == GCB_CUDA_MEAN),
@@ -112,6 +121,7 @@ struct sign_code {
     }
 };
 
+/* Writes the number of kept positions; a payload of no positions has none. */
 __device__ void put_kept(uint8_t *out, const gcb_cuda_chosen &c)
 {
     if (c.n)
@@ -135,6 +145,7 @@ __device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const 
         c.residual[c.pos[first + i]] = v[i] - coder.decode(code[i]);
 }
 
+/* Writes all that comes before the positions, for values with codes. */
 template <class Code> __global__ void put_codes(value_output p, gcb_device_result *result)
 {
     tile_room &room = shared<tile_room>();
@@ -171,8 +182,8 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
     add_by_warp(&result->clamped, clamped);
 }
 
-/* Writes four floats of the payload from out[at] on, which is aligned to 16. The first value is at
- * out[lead]. */
+/* Writes floats out[at] to out[at + 3] of the payload, as far as they are values; out[at] is
+ * aligned to 16 bytes. The first value is out[lead]. */
 __device__ void put_four(float *out, const gcb_cuda_chosen &c, uint64_t at, unsigned lead,
                          uint64_t kept)
 {
@@ -187,6 +198,7 @@ __device__ void put_four(float *out, const gcb_cuda_chosen &c, uint64_t at, unsi
             out[i] = c.value[i - lead];
 }
 
+/* Writes all that comes before the positions, for values=fp32. Such values leave no residual. */
 __global__ void put_floats(value_output p)
 {
     const gcb_cuda_chosen &c = p.chosen;

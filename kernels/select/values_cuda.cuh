@@ -1,7 +1,7 @@
 #ifndef KERNELS_SELECT_VALUES_CUDA_CUH
 #define KERNELS_SELECT_VALUES_CUDA_CUH
 
-/* Shared by the files that implement values_cuda.h, and by readers of a payload's parts. */
+/* What the files that implement values_cuda.h share with each other and with the index's files. */
 #include "kernels/cuda/warp.cuh"
 #include "kernels/range/range_choose.cuh"
 #include "kernels/select/select_cuda.cuh"
@@ -13,37 +13,39 @@ namespace gcb
 
 /* ---- offsets of the parts of a payload ---- */
 
+/* The offset of the values. */
 __device__ __forceinline__ uint64_t values_at(uint64_t n, const gcb_cuda_values &how)
 {
     return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.side + how.scale;
 }
 
+/* The offset of the positions. */
 __device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept, const gcb_cuda_values &how)
 {
     return values_at(n, how) + (kept * how.width * how.bits + 7) / 8;
 }
 
-/* Marks a payload as damaged; nothing more of it is read. */
+/* Marks a payload as damaged, so that the kernels after this read nothing more of it. */
 __device__ __forceinline__ void refuse(gcb_cuda_payload_head *head, gcb_device_result *result)
 {
     head->kept = 0;
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* The same by one of several blocks: others may still read head->kept. */
+/* As refuse, but safe while other blocks read head->kept, which stays as it is. */
 __device__ __forceinline__ void damage(gcb_cuda_payload_head *head, gcb_device_result *result)
 {
     set_status(&head->damaged, 1);
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* The number of positions that kernels after the index coder's may use. */
+/* The number of positions that a kernel after the index coder's may use: 0 after damage. */
 __device__ __forceinline__ uint64_t sound_kept(const gcb_cuda_payload_head *head)
 {
     return head->damaged ? 0 : head->kept;
 }
 
-/* u32_bitmap_cuda.cu: fills f.first from f.pos. */
+/* Queues a kernel that fills f.first from f.pos (u32_bitmap_cuda.cu). */
 int find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n);
 
 /* ---- measurements of the kept values ---- */
@@ -57,20 +59,20 @@ struct value_measures {
 };
 static_assert(sizeof(value_measures) % 8 == 0, "the array of doubles after it must be aligned");
 
+/* Where measurements go. */
 struct measure_arrays {
     value_measures *all;
-    double *up, *down; /* sums of positive and of other values, by sum block */
-    uint32_t *positive;
+    double *up, *down;  /* sums of positive and of other values, by sum block */
+    uint32_t *positive; /* number of positive values, by sum block */
 };
 
-/* The number of values. */
+/* The number of values; each position has `width`. */
 __device__ __forceinline__ uint64_t values_of(const gcb_cuda_chosen &c, unsigned width)
 {
     return c.choice->kept * width;
 }
 
-/* value_scales_cuda.cu: queues the measurements that this kind of values needs before
- * encoding. */
+/* Queues the measurements that this kind of values needs before encoding (value_scales_cuda.cu). */
 int measure_values(gcb_device_stream *s, const measure_arrays &m, const gcb_cuda_chosen *c,
                    const gcb_cuda_values *how);
 

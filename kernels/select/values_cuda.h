@@ -5,10 +5,10 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment: the number
- * of kept positions (uint32; absent if n is 0), scales, values in the order of positions, and the
- * positions (kernels/index/index_cuda.h). Values are those of src/lib/sparse/values_*.c, bit for
- * bit. Functions return 0 or GCB_E_DEVICE.
+ * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment. A payload
+ * has the number of kept positions (uint32; absent if n is 0), the transform's side bytes, scales,
+ * values in the order of positions, and the positions (kernels/index/index_cuda.h). Values are
+ * those of src/lib/sparse/values_*.c, bit for bit. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -26,28 +26,30 @@ struct gcb_cuda_values {
     enum gcb_cuda_value_kind kind;
     uint32_t bits;  /* bits per value */
     uint32_t scale; /* bytes of scales before the values */
-    uint32_t side;  /* bytes before the scales; the transform reads and writes them */
+    uint32_t side;  /* side bytes, before the scales: the transform writes and reads them */
     uint32_t width; /* floats per position: 1, or 2 for a complex bin */
     /* For range and uniform; uniform uses only the maximum. */
     uint32_t mantissa; /* 0: chosen from the data */
-    int max_given;
+    int max_given;     /* 0: the maximum is taken from the data; 1: it is max */
     float max;
     enum gcb_range_rounding rounding;
 };
 
-/* The scales of the values, in device memory, in a scratch. */
+/* The scales of the values, in device memory. */
 struct gcb_cuda_scale {
-    float up, down; /* means; `up` is also the maximum of range and uniform */
+    float up,
+        down; /* the means of positive and of other values; range, uniform: up is the maximum */
     struct gcb_range_format format;
 };
 
 /* Bytes of the number of kept positions at the beginning of a payload. */
 #define GCB_CUDA_KEPT_BYTES 4
 
+/* Bytes of scratch for gcb_cuda_put_values; at most `most` positions are kept. */
 uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most);
 
-/* Writes everything before the positions except the transform's bytes; adds to result->clamped.
- * chosen->value has how->width floats per entry. */
+/* Writes everything before the positions except the side bytes. Adds to result->clamped.
+ * chosen->value has how->width floats per kept position. */
 int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result);
@@ -61,47 +63,50 @@ struct gcb_cuda_payload {
     uint64_t n;
 };
 
-/* The length of the index, if it follows from the counts: kept_bytes for each kept position, plus,
- * if any position is kept, flag_bits for each of the n positions. */
+/* The least length of the positions' part of a payload: kept_bytes for each kept position and, if
+ * any position is kept, flag_bits for each of the n positions. */
 struct gcb_cuda_index_length {
     uint32_t kept_bytes, flag_bits;
-    int any; /* the length does not follow from the counts; the index coder checks it */
+    int any; /* 1: the part may be longer; the index's reader checks its length */
 };
 
-/* The head of a payload. If the payload is damaged, kept is 0 and nothing else of it is used. */
+/* What the head of a payload says. If the payload is damaged, kept is 0 and nothing else is
+ * used. */
 struct gcb_cuda_payload_head {
     uint64_t kept;
-    uint64_t index; /* offset of the positions */
+    uint64_t index; /* offset of the positions in the payload */
     struct gcb_cuda_scale scale;
     int32_t damaged; /* not 0: some positions are wrong or missing; none is used */
 };
 
-/* The state of decoding, in a scratch. */
+/* The state of decoding, in device memory. */
 struct gcb_cuda_decoding {
     struct gcb_cuda_payload_head *head;
-    uint32_t *first; /* first entry of each tile of 4096 positions, and the end */
-    uint32_t *pos;   /* positions, at most n; any of them may be wrong */
-    void *scratch;   /* scratch for the index coder */
+    uint32_t *first; /* as in struct gcb_cuda_chosen */
+    uint32_t *pos;   /* kept positions, at most n; of a damaged payload they may be wrong */
+    void *scratch;   /* for the index's reader */
 };
 
-/* Lays out the state of decoding in a scratch. The index coder's own scratch begins at the size
- * returned. */
+/* Sets *f to the state of decoding n positions in a scratch. Returns its number of bytes; the
+ * scratch of the index's reader follows them. `scratch` may be NULL if only the bytes are
+ * wanted. */
 uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch);
 
-/* Opens the payload. Damage sets result->status to GCB_E_CORRUPT, here and below, and leaves the
- * rest unspecified. */
+/* Reads the head of the payload. If the payload is damaged, sets result->status to
+ * GCB_E_CORRUPT. */
 int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                           const struct gcb_cuda_values *how,
                           const struct gcb_cuda_index_length *length,
                           const struct gcb_cuda_decoding *f, struct gcb_device_result *result);
 
-/* Like gcb_cuda_open_payload, for a message whose values have just been written, with its scratch:
- * only the scales are read from the payload, because the chosen positions are known. */
+/* Like gcb_cuda_open_payload, for a payload whose values have just been written. Reads only the
+ * scales from the payload, because the chosen positions are known. `scratch` is that of
+ * gcb_cuda_put_values; *f is set to use it and the arrays of *chosen. */
 int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                             const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
                             void *scratch, struct gcb_cuda_decoding *f);
 
-/* The entries of a payload, once the positions have been read. */
+/* The entries of a payload: its positions, which have been read, with their values. */
 struct gcb_cuda_entries {
     struct gcb_cuda_payload p;
     struct gcb_cuda_values how;

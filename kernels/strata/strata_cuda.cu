@@ -12,7 +12,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kEach = 2; /* strata of a thread: their draws are one block of random words */
 constexpr uint64_t kKeyBytes = sizeof(uint64_t);
 
-/* The strata of this thread, and their places. */
+/* The strata of this thread: `count` strata from number `first` on, and the place drawn in each. */
 struct drawn {
     uint64_t first;
     unsigned count;
@@ -36,17 +36,19 @@ __device__ drawn draw_places(const gcb_strata &where)
     return d;
 }
 
-__device__ bool is_infinite(float v)
+/* True if v is infinite or NaN. */
+__device__ bool is_nonfinite(float v)
 {
     return gcb_magnitude(v) >= GCB_INF_BITS;
 }
 
-/* With a payload, `values` are in it. */
+/* Writes weight * (factor * x) of the places to `values`. If `payload` is not NULL, `values` are in
+ * it, and the key is written, too. */
 __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_strata where,
                        float factor, float weight, gcb_device_result *result)
 {
     const drawn d = draw_places(where);
-    bool infinite = false;
+    bool nonfinite = false;
 
     if (payload && blockIdx.x == 0 && threadIdx.x == 0) {
         for (unsigned i = 0; i < kKeyBytes; i++)
@@ -58,10 +60,10 @@ __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_stra
         if (i < d.count) {
             const float v = factor * x[d.place[i]];
 
-            infinite |= is_infinite(v);
+            nonfinite |= is_nonfinite(v);
             values[d.first + i] = weight * v;
         }
-    if (infinite)
+    if (nonfinite)
         set_status(&result->status, GCB_E_SEND_RAW);
 }
 
@@ -69,18 +71,19 @@ __global__ void check_values(const float *values, uint64_t count, gcb_device_res
 {
     const uint64_t i = thread_of_grid();
 
-    if (i < count && is_infinite(values[i]))
+    if (i < count && is_nonfinite(values[i]))
         set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* Where the values go. A payload, if there is one, has the key. */
+/* Where the values go. If there is a payload, it has the key, and its values must be finite. */
 struct target {
     float *to;
     const uint8_t *payload;
-    gcb_device_result *result; /* with a payload */
-    float weight;              /* if the values are added */
+    gcb_device_result *result; /* NULL if there is no payload */
+    float weight;              /* used if the values are added */
 };
 
+/* Stores the values at their places or, if Adds, adds them after multiplying by the weight. */
 template <bool Adds> __global__ void scatter(target t, const float *values, gcb_strata where)
 {
     if (t.payload)
@@ -96,11 +99,12 @@ template <bool Adds> __global__ void scatter(target t, const float *values, gcb_
             float *const at = t.to + d.place[i];
 
             *at = Adds ? gcb_accumulated(*at, v, t.weight) : v;
-            if (t.payload && is_infinite(v))
+            if (t.payload && is_nonfinite(v))
                 set_status(&t.result->status, GCB_E_CORRUPT);
         }
 }
 
+/* Writes factor * x of the places to the same places of `out`. */
 __global__ void keep(float *out, const float *x, gcb_strata where, float factor)
 {
     const drawn d = draw_places(where);

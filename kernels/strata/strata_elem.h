@@ -4,14 +4,16 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * k random places of n elements. The tensor, as a ring that begins at a random element, is cut into
- * k strata whose lengths differ by at most 1; one element of each is drawn. Stream 0 of the key has
- * a draw of 8 bytes for each stratum, stream 1 one for the ring's beginning.
+ * k random places of n elements. The tensor is seen as a ring that begins at a random element. The
+ * ring is cut into k strata whose lengths differ by at most 1, and one element of each stratum is
+ * drawn. Each draw takes 8 random bytes: stream 0 of the key has a draw for each stratum, and
+ * stream 1 has the draw of the ring's beginning.
  */
 struct gcb_strata {
     uint64_t n, k;
-    uint64_t length, longer; /* of a stratum; strata that have one element more, which come first */
-    uint64_t key, offset;    /* offset: the element at which stratum 0 begins */
+    /* The first `longer` strata have `length` + 1 elements, the others `length`. */
+    uint64_t length, longer;
+    uint64_t key, offset; /* offset: the element at which stratum 0 begins */
 };
 
 /* floor(draw * n / 2^64): 0 to n - 1 */
@@ -26,7 +28,7 @@ GCB_HD uint64_t gcb_strata_uniform(uint64_t draw, uint64_t n)
 #endif
 }
 
-/* The strata without their key. */
+/* The strata, still without a key. */
 GCB_HD struct gcb_strata gcb_strata_of(uint64_t n, uint64_t k)
 {
     const struct gcb_strata s = {n, k, k ? n / k : 0, k ? n % k : 0, 0, 0};
@@ -34,6 +36,7 @@ GCB_HD struct gcb_strata gcb_strata_of(uint64_t n, uint64_t k)
     return s;
 }
 
+/* Sets the key, and draws the ring's beginning. */
 GCB_HD void gcb_strata_set_key(struct gcb_strata *s, uint64_t key)
 {
     const struct gcb_philox_block b = gcb_philox(key, 0, 1);
@@ -42,7 +45,7 @@ GCB_HD void gcb_strata_set_key(struct gcb_strata *s, uint64_t key)
     s->offset = gcb_strata_uniform((uint64_t)b.word[1] << 32 | b.word[0], s->n);
 }
 
-/* The element of stratum j. */
+/* The element of stratum j that `draw` chooses. */
 GCB_HD uint64_t gcb_strata_place(const struct gcb_strata *s, uint64_t j, uint64_t draw)
 {
     const uint64_t longer = j < s->longer ? j : s->longer;
