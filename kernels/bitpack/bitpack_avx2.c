@@ -174,11 +174,10 @@ void gcb_bitpack_trits_avx2(uint8_t *out, const uint16_t *code, size_t n)
  */
 static const uint16_t reciprocal[6] = {32768, 10923, 3641, 1214, 405, 135};
 
-/* What decodes 80 codes from 16 bytes. Entry k of an array serves codes 16 k to 16 k + 15. */
+/* What decodes 80 codes from 16 bytes: a shuffle that gives each code its byte, and for code j of a
+ * byte the reciprocals of 3^j and 3^(j+1). Entry k of an array serves codes 16 k to 16 k + 15. */
 struct divisors {
-    __m256i byte[5]; /* a shuffle that gives each code its byte */
-    __m256i here[5]; /* the reciprocal of 3^j */
-    __m256i next[5]; /* the reciprocal of 3^(j+1) */
+    __m256i byte[5], here[5], next[5];
 };
 
 static void set_divisors(struct divisors *d)

@@ -40,6 +40,23 @@ __host__ __device__ constexpr unsigned elements_from(N n, F from, unsigned most)
     return n - from < most ? static_cast<unsigned>(n - from) : most;
 }
 
+/* The number of values of v below `bound`; v is ascending. If v is not, the result is some number
+ * up to n. */
+__device__ inline uint32_t count_below(const uint32_t *v, uint64_t n, uint64_t bound)
+{
+    uint64_t low = 0, high = n;
+
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (v[middle] < bound)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return static_cast<uint32_t>(low);
+}
+
 /* ---- places ---- */
 
 /* The number of this thread in the grid, and the grid's number of threads. */
@@ -160,6 +177,28 @@ template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &r
     sync_block();
     *total = sum;
     return before + in_warp;
+}
+
+/* Prefix sums of `count` numbers, with one block of threads. Calls put(i, before, value) for each i
+ * < count: value is value_of(i), and before is `start` plus the sum of the values before it.
+ * Returns `start` plus the sum of all values. Called by every thread of the block. */
+template <typename T, class ValueOf, class Put>
+__device__ __forceinline__ uint64_t scan_all(scan_room_of<T> &room, uint64_t count, uint64_t start,
+                                             const ValueOf &value_of, const Put &put)
+{
+    uint64_t before = start;
+
+    for (uint64_t from = 0; from < count; from += blockDim.x) {
+        const uint64_t i = from + threadIdx.x;
+        const T value = i < count ? value_of(i) : 0;
+        T total;
+        const T mine = scan_block(room, value, &total);
+
+        if (i < count)
+            put(i, before + mine, value);
+        before += total;
+    }
+    return before;
 }
 
 } /* namespace gcb */

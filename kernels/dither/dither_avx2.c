@@ -175,26 +175,26 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
 
 /* Up to this many bits of level, the table of steps fits one register. */
 #define FEW_BITS 3
-enum table { IN_REGISTERS, IN_MEMORY };
+enum levels { FEW, MANY };
 
-/* Decodes the codes of whole vectors. Returns their number. `table` and `output` are constants in
+/* Decodes the codes of whole vectors. Returns their number. `levels` and `output` are constants in
  * each call. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
-                                const struct placer *p, unsigned sign_bit, enum table table,
+                                const struct placer *p, unsigned sign_bit, enum levels levels,
                                 enum output output)
 {
     float entry[8] = {0};
     __m256 steps;
     size_t i;
 
-    for (size_t k = 0; table == IN_REGISTERS && k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; levels == FEW && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
     steps = _mm256_loadu_ps(entry);
     for (i = 0; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
         const __m256i level = _mm256_and_si256(c, p->mask);
-        const __m256 found = table == IN_REGISTERS ? _mm256_permutevar8x32_ps(steps, level)
-                                                   : _mm256_i32gather_ps(step, level, 4);
+        const __m256 found = levels == FEW ? _mm256_permutevar8x32_ps(steps, level)
+                                           : _mm256_i32gather_ps(step, level, 4);
 
         put(x + i, place(c, level, found, p), p->weight, output);
     }
@@ -205,9 +205,8 @@ void gcb_dither_from_levels_avx2(float *x, const uint16_t *code, size_t n, const
                                  float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= FEW_BITS
-                   ? from_codes(x, code, n, step, &p, sign_bit, IN_REGISTERS, STORE)
-                   : from_codes(x, code, n, step, &p, sign_bit, IN_MEMORY, STORE);
+    size_t i = sign_bit <= FEW_BITS ? from_codes(x, code, n, step, &p, sign_bit, FEW, STORE)
+                                    : from_codes(x, code, n, step, &p, sign_bit, MANY, STORE);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -217,9 +216,8 @@ void gcb_dither_add_levels_avx2(float *acc, const uint16_t *code, size_t n, cons
                                 float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= FEW_BITS
-                   ? from_codes(acc, code, n, step, &p, sign_bit, IN_REGISTERS, ADD)
-                   : from_codes(acc, code, n, step, &p, sign_bit, IN_MEMORY, ADD);
+    size_t i = sign_bit <= FEW_BITS ? from_codes(acc, code, n, step, &p, sign_bit, FEW, ADD)
+                                    : from_codes(acc, code, n, step, &p, sign_bit, MANY, ADD);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);

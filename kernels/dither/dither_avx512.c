@@ -106,27 +106,27 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
 
 /* Up to this many bits of level, the table of steps fits two registers. */
 #define FEW_BITS 5
-enum table { IN_REGISTERS, IN_MEMORY };
+enum levels { FEW, MANY };
 
-/* Decodes the codes of whole vectors. Returns their number. `table` and `output` are constants in
+/* Decodes the codes of whole vectors. Returns their number. `levels` and `output` are constants in
  * each call. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
-                                const struct placer *p, unsigned sign_bit, enum table table,
+                                const struct placer *p, unsigned sign_bit, enum levels levels,
                                 enum output output)
 {
     float entry[32] = {0};
     __m512 low, high;
     size_t i;
 
-    for (size_t k = 0; table == IN_REGISTERS && k < (size_t)1 << sign_bit; k++)
+    for (size_t k = 0; levels == FEW && k < (size_t)1 << sign_bit; k++)
         entry[k] = step[k];
     low = _mm512_loadu_ps(entry);
     high = _mm512_loadu_ps(entry + 16);
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512i level = _mm512_and_si512(c, p->mask);
-        const __m512 found = table == IN_REGISTERS ? _mm512_permutex2var_ps(low, level, high)
-                                                   : _mm512_i32gather_ps(level, step, 4);
+        const __m512 found = levels == FEW ? _mm512_permutex2var_ps(low, level, high)
+                                           : _mm512_i32gather_ps(level, step, 4);
 
         put(x + i, place(c, level, found, p), p->weight, output);
     }
@@ -137,9 +137,8 @@ void gcb_dither_from_levels_avx512(float *x, const uint16_t *code, size_t n, con
                                    float scale, unsigned sign_bit)
 {
     const struct placer p = placer_of(scale, sign_bit, 1.0f);
-    size_t i = sign_bit <= FEW_BITS
-                   ? from_codes(x, code, n, step, &p, sign_bit, IN_REGISTERS, STORE)
-                   : from_codes(x, code, n, step, &p, sign_bit, IN_MEMORY, STORE);
+    size_t i = sign_bit <= FEW_BITS ? from_codes(x, code, n, step, &p, sign_bit, FEW, STORE)
+                                    : from_codes(x, code, n, step, &p, sign_bit, MANY, STORE);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
@@ -149,9 +148,8 @@ void gcb_dither_add_levels_avx512(float *acc, const uint16_t *code, size_t n, co
                                   float scale, unsigned sign_bit, float weight)
 {
     const struct placer p = placer_of(scale, sign_bit, weight);
-    size_t i = sign_bit <= FEW_BITS
-                   ? from_codes(acc, code, n, step, &p, sign_bit, IN_REGISTERS, ADD)
-                   : from_codes(acc, code, n, step, &p, sign_bit, IN_MEMORY, ADD);
+    size_t i = sign_bit <= FEW_BITS ? from_codes(acc, code, n, step, &p, sign_bit, FEW, ADD)
+                                    : from_codes(acc, code, n, step, &p, sign_bit, MANY, ADD);
 
     for (; i < n; i++)
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);

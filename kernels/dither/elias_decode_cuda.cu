@@ -13,25 +13,18 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
                                                              uint64_t length,
                                                              gcb_device_result *result)
 {
-    scan_room &room = shared<scan_room>();
-    const uint64_t blocks = blocks_of(e), body = body_at(e);
-    uint64_t before = 0;
-
-    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
-        const uint64_t b = from + threadIdx.x;
+    const uint64_t most = length - body_at(e); /* no block may begin after the payload's end */
+    const auto bytes_of = [&](uint64_t b) {
         const uint8_t *entry = in + directory_at(e) + b * kEntry;
-        const uint32_t bytes = b < blocks ? entry[0] | static_cast<uint32_t>(entry[1]) << 8 : 0;
-        uint32_t total;
-        const uint32_t mine = scan_block(room, bytes, &total);
-        const uint64_t start = before + mine, most = length - body;
 
-        if (b < blocks) /* no block may begin after the payload's end */
-            e.offset[b] = start < most ? start : most;
-        before += total;
-    }
+        return entry[0] | static_cast<uint32_t>(entry[1]) << 8;
+    };
+    const auto place = [&](uint64_t b, uint64_t at, uint32_t) { e.offset[b] = lesser(at, most); };
+    const uint64_t end = scan_all(shared<scan_room>(), blocks_of(e), 0, bytes_of, place);
+
     if (threadIdx.x == 0) {
-        e.offset[blocks] = length - body;
-        if (before != length - body)
+        e.offset[blocks_of(e)] = most;
+        if (end != most)
             set_status(&result->status, GCB_E_CORRUPT);
     }
 }
@@ -123,8 +116,7 @@ struct get_room {
 };
 
 /* The number of elements that this thread's `count` codes cover; the first code is at `start`. */
-__device__ uint32_t elements_of(const code_reader &r, const stretch &s, const code_place &start,
-                                unsigned count)
+__device__ uint32_t elements_of(const code_reader &r, const code_place &start, unsigned count)
 {
     uint64_t at = start.at;
     uint32_t sum = 0, code;
@@ -181,7 +173,7 @@ __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
         room.code[i] = 0;
     s = stretch_of(r.in, total, &p);
     count = synchronise(room.step, r, s, &p);
-    elements = elements_of(r, s, p, count);
+    elements = elements_of(r, p, count);
     next = scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
     good = get_codes(room.code, r, s, p.at, next, total, &done);
     return count_block(!good) == 0 && count_block(done) == 1;

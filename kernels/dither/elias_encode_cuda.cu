@@ -132,26 +132,18 @@ __global__ void measure_blocks(uint8_t *out, elias_message e)
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias_message e,
                                                               gcb_device_result *result)
 {
-    scan_room &room = shared<scan_room>();
-    const uint64_t blocks = blocks_of(e);
-    uint64_t before = 0;
-
-    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
-        const uint64_t b = from + threadIdx.x;
-        const uint32_t bytes = b < blocks ? static_cast<uint32_t>(e.offset[b]) : 0;
+    const auto bytes_of = [&](uint64_t b) { return static_cast<uint32_t>(e.offset[b]); };
+    const auto place = [&](uint64_t b, uint64_t at, uint32_t bytes) {
         uint8_t *entry = out + directory_at(e) + b * kEntry;
-        uint32_t total;
-        const uint32_t mine = scan_block(room, bytes, &total);
 
-        if (b < blocks) {
-            e.offset[b] = before + mine;
-            entry[0] = static_cast<uint8_t>(bytes);
-            entry[1] = static_cast<uint8_t>(bytes >> 8);
-        }
-        before += total;
-    }
+        e.offset[b] = at;
+        entry[0] = static_cast<uint8_t>(bytes);
+        entry[1] = static_cast<uint8_t>(bytes >> 8);
+    };
+    const uint64_t end = scan_all(shared<scan_room>(), blocks_of(e), 0, bytes_of, place);
+
     if (threadIdx.x == 0)
-        result->length = body_at(e) + before;
+        result->length = body_at(e) + end;
 }
 
 struct write_codes {

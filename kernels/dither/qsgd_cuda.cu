@@ -261,6 +261,33 @@ struct decode_room {
     float step[kSteps];
 };
 
+/* Multiplies this thread's values, which were decoded for a norm of 1, by their norms. `first` is
+ * the norm of the first value. Returns the largest bit pattern of the norms. */
+__device__ uint32_t multiply_by_norms(float (&v)[kTileEach], const norm_run &r, uint32_t first)
+{
+    uint32_t largest = first;
+    norm_walk turn(r);
+
+    if (r.has_one_norm()) {
+        for (unsigned i = 0; i < kTileEach; i++)
+            v[i] *= gcb_float_of(first);
+        return first;
+    }
+
+    float norm = gcb_float_of(first);
+
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        if (turn.next_bucket(i) && i < r.count) {
+            norm = gcb_float_of(*turn.norm);
+            largest = larger(largest, *turn.norm);
+        }
+        v[i] *= norm;
+    }
+    return largest;
+}
+
+/* Decodes a tile. */
 template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
 {
     decode_room &s = shared<decode_room>();
@@ -270,7 +297,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
     const uint64_t n = at.item.in.n, bucket = at.item.bucket;
     const unsigned width = how.sign_bit + 1, own = static_cast<unsigned>(bucket);
     const bool few = 1u << width <= kSteps;
-    uint32_t code[kTileEach], worst;
+    uint32_t code[kTileEach], first_norm;
     float v[kTileEach];
     unsigned skip;
     norm_run r;
@@ -282,7 +309,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
     r = tiles_hold_buckets(bucket, n)
             ? run_of_tile(at.first, n, own, norms + buckets_before(at.block, own))
             : run_of_message(at.first, n, bucket, norms);
-    worst = r.count ? *r.norm : 0;
+    first_norm = r.count ? *r.norm : 0;
     sync_block();
     unpack_codes(code, s.codes, skip, width);
     if (few)
@@ -291,23 +318,7 @@ template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
     else
         for (unsigned i = 0; i < kTileEach; i++)
             v[i] = decode_value(code[i], 1.0f, how);
-    if (r.has_one_norm()) {
-        for (unsigned i = 0; i < kTileEach; i++)
-            v[i] *= gcb_float_of(worst);
-    } else {
-        float norm = gcb_float_of(worst);
-        norm_walk turn(r);
-
-#pragma unroll
-        for (unsigned i = 0; i < kTileEach; i++) {
-            if (turn.next_bucket(i) && i < r.count) {
-                norm = gcb_float_of(*turn.norm);
-                worst = *turn.norm > worst ? *turn.norm : worst;
-            }
-            v[i] *= norm;
-        }
-    }
-    if (worst >= GCB_INF_BITS) /* not finite, or negative */
+    if (multiply_by_norms(v, r, first_norm) >= GCB_INF_BITS) /* not finite, or negative */
         set_status(&at.item.result->status, GCB_E_CORRUPT);
     store_runs(at.item.in.x, v, at.first, n);
 }

@@ -23,7 +23,6 @@
  */
 GCB_BEGIN_C
 
-#define GCB_CUDA_DCT_BLOCK_LEAST 8
 #define GCB_CUDA_DCT_BLOCK_MOST 4096
 
 /* Chunks of one length, one after the other, with `count` >= 1 elements in all. The pointers that

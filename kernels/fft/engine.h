@@ -73,6 +73,12 @@ static inline uint64_t gcb_fft_floats(enum gcb_fft_kind kind, uint64_t length)
     return kind == GCB_FFT_DCT ? length : 2 * (length / 2 + 1);
 }
 
+/* The number of elements of chunk c that x has. */
+static inline uint64_t gcb_fft_given(const struct gcb_fft_need *need, uint64_t c)
+{
+    return c + 1 == need->chunks ? need->length - need->zeros : need->length;
+}
+
 /* A worker gets at least this many floats. For fewer, waking it costs more than it saves. */
 #define GCB_FFT_SHARE 16384
 
@@ -82,7 +88,9 @@ static inline int gcb_fft_workers(uint64_t floats, uint64_t most, int threads)
 {
     const uint64_t shares = floats / GCB_FFT_SHARE, useful = shares < most ? shares : most;
 
-    return useful < 1 ? 1 : useful < (uint64_t)threads ? (int)useful : threads;
+    if (useful < 1)
+        return 1;
+    return useful < (uint64_t)threads ? (int)useful : threads;
 }
 
 /* The first item of `worker`, if `workers` share `all` items. For worker = workers, returns `all`,

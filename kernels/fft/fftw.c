@@ -280,12 +280,6 @@ static void from_bins(fftwf_plan plan, float *buffer)
     fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
-/* The number of elements of chunk c that x has. */
-static size_t given_of(const struct gcb_fft_need *need, uint64_t c)
-{
-    return (size_t)(need->length - (c + 1 == need->chunks ? need->zeros : 0));
-}
-
 /* Copies `given` elements of x, and writes zeros after them up to `length`. */
 static void copy_padded(float *to, const float *x, size_t given, size_t length)
 {
@@ -299,7 +293,7 @@ static void forward_chunk(const struct chunks *fft, uint64_t c, float *scratch, 
                           float *bins)
 {
     const struct gcb_fft_need *need = &fft->need;
-    const size_t length = (size_t)need->length, given = given_of(need, c);
+    const size_t length = (size_t)need->length, given = (size_t)gcb_fft_given(need, c);
     const uint64_t floats = gcb_fft_floats(need->kind, length);
 
     if (need->kind == GCB_FFT_DCT)
@@ -317,7 +311,7 @@ static void inverse_chunk(const struct chunks *fft, uint64_t c, float *scratch, 
                           float *x)
 {
     const struct gcb_fft_need *need = &fft->need;
-    const size_t length = (size_t)need->length, given = given_of(need, c);
+    const size_t length = (size_t)need->length, given = (size_t)gcb_fft_given(need, c);
     const uint64_t floats = gcb_fft_floats(need->kind, length);
 
     if (need->kind == GCB_FFT_DCT)
@@ -359,7 +353,7 @@ static void fftw_forward(void *state, const float *x, float *bins)
         parallel(fft, transform_share, &(struct call){fft, x, bins});
         return;
     }
-    copy_padded(bins, x, given_of(&fft->need, 0), length);
+    copy_padded(bins, x, (size_t)gcb_fft_given(&fft->need, 0), length);
     to_bins(fft->plan, bins);
 }
 
@@ -372,7 +366,7 @@ static void fftw_inverse(void *state, float *bins, float *x)
         return;
     }
     from_bins(fft->plan, bins);
-    memcpy(x, bins, given_of(&fft->need, 0) * sizeof(*x));
+    memcpy(x, bins, (size_t)gcb_fft_given(&fft->need, 0) * sizeof(*x));
 }
 
 const struct gcb_fft_engine_ops *gcb_fft_fftw(void)

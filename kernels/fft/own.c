@@ -316,11 +316,6 @@ static void long_inverse(struct own *o, float *bins, float *x, uint64_t given)
 
 /* ---- the engine ---- */
 
-static uint64_t given_of(const struct gcb_fft_need *need, uint64_t c)
-{
-    return c + 1 == need->chunks ? need->length - need->zeros : need->length;
-}
-
 static void own_forward(void *state, const float *x, float *bins)
 {
     struct own *o = state;
@@ -330,7 +325,7 @@ static void own_forward(void *state, const float *x, float *bins)
         parallel(&(struct call){.o = o, .in = x, .out = bins}, transform_share);
     else
         for (uint64_t c = 0; c < need->chunks; c++)
-            long_forward(o, x + c * need->length, given_of(need, c),
+            long_forward(o, x + c * need->length, gcb_fft_given(need, c),
                          bins + c * gcb_fft_floats(need->kind, need->length));
 }
 
@@ -344,7 +339,7 @@ static void own_inverse(void *state, float *bins, float *x)
     else
         for (uint64_t c = 0; c < need->chunks; c++)
             long_inverse(o, bins + c * gcb_fft_floats(need->kind, need->length),
-                         x + c * need->length, given_of(need, c));
+                         x + c * need->length, gcb_fft_given(need, c));
 }
 
 static unsigned own_group(const void *state, unsigned *workers)

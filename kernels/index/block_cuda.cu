@@ -113,9 +113,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_
                                                           gcb_cuda_payload_head *head,
                                                           gcb_device_result *result)
 {
-    scan_room_of<uint64_t> &room = shared<scan_room_of<uint64_t>>();
     const uint64_t kept = head->kept;
-    uint64_t before = 0, blocks;
     index_parts in;
 
     sync_block(); /* all threads have read head->kept, which refuse() may change */
@@ -127,38 +125,18 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_
             refuse(head, result);
         return;
     }
-    blocks = blocks_of(p.n, in.width);
-    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
-        const uint64_t b = from + threadIdx.x;
-        uint64_t total, start;
+    const uint64_t blocks = blocks_of(p.n, in.width);
+    const auto count_in = [&](uint64_t b) { return count_at(p.in + in.counts, b, in.width); };
+    const auto place = [&](uint64_t b, uint64_t start, uint64_t) {
+        starts[b] = static_cast<uint32_t>(lesser(start, kept)); /* wrong counts are found below */
+    };
+    const uint64_t all = scan_all(shared<scan_room_of<uint64_t>>(), blocks, 0, count_in, place);
 
-        start = before +
-                scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
-        if (b < blocks) /* wrong counts are found below; until then a start is at most `kept` */
-            starts[b] = static_cast<uint32_t>(start < kept ? start : kept);
-        before += total;
-    }
     if (threadIdx.x == 0) {
         starts[blocks] = static_cast<uint32_t>(kept);
-        if (before != kept)
+        if (all != kept)
             refuse(head, result);
     }
-}
-
-/* The block of kept position i: the last block that begins at or before i. */
-__device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t i)
-{
-    uint64_t low = 0, high = blocks;
-
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-
-        if (starts[middle] <= i)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* Reads the local positions, makes positions of them, and checks their order. */
@@ -177,7 +155,9 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
     if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
         damage(f.head, result);
     for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
-        const uint64_t b = block_with(starts, blocks, i), at = bits.from + i * in.width;
+        /* the last block that begins at or before position i */
+        const uint64_t b = count_below(starts, blocks, i + 1) - 1;
+        const uint64_t at = bits.from + i * in.width;
         const uint32_t local = get_bits(bits, at, in.width);
         const uint64_t pos = b << in.width | local;
 

@@ -53,28 +53,21 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, 
                                                               gcb_cuda_values how, Layout layout,
                                                               gcb_device_result *result)
 {
-    scan_room &room = shared<scan_room>();
     const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how), body = stream_at(c, how);
     const auto front = layout.open(c);
     const uint32_t head = front.head_bytes();
-    uint32_t before = head;
+    const auto bytes_of = [&](uint64_t b) { return layout.block_bytes(c, b); };
+    const auto place = [&](uint64_t b, uint64_t start, uint32_t) {
+        offset[b] = static_cast<uint32_t>(start);
+    };
+    const uint64_t end = scan_all(shared<scan_room>(), tile_count(kept), head, bytes_of, place);
 
-    for (uint64_t from = 0; from * kTile < kept; from += blockDim.x) {
-        const uint64_t b = from + threadIdx.x;
-        const uint32_t bytes = b * kTile < kept ? layout.block_bytes(c, b) : 0;
-        uint32_t total;
-        const uint32_t mine = scan_block(room, bytes, &total);
-
-        if (b * kTile < kept)
-            offset[b] = before + mine;
-        before += total;
-    }
     for (uint32_t i = threadIdx.x; kept && i < head; i += blockDim.x)
         out[body + i] = front.head_byte(i);
     if (threadIdx.x == 0) {
         if (kept)
-            put_u32(out + at, before);
-        result->length = kept ? body + before : at;
+            put_u32(out + at, static_cast<uint32_t>(end));
+        result->length = kept ? body + end : at;
     }
 }
 
@@ -163,18 +156,13 @@ __device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, ui
     return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;
 }
 
-/* Shared memory for turning gaps into positions. */
-struct gap_room {
-    scan_room_of<uint64_t> sums;
-};
-
 /*
  * Replaces the gaps in `pos` by the positions of block b. Returns false in every thread if a
  * position is not below n, or the directory gives another last position. Called by every thread of
  * the block, after a barrier.
  */
-__device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const stream &s, uint64_t b,
-                                         const stream_block &block)
+__device__ __forceinline__ bool add_gaps(scan_room_of<uint64_t> &room, uint32_t *pos,
+                                         const stream &s, uint64_t b, const stream_block &block)
 {
     const unsigned first = threadIdx.x * kTileEach;
     uint64_t sum = 0, total, at;
@@ -182,7 +170,7 @@ __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const st
 
     for (unsigned i = first; i < first + kTileEach && i < block.count; i++)
         sum += pos[i] + uint64_t{1};
-    at = block.next + scan_block(room.sums, sum, &total);
+    at = block.next + scan_block(room, sum, &total);
     for (unsigned i = first; i < first + kTileEach && i < block.count; i++) {
         at += pos[i];
         bad = bad || at >= s.n;
@@ -199,7 +187,7 @@ struct no_table {
 
 template <class Reader> struct get_room {
     typename Reader::room own;
-    gap_room gaps;
+    scan_room_of<uint64_t> sums;
 };
 
 /*
@@ -229,7 +217,7 @@ __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *t
             good = reader.get(room.own, pos, block, s.n);
         good = count_block(!good) == 0;
         if (good)
-            good = add_gaps(room.gaps, pos, s, b, block);
+            good = add_gaps(room.sums, pos, s, b, block);
         if (!good && threadIdx.x == 0)
             damage(f.head, result);
     }

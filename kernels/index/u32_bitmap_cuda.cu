@@ -83,23 +83,6 @@ __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, u
     }
 }
 
-/* The number of positions below `bound`, if they are ascending; otherwise some number up to
- * `kept`. */
-__device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bound)
-{
-    uint64_t low = 0, high = kept;
-
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-
-        if (pos[middle] < bound)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return static_cast<uint32_t>(low);
-}
-
 /* Sets f.first. */
 __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 {
@@ -165,21 +148,15 @@ __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in,
 __global__ __launch_bounds__(kSumThreads) void sum_flags(gcb_cuda_decoding f, uint64_t tiles,
                                                          gcb_device_result *result)
 {
-    scan_room &room = shared<scan_room>();
-    uint64_t before = 0;
+    const auto flags_in = [&](uint64_t tile) { return f.first[tile]; };
+    const auto place = [&](uint64_t tile, uint64_t before, uint32_t) {
+        f.first[tile] = static_cast<uint32_t>(before);
+    };
+    const uint64_t all = scan_all(shared<scan_room>(), tiles, 0, flags_in, place);
 
-    for (uint64_t from = 0; from < tiles; from += kSumThreads) {
-        const uint64_t tile = from + threadIdx.x;
-        uint32_t total;
-        const uint32_t mine = scan_block(room, tile < tiles ? f.first[tile] : 0, &total);
-
-        if (tile < tiles)
-            f.first[tile] = static_cast<uint32_t>(before) + mine;
-        before += total;
-    }
     if (threadIdx.x == 0) {
-        f.first[tiles] = static_cast<uint32_t>(before);
-        if (before != f.head->kept)
+        f.first[tiles] = static_cast<uint32_t>(all);
+        if (all != f.head->kept)
             refuse(f.head, result);
     }
 }

@@ -31,19 +31,10 @@ static inline uint32_t max_lane(__m256i v)
     return max;
 }
 
-static inline uint32_t max_tail(uint32_t max, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t m = gcb_magnitude(x[i]);
-
-        max = m > max ? m : max;
-    }
-    return max;
-}
-
 uint32_t gcb_reduce_max_bits_avx2(const float *x, size_t n)
 {
     __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
+    uint32_t most, tail;
     size_t i = 0;
 
     for (; i + 32 <= n; i += 32) {
@@ -53,7 +44,9 @@ uint32_t gcb_reduce_max_bits_avx2(const float *x, size_t n)
         d = _mm256_max_epu32(d, magnitudes(x + i + 24));
     }
     a = _mm256_max_epu32(_mm256_max_epu32(a, b), _mm256_max_epu32(c, d));
-    return max_tail(max_lane(a), x + i, n - i);
+    most = max_lane(a);
+    tail = gcb_reduce_max_bits(x + i, n - i);
+    return tail > most ? tail : most;
 }
 
 static inline __m256d plain4(__m128 x)

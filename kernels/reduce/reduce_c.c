@@ -3,18 +3,6 @@
 #include "kernels/reduce/reduce_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
-static uint32_t max_bits_c(const float *x, size_t n)
-{
-    uint32_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t m = gcb_magnitude(x[i]);
-
-        max = m > max ? m : max;
-    }
-    return max;
-}
-
 /* The sum of a block, inlined into each sum with its own term. */
 static inline double block_sum(const float *x, size_t n, gcb_reduce_term_fn *term)
 {
@@ -54,7 +42,7 @@ double gcb_reduce_blocks(gcb_reduce_sum_fn *block, const float *x, size_t n)
 
 void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags)
 {
-    fns->max_bits = max_bits_c;
+    fns->max_bits = gcb_reduce_max_bits;
     fns->sum = sum_c;
     fns->sum_abs = sum_abs_c;
     fns->sum_sq = sum_sq_c;

@@ -45,6 +45,19 @@ GCB_HD void gcb_reduce_tail(double acc[GCB_SUM_LANES], const float *x, size_t n,
         acc[j] += term(x[j]);
 }
 
+/* The largest magnitude; 0 for n = 0. */
+GCB_HD uint32_t gcb_reduce_max_bits(const float *x, size_t n)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        max = m > max ? m : max;
+    }
+    return max;
+}
+
 /* Adds to count[e] the number of elements with the biased exponent e. Returns the largest
  * magnitude. */
 GCB_HD uint32_t gcb_reduce_exponents(uint32_t count[256], const float *x, size_t n)

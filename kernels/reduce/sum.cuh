@@ -69,14 +69,7 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term
     return lane_sum(x, n, lane(), kWarp, term);
 }
 
-/* Terms for lane_sum. */
-struct abs_term {
-    __device__ double operator()(float x) const
-    {
-        return gcb_reduce_abs(x);
-    }
-};
-
+/* The term of a sum of squares, for lane_sum. */
 struct square_term {
     __device__ double operator()(float x) const
     {

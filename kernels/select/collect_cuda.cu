@@ -83,11 +83,8 @@ __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *
     for (unsigned i = threadIdx.x; i < kSides * kLevels * kDigits; i += blockDim.x)
         c->digits[i / (kLevels * kDigits)][i / kDigits % kLevels][i % kDigits] = 0;
     clear_counts(c->count);
-    for (unsigned side = 0; how.m && side < sides; side++) {
-        const uint32_t found = rank_sample(room, x, how, side, sides);
-
-        least = lesser(least, found);
-    }
+    for (unsigned side = 0; how.m && side < sides; side++)
+        least = lesser(least, rank_sample(room, x, how, side, sides));
     if (threadIdx.x >= kSides)
         return;
     c->want[threadIdx.x] = want;

@@ -56,7 +56,8 @@ __global__ void sum_lists(const selection_state *c, list_set both)
         const kept_list &list = both.list[side];
         const uint64_t b = i / kSides;
         const unsigned n = sum_block_size(c->kept[side], b);
-        const double sum = join_lanes(lane_sum(list.value + b * GCB_SUM_BLOCK, n, abs_term{}));
+        const double sum = join_lanes(
+            lane_sum(list.value + b * GCB_SUM_BLOCK, n, [](float v) { return gcb_reduce_abs(v); }));
 
         if (lane() == 0)
             list.in.sums[b] = sum;

@@ -59,28 +59,6 @@ __global__ void choose_range(value_measures *m, gcb_cuda_values how)
         gcb_range_format(&m->scale.format, how.bits, mantissa, max, how.rounding);
 }
 
-/* Terms for lane_sum: positive values, other values, the number of positive values. */
-struct up_term {
-    __device__ double operator()(float x) const
-    {
-        return x > 0.0f ? gcb_reduce_plain(x) : 0.0;
-    }
-};
-
-struct down_term {
-    __device__ double operator()(float x) const
-    {
-        return x > 0.0f ? 0.0 : gcb_reduce_plain(x);
-    }
-};
-
-struct positive_term {
-    __device__ double operator()(float x) const
-    {
-        return x > 0.0f ? 1.0 : 0.0;
-    }
-};
-
 /* Sums positive values and other values by sum blocks, and counts the positive ones. Each warp
  * handles one sum block at a time. */
 __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
@@ -90,14 +68,17 @@ __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
     for (uint64_t b = warp_of_grid(); b * GCB_SUM_BLOCK < kept; b += warps_of_grid()) {
         const float *x = c.value + b * GCB_SUM_BLOCK;
         const unsigned n = sum_block_size(kept, b);
-        const double up = join_lanes(lane_sum(x, n, up_term{}));
-        const double down = join_lanes(lane_sum(x, n, down_term{}));
-        const double positive = join_lanes(lane_sum(x, n, positive_term{}));
+        const double up =
+            lane_sum(x, n, [](float v) { return v > 0.0f ? gcb_reduce_plain(v) : 0.0; });
+        const double down =
+            lane_sum(x, n, [](float v) { return v > 0.0f ? 0.0 : gcb_reduce_plain(v); });
+        const double positive = lane_sum(x, n, [](float v) { return v > 0.0f ? 1.0 : 0.0; });
+        const double sums[] = {join_lanes(up), join_lanes(down), join_lanes(positive)};
 
         if (lane() == 0) {
-            to.up[b] = up;
-            to.down[b] = down;
-            to.positive[b] = static_cast<uint32_t>(positive);
+            to.up[b] = sums[0];
+            to.down[b] = sums[1];
+            to.positive[b] = static_cast<uint32_t>(sums[2]);
         }
     }
 }
