@@ -13,8 +13,9 @@
 #define GCB_FP16_QUIET 0x0200u
 #define GCB_BF16_QUIET 0x0040u
 
+/* The sign of a 16-bit float, and all its other bits. */
 #define GCB_HALF_SIGN 0x8000u
-#define GCB_HALF_MAGNITUDE 0x7fffu
+#define GCB_HALF_ABS 0x7fffu
 #define GCB_FP16_INF 0x7c00u
 #define GCB_BF16_INF 0x7f80u
 
@@ -82,7 +83,7 @@ GCB_HD uint32_t gcb_bf16_of_fp32(uint32_t u)
 
 GCB_HD uint32_t gcb_fp32_of_fp16(uint32_t h)
 {
-    const uint32_t sign = (h & GCB_HALF_SIGN) << 16, m = h & GCB_HALF_MAGNITUDE;
+    const uint32_t sign = (h & GCB_HALF_SIGN) << 16, m = h & GCB_HALF_ABS;
     /* A denormal is its fraction in steps of 2^-24, exactly. */
     const uint32_t denormal = gcb_bits_of((float)(int32_t)m * 0x1p-24f);
     const uint32_t normal = (m << GCB_FP16_CUT) + GCB_FP16_REBIAS;
@@ -95,7 +96,7 @@ GCB_HD uint32_t gcb_fp32_of_fp16(uint32_t h)
 
 GCB_HD uint32_t gcb_fp32_of_bf16(uint32_t h)
 {
-    const uint32_t u = h << 16, quiet = (h & GCB_HALF_MAGNITUDE) > GCB_BF16_INF ? GCB_FP32_QUIET : 0u;
+    const uint32_t u = h << 16, quiet = (h & GCB_HALF_ABS) > GCB_BF16_INF ? GCB_FP32_QUIET : 0u;
 
     return u | quiet;
 }
