@@ -7,29 +7,32 @@
 
 /*
  * Count sketch (Charikar, Chen, Farach-Colton, ICALP 2002), as FetchSGD uses it (Rothchild et al.,
- * ICML 2020): a table of a few rows. In each row every element is added, with a random sign, to one
- * of the cells. An element's estimate is the median of its cells, one from each row; the k largest
- * estimates are kept.
+ * ICML 2020): a table of a few rows. In each row, a hash adds every element, with a random sign, to
+ * one cell. An element's estimate is the median of its cells, one from each row, times its signs.
+ * The k largest estimates are kept.
  *
  * The hashes are the same in each step and for all workers. So the sum of tables is the table of
- * the summed tensors, and a large element of the sum is found even if no worker finds it alone.
+ * the summed tensors. A large element of the sum is found even if it is small in every summand.
  *
  * Payload: the key of the hashes (8 bytes), k (8 bytes), then the cells (float32), row by row.
  */
-#define MOST_ROWS 31  /* so that a block of Philox for each row fits ROWS_APART */
-#define ROWS_APART 64 /* blocks of Philox for the rows of 2^32 elements */
-#define MOST_COLUMNS 0x7fffffffu
-#define MOST_SPARE 0x100000u /* cells, if a row has more columns than the tensor has elements */
+#define MOST_ROWS 31
+#define ROWS_APART 64 /* distance of the Philox counters of one row for element 0 and 2^32 */
+#define MOST_COLUMNS 0x7fffffffu /* a hash has 31 bits, besides the bit of the sign */
+/* most cells of a table whose rows have more columns than the tensor has elements */
+#define MOST_SPARE 0x100000u
 #define HEAD (2 * sizeof(uint64_t)) /* bytes before the cells */
 
 struct countsketch {
     struct gcb_codec_base base;
-    uint64_t rows;
-    double cells;   /* parameter: cells for each element */
-    uint64_t asked; /* parameter: columns; 0: from `cells` */
-    double theta;
-    uint64_t columns, k, key;
-    float *table; /* of an encoder that makes messages */
+    uint64_t rows;    /* parameter */
+    double cells;     /* parameter: cells for each element */
+    uint64_t asked;   /* parameter: columns; 0: from `cells` */
+    double theta;     /* parameter */
+    uint64_t columns; /* columns of an encoder's table */
+    uint64_t k;       /* number of estimates to keep */
+    uint64_t key;     /* key of an encoder's hashes */
+    float *table;     /* scratch of an encoder that makes messages */
 };
 
 static uint64_t choose_columns(const struct countsketch *s)
@@ -67,7 +70,7 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
                             "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
                             s->columns, env->count);
     s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, GCB_DRAW_HASHES) ^ env->seed;
-    if (env->workers) /* an exchange has room for the table */
+    if (env->workers) /* an exchange passes its own table to contribute */
         return 0;
     s->table = gcb_alloc_array(cells_of(s), sizeof(*s->table));
     return s->table ? 0 : gcb_diag_nomem(diag, cells_of(s) * sizeof(*s->table), "a sketch");
@@ -84,8 +87,11 @@ struct hash {
     uint64_t key, columns;
 };
 
-/* Where elements first to first + n of a row are added, and their signs (the sign bit of a float).
- * The elements are within a multiple of 2^32. */
+/*
+ * Hashes elements first to first + n - 1 for a row. column[j]: where element first + j is added.
+ * sign[j]: its sign, as the sign bit of a float. The upper halves of all 64-bit indices are equal.
+ * The hash of the lower half is lowbias32 (Wellons), with two random words mixed in.
+ */
 static void hash_tile(const struct hash *h, uint64_t row, uint64_t first, size_t n,
                       uint32_t *restrict column, uint32_t *restrict sign)
 {
@@ -107,6 +113,7 @@ static void hash_tile(const struct hash *h, uint64_t row, uint64_t first, size_t
 
 /* ---- the table ---- */
 
+/* What parallel tasks share. The words before the colons name the tasks that use a field. */
 struct job {
     const struct gcb_codec_env *env;
     struct hash hash;
@@ -114,9 +121,9 @@ struct job {
     const float *x;       /* sketch: the tensor */
     float *table;         /* sketch: its table */
     const uint8_t *cells; /* estimate: the table, as float32 at any address */
-    float *out;           /* estimate: of all elements */
-    uint32_t threshold;   /* keep: the k-th largest magnitude */
-    uint64_t ties;        /* keep: elements of this magnitude */
+    float *out;           /* estimate, drop: an estimate for each element */
+    uint32_t threshold;   /* drop: the k-th largest magnitude */
+    uint64_t ties;        /* drop: counts the elements of this magnitude */
 };
 
 static struct job make_job(const struct countsketch *s)
@@ -125,7 +132,8 @@ static struct job make_job(const struct countsketch *s)
         .env = &s->base.env, .hash = {.key = s->key, .columns = s->columns}, .rows = s->rows};
 }
 
-/* A task is a row, so that elements are added in their order whatever the threads. */
+/* Makes a row of the table. One task adds all elements of a row, so the order of the additions does
+ * not depend on the number of threads. */
 static void sketch_row(void *ctx, uint64_t row)
 {
     const struct job *job = ctx;
@@ -160,22 +168,22 @@ static bool is_finite(const struct countsketch *s, const float *table)
 
 /* ---- estimates ---- */
 
-static inline float least(float a, float b)
+static inline float min_of(float a, float b)
 {
     return a < b ? a : b;
 }
 
-static inline float most(float a, float b)
+static inline float max_of(float a, float b)
 {
     return a > b ? a : b;
 }
 
 static inline float median_of_3(float a, float b, float c)
 {
-    return most(least(a, b), least(most(a, b), c));
+    return max_of(min_of(a, b), min_of(max_of(a, b), c));
 }
 
-/* The median of v[0..rows): of an even number, half the sum of the two in the middle. */
+/* The median of v[0..rows), or the mean of the two middle values if `rows` is even. Sorts v. */
 static float median(float *v, uint64_t rows)
 {
     for (uint64_t i = 1; i < rows; i++) {
@@ -189,23 +197,25 @@ static float median(float *v, uint64_t rows)
     return rows % 2 ? v[rows / 2] : 0.5f * v[rows / 2 - 1] + 0.5f * v[rows / 2];
 }
 
+/* The lowest and the highest of a to d cannot be the median of five, so the median of the other
+ * three is. */
+static inline float median_of_5(float a, float b, float c, float d, float e)
+{
+    return median_of_3(max_of(min_of(a, b), min_of(c, d)), min_of(max_of(a, b), max_of(c, d)), e);
+}
+
 #define SMALL_TILE 1024 /* so that all rows of a tile fit the first-level cache */
 typedef float cell_tile[SMALL_TILE];
 
-/* The medians of n columns of `cell`. A zero is +0. */
+/* out[j] = the median of column j of `cell`, for j < n. Adding 0 turns -0 into +0. */
 static void take_medians(cell_tile *cell, uint64_t rows, float *out, size_t n)
 {
     float v[MOST_ROWS];
 
     for (size_t j = 0; rows == 3 && j < n; j++)
         out[j] = median_of_3(cell[0][j], cell[1][j], cell[2][j]) + 0.0f;
-    for (size_t j = 0; rows == 5 && j < n; j++) {
-        const float a = cell[0][j], b = cell[1][j], c = cell[2][j], d = cell[3][j];
-
-        out[j] =
-            median_of_3(most(least(a, b), least(c, d)), least(most(a, b), most(c, d)), cell[4][j]) +
-            0.0f;
-    }
+    for (size_t j = 0; rows == 5 && j < n; j++)
+        out[j] = median_of_5(cell[0][j], cell[1][j], cell[2][j], cell[3][j], cell[4][j]) + 0.0f;
     for (size_t j = 0; rows != 3 && rows != 5 && j < n; j++) {
         for (uint64_t r = 0; r < rows; r++)
             v[r] = cell[r][j];
@@ -213,6 +223,7 @@ static void take_medians(cell_tile *cell, uint64_t rows, float *out, size_t n)
     }
 }
 
+/* Estimates the elements of a span. */
 static void estimate_span(void *ctx, uint64_t span)
 {
     const struct job *job = ctx;
@@ -234,6 +245,7 @@ static void estimate_span(void *ctx, uint64_t span)
     }
 }
 
+/* Sets the elements of a span below the threshold to 0, and counts those that equal it. */
 static void drop_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;
@@ -250,7 +262,8 @@ static void drop_span(void *ctx, uint64_t span)
     __atomic_fetch_add(&job->ties, ties, __ATOMIC_RELAXED);
 }
 
-/* Keeps the k largest magnitudes of `x`; among equal ones, those with the lower index. */
+/* Keeps the k largest magnitudes of `x`; among equal magnitudes, those with the lower index. Sets
+ * all other elements to 0. `x` is job->out. */
 static void keep_largest(struct job *job, float *x, uint64_t k)
 {
     const uint64_t n = job->env->count;
@@ -310,7 +323,7 @@ static int countsketch_read(void *state, struct gcb_rbuf *in, float *out,
         return GCB_E_UNSUPPORTED;
     if (!cells || bytes % row || bytes / row > MOST_COLUMNS || k > n)
         return GCB_E_CORRUPT;
-    if ((n && (!bytes || !k)) || (!n && bytes))
+    if ((n > 0) != (bytes > 0) || (n > 0) != (k > 0)) /* only an empty tensor has no cells */
         return GCB_E_CORRUPT;
     for (size_t i = 0; i < bytes; i += sizeof(float))
         if ((gcb_load_u32(cells + i) & GCB_MAGNITUDE_MASK) >= GCB_INF_BITS)
@@ -325,7 +338,7 @@ static int countsketch_describe(void *state, struct gcb_rbuf *in, struct gcb_par
     gcb_rbuf_take(in, HEAD);
     parts->scale_bytes = HEAD;
     parts->value_bytes = gcb_rbuf_left(in);
-    /* positions are cells, as those of a transform are coefficients; all are sent */
+    /* the positions of a sketch are its cells, and all cells are sent */
     parts->kept = parts->positions = parts->value_bytes / sizeof(float);
     parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
     return 0;
@@ -346,7 +359,8 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
                : GCB_E_SEND_RAW;
 }
 
-/* Each worker has sent its share of the update: the same for all, because nobody knows more. */
+/* Nobody can tell which part of the update came from which worker. So each worker counts an equal
+ * share of the update as sent. */
 static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                                  const void *combined, float *update, float *own)
 {

@@ -5,7 +5,8 @@
 #include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/sparse.h"
 
-/* Payloads of the sparse codec are read here: decoded, added to a sum, or described. */
+/* Reading payloads of the sparse codec: to decode them, to add them to a sum, or to describe
+ * them. */
 
 int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
                             struct gcb_sparse_payload *p)
@@ -40,8 +41,8 @@ int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_
     return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }
 
-/* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values,
- * between two bytes. */
+/* Reads n values into x; x[0] becomes value number `at` of the payload. A segment's first value may
+ * begin within a byte. */
 static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, float *x,
                        uint64_t at, size_t n)
 {
@@ -58,18 +59,19 @@ static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_paylo
     memcpy(x, wide + skip, n * sizeof(float));
 }
 
-/* The kept positions of a segment and their coefficients, tile by tile. */
+/* Reads the kept positions of a segment and their coefficients, tile by tile. */
 struct reader {
     struct gcb_sparse *s;
     const struct gcb_sparse_payload *p;
     struct gcb_index_cursor c;
     uint64_t base;   /* first position of the segment */
-    uint64_t before; /* number of positions kept in the segments before */
+    uint64_t before; /* number of positions kept in earlier segments */
     size_t n, used;  /* positions in the tile, and how many of them were scattered */
     uint32_t pos[GCB_TILE];
     float x[GCB_SPARSE_TILE];
 };
 
+/* Reads the next tile. Returns 0 or GCB_E_CORRUPT. */
 static int next_tile(struct reader *r)
 {
     struct gcb_sparse *s = r->s;
@@ -88,7 +90,7 @@ static int next_tile(struct reader *r)
     return 0;
 }
 
-/* Number of the tile's positions before `end`. */
+/* Returns how many of the tile's positions are below `end`. */
 static size_t positions_before(const struct reader *r, uint64_t end)
 {
     size_t low = r->used, high = r->n;
@@ -106,8 +108,8 @@ static size_t positions_before(const struct reader *r, uint64_t end)
     return low;
 }
 
-/* Scatters what the tile has for positions before `end`. The first of `coef` is at position
- * `first`. */
+/* Writes the tile's remaining coefficients at positions below `end` to coef, which begins at
+ * position `first`. */
 static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
 {
     const size_t n = positions_before(r, end);
@@ -121,7 +123,8 @@ static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
     r->used = n;
 }
 
-/* Sets the coefficients at positions from `first` to `end` - 1 of the segment. */
+/* Sets all coefficients at positions from `first` to `end` - 1 of the segment; those that are not
+ * kept are 0. A gcb_chunks_read_fn. */
 static int read_range(void *ctx, float *coef, uint64_t first, uint64_t end)
 {
     struct reader *r = ctx;
@@ -139,6 +142,7 @@ static int read_range(void *ctx, float *coef, uint64_t first, uint64_t end)
 
 #define RANGE ((uint64_t)8192) /* positions whose coefficients fit in the cache */
 
+/* Sets all coefficients of the segment in the canvas, which begins at the first segment. */
 static int read_segment(struct reader *r, float *canvas)
 {
     const unsigned width = r->s->transform_ops->width;
@@ -180,8 +184,8 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 
 /* ---- adding ---- */
 
-/* Lists the positions of all segments, and checks that the payload ends after them. Nothing may be
- * added before this check. */
+/* Lists the positions of all segments in s->listed, and checks that the payload ends after them.
+ * The caller adds nothing before this check. */
 static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
                           struct gcb_rbuf *in)
 {
@@ -203,7 +207,7 @@ static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_pa
     return in->failed || gcb_rbuf_left(in) ? GCB_E_CORRUPT : 0;
 }
 
-/* Adds the `kept` values from number `first` on to the accumulator of segment g. */
+/* Adds the `kept` values of segment g, whose first value is number `first` of the payload. */
 static void add_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, uint64_t g,
                         uint64_t first, uint64_t kept, const struct gcb_addition *to)
 {
@@ -236,9 +240,9 @@ static int add(struct gcb_sparse *s, struct gcb_rbuf *in, const struct gcb_addit
         s->listed = gcb_alloc_array(s->t.positions, sizeof(*s->listed));
     if (!s->listed)
         return GCB_E_NOMEM;
-    err = gcb_sparse_open_payload(s, s->t.positions, in, &p) || list_positions(s, &p, in)
-              ? GCB_E_CORRUPT
-              : 0;
+    err = gcb_sparse_open_payload(s, s->t.positions, in, &p);
+    if (!err)
+        err = list_positions(s, &p, in);
     if (!err && to->joins && s->t.key != key)
         err = GCB_E_MISMATCH;
     if (err) {
@@ -280,7 +284,7 @@ int gcb_sparse_inverse(void *state, float *out)
 
 /* ---- descriptions of payloads, for results ---- */
 
-/* Order-0 entropy of n flags, `kept` of them set. */
+/* Total order-0 entropy, in bits, of n flags of which `kept` are set. */
 static double flags_entropy(uint64_t kept, uint64_t n)
 {
     const uint64_t histogram[2] = {kept, n - kept};
@@ -288,6 +292,7 @@ static double flags_entropy(uint64_t kept, uint64_t n)
     return gcb_entropy0(histogram, 2);
 }
 
+/* Total order-0 entropy of n values, in bits. Returns 0 or GCB_E_NOMEM. */
 static int values_entropy(const struct gcb_sparse *s, double *bits, const uint8_t *values,
                           uint64_t n)
 {

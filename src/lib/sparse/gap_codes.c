@@ -4,6 +4,8 @@
 
 #include "src/lib/codec/codec.h" /* GCB_TILE */
 
+/* Counts the gaps by sum and symbol. Sets golomb_bits, and in gap_bits the low bits that follow the
+ * symbols. */
 static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
 {
     struct gcb_gap_past past = {0, 0};
@@ -26,7 +28,7 @@ static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t ke
     }
 }
 
-/* Cost of one code for two sets of counts. `b` may be NULL. */
+/* Cost of one code for the counts a plus the counts b. `b` may be NULL. */
 static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
 {
     struct gcb_gap_cost t = {0};
@@ -56,8 +58,8 @@ static void join_with_next(struct gcb_gap_codes *m, unsigned g)
         update_joined_cost(m, g - 1);
 }
 
-/* Returns the group that costs the least when it is joined with the next group. *loss: how much the
- * cost grows, negative if it shrinks. */
+/* Finds the group that is cheapest to join with the next group. *loss: growth of the total cost;
+ * negative if joining saves bits. */
 static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
 {
     unsigned best = 0;
@@ -75,8 +77,8 @@ static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
     return best;
 }
 
-/* Starts with a group for each sum that occurs. Joins neighbouring groups as long as that saves
- * bits or there are too many groups. */
+/* Makes a group for each sum that occurs. Then joins neighbouring groups as long as joining saves
+ * bits or there are more groups than codes. */
 static void make_groups(struct gcb_gap_codes *m)
 {
     int64_t loss;
@@ -102,9 +104,10 @@ static void make_groups(struct gcb_gap_codes *m)
     }
 }
 
+/* Makes a code for each group. Adds the bits of all symbols to gap_bits. */
 static void make_codes(struct gcb_gap_codes *m)
 {
-    m->head_bits = 2 + 6 * m->groups;
+    m->head_bits = 8 + 6 * (m->groups - 1); /* the first byte, and where the later groups begin */
     for (unsigned g = 0; g < m->groups; g++) {
         const struct gcb_gap_group *group = &m->group[g];
 

@@ -11,31 +11,31 @@
  * magnitudes (kernels/index/gap_elem.h).
  */
 
-/* The gaps whose sum (see above) lies in one interval, and their cost if they have a code of their
- * own. */
+/* Gaps that may share a code: their sums (see above) are from `from` to below the next group's
+ * `from`. Costs are in units of 2^-16 bits. */
 struct gcb_gap_group {
-    unsigned from; /* lowest sum */
-    uint32_t *count;
-    uint64_t cost;        /* in units of 2^-16 bits */
-    uint64_t joined_cost; /* cost if this group and the next share a code */
+    unsigned from;
+    uint32_t *count;      /* number of gaps by symbol; in gcb_gap_codes.count */
+    uint64_t cost;        /* cost of a code for this group */
+    uint64_t joined_cost; /* cost of a code for this group and the next */
 };
 
 /* The codes of one message. The struct has about 16 KiB. */
 struct gcb_gap_codes {
-    uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
-    struct gcb_gap_group group[GCB_GAP_SUMS]; /* when the codes are made, one for each code */
+    uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS]; /* number of gaps by sum and symbol */
+    struct gcb_gap_group group[GCB_GAP_SUMS];         /* in the end, one group for each code */
     unsigned groups;
-    uint8_t code_for_sum[GCB_GAP_SUMS];
-    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint64_t head_bits;   /* bits to send the codes */
-    uint64_t gap_bits;    /* bits to send all gaps in these codes */
+    uint8_t code_for_sum[GCB_GAP_SUMS];                /* number of the code after this sum */
+    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS]; /* lengths that define the codes */
+    uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];  /* what is written for a symbol */
+    uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];   /* bits of `code` */
+    uint64_t head_bits;                                /* bits to send the codes */
+    uint64_t gap_bits;                                 /* bits to send all gaps in these codes */
     uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
 };
 
-/* Makes codes for the gaps between kept >= 1 ascending positions. `b`: Golomb's parameter, for
- * comparison. */
+/* Makes codes for the gaps between kept >= 1 ascending positions. `b` is the Golomb parameter for
+ * m->golomb_bits. */
 void gcb_gap_codes_make(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b);
 
 #endif

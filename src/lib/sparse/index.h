@@ -5,28 +5,29 @@
 
 /*
  * The block directory, which several index coders share. A stream of gaps is cut into blocks of
- * GCB_TILE positions; each block starts at a byte. The directory is before the stream. For each
- * block except the first it has the position before the block and the block's byte offset in the
- * stream (32 bits each). So blocks can be decoded independently.
+ * GCB_TILE positions. Each block starts at a byte. The directory is before the stream. For each
+ * block except the first, the directory has the position before the block and the block's byte
+ * offset in the stream (32 bits each). So blocks can be decoded independently.
  */
+
+/* Bytes of the directory for `kept` positions. */
 uint64_t gcb_directory_bytes(uint64_t kept);
 
-/*
- * Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes. `put`
- * writes a block of m positions at p and returns the end of the block. `next` is the previous
- * block's last position plus 1; it is 0 only for the first block.
- */
+/* Writes a block of m positions at p and returns the end of the block. `next` is 0 for the first
+ * block; otherwise it is the previous block's last position plus 1. */
 typedef uint8_t *gcb_put_block_fn(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
                                   const void *code);
+/* Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes.
+ * `code` is passed to `put`. Sets out->failed if `bound` bytes do not fit. */
 void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
                     gcb_put_block_fn *put, const void *code);
 
 /* Reads the length, the directory and the stream from `in`. Returns 0 or GCB_E_CORRUPT. */
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
 /*
- * Finds the bytes [*p, *end) of the block that starts at c->done. GCB_E_CORRUPT if the directory
- * contradicts the positions decoded so far, so that decoding in order gives the same result as
- * decoding the blocks independently.
+ * Finds the bytes [*p, *end) of the block that begins with position number c->done. Returns 0, or
+ * GCB_E_CORRUPT if the directory contradicts the positions that have been read. So reading in order
+ * and reading blocks independently give the same positions.
  */
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end);
 

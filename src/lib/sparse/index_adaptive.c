@@ -3,14 +3,14 @@
 #include "src/lib/sparse/index.h"
 
 /*
- * Gaps in prefix codes that are made for the message (src/lib/sparse/gap_codes.h defines the
- * symbols, and which code writes which symbol).
+ * Gaps in prefix codes that are made for the message. src/lib/sparse/gap_codes.h defines the
+ * symbols, their sums, and which code writes which symbol.
  *
  * Stream: a byte, the codes, the blocks. If Golomb's stream is not longer, the byte is Golomb's
- * parameter (below 32), and Golomb's stream follows. Otherwise the byte is 31 + the number of
- * codes. Each code is for an interval of sums. For each code except the first, 6 bits give the
- * lowest sum; then come the lengths of all codes (src/lib/sparse/prefix.h) and zero bits up to a
- * whole byte. A block begins as if two gaps of 0 were before it.
+ * parameter (below 32), and Golomb's stream follows instead. Otherwise the byte is 31 + the number
+ * of codes. Each code is for an interval of sums. For each code except the first, 6 bits give the
+ * lowest sum. Then come the lengths of all codes (src/lib/sparse/prefix.h) and zero bits up to a
+ * whole byte. At the beginning of a block the sum is 0.
  */
 
 /* ---- encoding ---- */
@@ -58,8 +58,8 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
     struct gcb_gap_codes m;
 
     gcb_gap_codes_make(&m, pos, kept, gcb_golomb_parameter(kept, n));
-    /* assumes the worst padding for these codes and the best for Golomb's, so the result is never
-     * longer than Golomb's stream */
+    /* The left side assumes the most padding, the right side the least. So the stream is never
+     * longer than Golomb's. */
     if (m.head_bits / 8 + 1 + (m.gap_bits + 7 * blocks) / 8 < 1 + m.golomb_bits / 8)
         gcb_blocks_put(out, gcb_index_golomb.bound(n, kept), pos, kept, put_block, &m);
     else
@@ -69,8 +69,8 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
 /* ---- decoding ---- */
 
 struct tables {
-    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];
-    const uint16_t *for_sum[GCB_GAP_SUMS]; /* the entries to use after gaps of this sum */
+    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* each row as gcb_prefix_table fills it */
+    const uint16_t *for_sum[GCB_GAP_SUMS];             /* the row for each sum */
 };
 
 static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
@@ -81,7 +81,7 @@ static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return c->param < GCB_GAP_MARK + GCB_GAP_CODES ? 0 : GCB_E_CORRUPT;
 }
 
-/* Reads the codes. Afterwards *r is at the byte after them. */
+/* Reads `codes` codes. Afterwards *r is at the byte after them. Returns 0 or GCB_E_CORRUPT. */
 static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
 {
     uint8_t length[GCB_PREFIX_SYMBOLS];
@@ -104,15 +104,15 @@ static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
     return gcb_bitr_get(r, r->fill % 8) || r->failed ? GCB_E_CORRUPT : 0;
 }
 
-/* The address of the first block, after the codes. The reader may have loaded whole bytes after
- * them in advance. */
+/* The address of the first block, after the codes. The reader may have loaded bytes of the block in
+ * advance. */
 static const uint8_t *after_tables(const struct gcb_bitr *r)
 {
     return r->p - r->fill / 8;
 }
 
-/* Reads the positions of a block. Returns the position after the last one, or n + 1 if the block is
- * damaged. */
+/* Reads the `count` positions of a block; positions are below n. Returns the last position plus 1,
+ * or n + 1 if the block is damaged. */
 static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *pos, size_t count,
                          uint64_t next, uint64_t n)
 {

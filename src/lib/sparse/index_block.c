@@ -3,14 +3,14 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Block-local positions, as systems that sparsify language models send them. The tensor is cut into
- * blocks of 4096 elements, and a position takes 12 bits within its block; or blocks of 65536 and 16
- * bits.
+ * Block-local positions, as systems that sparsify language models send them. The segment is cut
+ * into blocks of 2^width positions. A position takes `width` bits within its block. The width is 12
+ * or 16, whichever gives the shorter stream (12 if equal).
  *
- * Stream: a byte, 12 or 16, whichever gives the shorter stream (12 if equal); the number of
- * positions in each block, in 16 bits for width 12 and in 32 bits for width 16, because 65536 does
- * not fit 16 bits; all local positions; zero bits up to a whole byte. The counts tell where the
- * positions of a block are, so no directory is needed.
+ * Stream: the width (1 byte); the number of kept positions in each block, in 16 bits for width 12
+ * and in 32 bits for width 16, because 65536 does not fit 16 bits; all local positions; zero bits
+ * up to a whole byte. The numbers tell where the positions of a block are, so no directory is
+ * needed.
  */
 
 static uint64_t block_bound(uint64_t n, uint64_t kept)
@@ -76,7 +76,8 @@ static int block_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return 0;
 }
 
-/* Moves to the next block that has positions. Returns false if no such block is left. */
+/* Moves to the next block that has positions left, or stays there. Returns false if there is none.
+ */
 static bool next_block(struct gcb_index_cursor *c)
 {
     while (c->block_left == 0) {
@@ -107,7 +108,7 @@ static int block_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
     c->done += m;
     if (c->done < c->kept)
         return 0;
-    return next_block(c) || r.acc || r.fill >= 8 ? GCB_E_CORRUPT : 0;
+    return next_block(c) || !gcb_bitr_is_done(&r) ? GCB_E_CORRUPT : 0;
 }
 
 const struct gcb_index gcb_index_block = {

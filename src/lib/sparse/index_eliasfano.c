@@ -5,15 +5,16 @@
 /*
  * Elias-Fano: the l low bits of each position as they are, the rest in unary.
  *
- * In a block, positions count from the end of the block before (in the first block, from 0). A
- * block has: a byte with l; the l low bits of each position; for each position, as many ones as its
- * high part (position >> l) exceeds the high part before it, and then a zero; zero bits up to a
- * whole byte. l is chosen for the shortest block. So a stream takes at most 2 + ceil(log2(n /
- * kept)) bits per position and 15 bits per block.
+ * In a block, positions count from the end of the previous block (in the first block, from 0). A
+ * block has: a byte with l; the l low bits of each position; in unary, the growth of position >> l
+ * from position to position, as ones and then a zero; zero bits up to a whole byte. l is chosen for
+ * the shortest block. So a stream takes at most 2 + ceil(log2(n / kept)) bits per position and 15
+ * bits per block.
  */
 
-/* With its own l, a block is not longer than with the single l that would be best for all
- * positions. So the single l gives an upper bound. */
+/* A block with the best l for its own positions is not longer than with the best l for all
+ * positions. So the latter gives a bound. Each block also takes the byte with l and up to 7 bits of
+ * padding; the first 4 bytes are the stream's length. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
     const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;
@@ -49,7 +50,7 @@ static void eliasfano_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t
     gcb_blocks_put(out, eliasfano_bound(n, kept), pos, kept, put_block, NULL);
 }
 
-/* A reader of the unary part, which begins after the low bits, maybe within a byte. */
+/* Returns a reader of the unary part, which begins after `bits` low bits, maybe within a byte. */
 static struct gcb_bitr after_low_bits(const uint8_t *p, const uint8_t *end, uint64_t bits)
 {
     struct gcb_bitr r = {.p = p + bits / 8, .end = end};

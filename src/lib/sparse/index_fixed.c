@@ -76,7 +76,7 @@ static int bitmap_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return c->body ? 0 : GCB_E_CORRUPT;
 }
 
-/* Loads the next 64 flags. Flags at n and above must be 0. */
+/* Loads the next 64 flags, or those that are left. */
 static void load_word(struct gcb_index_cursor *c)
 {
     const size_t left = (size_t)(c->end - c->body);
@@ -89,13 +89,14 @@ static void load_word(struct gcb_index_cursor *c)
 }
 
 /*
- * Writes positions while there is room for those of a whole word, and returns how many. Two flags
- * at a time, without a branch for each: sparse words have few flags, and a branch on their number
- * would often be predicted wrongly.
+ * Lists the flags of whole words while `pos` has room for the flags of one more word and a pair.
+ * Returns the number of listed positions. The loop takes two flags at a time and has no branch for
+ * a single flag: sparse words have few flags, and such a branch would often be predicted wrongly.
  */
 static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
-    /* so that there is always a flag to find; it changes no other result */
+    /* The count of trailing zeros is undefined for 0. With this flag the argument is never 0; it is
+     * the last flag, so it is found only if there is no other. */
     const uint64_t top = UINT64_C(1) << 63;
     uint64_t word = c->word, base = c->word_base;
     const uint8_t *body = c->body;
@@ -120,7 +121,7 @@ static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
     return i;
 }
 
-#define LEAST_LISTED 128 /* positions from which list_words is called */
+#define LEAST_LISTED 128 /* for fewer positions, list_words does not pay */
 
 static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {

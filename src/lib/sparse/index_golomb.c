@@ -7,8 +7,8 @@
  * (d - 1) >> b ones, a zero, and the b low bits of d - 1. The byte before the codes is b.
  */
 
-/* Each gap takes b + 1 bits, all quotients together at most n >> b bits, and each block up to 7
- * bits of padding. */
+/* Bits: b + 1 for each gap, at most n >> b for all quotients together, and up to 7 of padding for
+ * each block. Five more bytes: the stream's length, and b. */
 static uint64_t golomb_bound(uint64_t n, uint64_t kept)
 {
     const unsigned b = gcb_golomb_parameter(kept, n);
@@ -17,15 +17,17 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
     return 5 + gcb_directory_bytes(kept) + bits / 8 + 1 + GCB_BITS_SLACK;
 }
 
-/* Writes a gap minus one. The ones of a long quotient are written first, so that the rest fits one
- * call. */
+/* So that these ones, a zero and up to 31 low bits fit one call of gcb_bitw_put. */
+#define MOST_ONES 20
+
+/* Writes a gap minus one. The first ones of a long quotient are written apart. */
 static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
 {
     uint32_t ones = gap >> b;
 
-    if (ones > 20) {
-        gcb_bitw_ones(w, ones - 20);
-        ones = 20;
+    if (ones > MOST_ONES) {
+        gcb_bitw_ones(w, ones - MOST_ONES);
+        ones = MOST_ONES;
     }
     gcb_bitw_put(w, ((1u << ones) - 1) | (uint64_t)(gap & ((1u << b) - 1)) << (ones + 1),
                  ones + 1 + b);
@@ -58,7 +60,7 @@ static int golomb_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     if (gcb_blocks_open(c, in) || c->body == c->end)
         return GCB_E_CORRUPT;
     c->param = *c->body;
-    return c->param < 32 ? 0 : GCB_E_CORRUPT;
+    return c->param < 32 ? 0 : GCB_E_CORRUPT; /* a shift of a 32-bit position */
 }
 
 static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)

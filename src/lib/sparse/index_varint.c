@@ -3,10 +3,11 @@
 /* Each position is written as its gap to the position before, minus one: seven bits per byte, low
  * bits first. The top bit of a byte means "more bytes follow". */
 
-/* A gap g takes one more byte for each 7 bits after the first 7: at most g / 128 more bytes. */
+/* A gap g takes a byte, and at most g / 128 more bytes. So n / 64 + 5 is more than enough for all
+ * of these. */
 static uint64_t varint_bound(uint64_t n, uint64_t kept)
 {
-    return 4 + gcb_directory_bytes(kept) + kept + n / 64 + 5;
+    return sizeof(uint32_t) + gcb_directory_bytes(kept) + kept + n / 64 + 5;
 }
 
 static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
@@ -40,7 +41,7 @@ static int varint_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
         unsigned shift = 0;
 
         do {
-            if (p == end || shift > 28)
+            if (p == end || shift > 28) /* five bytes hold any 32-bit gap */
                 return GCB_E_CORRUPT;
             gap |= (uint64_t)(*p & 127) << shift;
             shift += 7;

@@ -72,7 +72,10 @@ int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gc
         const uint64_t p = a->pos[i], q = b->pos[j];
         const float product = weight * b->x[j];
 
-        gcb_list_push(out, p < q ? p : q, p < q ? a->x[i] : p > q ? product : a->x[i] + product);
+        if (p == q)
+            gcb_list_push(out, p, a->x[i] + product);
+        else
+            gcb_list_push(out, p < q ? p : q, p < q ? a->x[i] : product);
         i += p <= q;
         j += q <= p;
     }
@@ -123,7 +126,7 @@ void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels
     l->n = n;
 }
 
-/* ---- with an encoder of the sparse codec ---- */
+/* ---- lists as an encoder of the sparse codec selects and sends them ---- */
 
 int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
                       struct gcb_list *out)
@@ -155,9 +158,7 @@ static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gc
     struct gcb_values_state *v = &s->v;
     uint8_t *body;
 
-    memset(&v->stats, 0, sizeof(v->stats));
-    v->positive = v->count = 0;
-    v->sum_up = v->sum_down = 0.0;
+    gcb_values_begin(v);
     for (uint64_t i = 0; ops->measure && i < l->n; i += GCB_TILE)
         ops->measure(v, l->x + i, gcb_tile_length(l->n, i));
     if (ops->put_scale)
@@ -174,7 +175,7 @@ void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
     const uint64_t segments = gcb_sparse_segments(s, length), segment = s->t.env.segment;
     const uint64_t value_bytes = gcb_values_bytes(s->values_ops, &s->v, l->n);
     const size_t start = out->len;
-    uint32_t *pos = s->selection.pos; /* of the last selection, which is in a list now */
+    uint32_t *pos = s->selection.pos; /* free for use: gcb_sparse_select has copied it to a list */
 
     for (uint64_t g = 0; g < segments; g++) {
         const uint64_t base = first + g * segment;

@@ -34,7 +34,8 @@ void gcb_prefix_put(struct gcb_bitw *w, const uint8_t *length)
     }
 }
 
-static unsigned length_of(struct gcb_bitr *r, unsigned before)
+/* Reads the length of a symbol. `before`: length of the last symbol that occurred. */
+static unsigned get_length(struct gcb_bitr *r, unsigned before)
 {
     const unsigned step = (unsigned)gcb_bitr_ones(r, GCB_PREFIX_GIVEN);
 
@@ -51,12 +52,12 @@ int gcb_prefix_get(struct gcb_bitr *r, uint8_t *length)
         return GCB_E_CORRUPT;
     memset(length, 0, GCB_PREFIX_SYMBOLS);
     for (unsigned s = 0; s <= last; s++) {
-        const unsigned l = length_of(r, before);
+        const unsigned bits = get_length(r, before);
 
-        if (r->failed || l > GCB_PREFIX_BITS)
+        if (r->failed || bits > GCB_PREFIX_BITS)
             return GCB_E_CORRUPT;
-        length[s] = (uint8_t)l;
-        before = l ? l : before;
+        length[s] = (uint8_t)bits;
+        before = bits ? bits : before;
     }
     return length[last] ? 0 : GCB_E_CORRUPT;
 }

@@ -4,26 +4,28 @@
 #include "kernels/index/prefix_elem.h"
 #include "src/lib/wire/bits.h"
 
-/* Prefix codes that are made for a message and sent before it (kernels/index/prefix_elem.h). */
+/* Prefix codes that are made for a message and sent before it (kernels/index/prefix_elem.h). The
+ * array `length` has the code length of each symbol; 0: the symbol does not occur. */
 
 /*
- * Fills the decoding table: for each value of the next GCB_PREFIX_BITS bits, symbol << 4 | length
- * of the code that they begin with. GCB_E_CORRUPT if the lengths are not those of a complete code.
+ * Fills a decoding table of GCB_PREFIX_ENTRIES entries. The next GCB_PREFIX_BITS bits of a stream
+ * are the number of an entry. The entry is symbol << 4 | length of the code with which these bits
+ * begin. Returns 0, or GCB_E_CORRUPT if the lengths are not those of a complete code.
  */
 int gcb_prefix_table(uint16_t *table, const uint8_t *length);
 
 /*
- * Lengths on the wire: 6 bits with the number of the last symbol that occurs; then, for each symbol
- * up to it, some ones and a zero. "Before" is the length of the last symbol that occurred, 4 at
- * first. The number of ones means:
- *   0  the length before
+ * Writes the lengths: 6 bits with the number of the last symbol that occurs; then, for each symbol
+ * up to the last, a number of ones, and a zero. The number of ones compares the symbol's length
+ * with that of the last symbol before it that occurs (with 4 for the first):
+ *   0  the same length
  *   1  the symbol does not occur
- *   2  one bit more than before
- *   3  one bit less than before
+ *   2  one bit longer
+ *   3  one bit shorter
  *   4  the length follows in 4 bits
  */
 void gcb_prefix_put(struct gcb_bitw *w, const uint8_t *length);
-/* Reads the lengths. Returns 0 or GCB_E_CORRUPT. */
+/* Reads what gcb_prefix_put writes. Returns 0 or GCB_E_CORRUPT. */
 int gcb_prefix_get(struct gcb_bitr *r, uint8_t *length);
 
 #endif

@@ -3,17 +3,21 @@
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
-/* ---- bits per element as the papers count them, with positions but without headers and scales
- * ---- */
+/*
+ * ---- bits per element as the papers count them ----
+ *
+ * They count values and positions, but no headers and scales.
+ */
 
-/* SBC: mean bits of a position in Golomb code for density p, b* + 1 / (1 - (1 - p)^(2^b*)). */
+/* SBC: mean bits of a position in Golomb's code for density p, b + 1 / (1 - (1 - p)^(2^b)), with
+ * the best number b of remainder bits. */
 static double golomb_bits(double p)
 {
     const double golden = (sqrt(5.0) + 1.0) / 2.0;
-    const double b = 1.0 + floor(log2(log(golden - 1.0) / log1p(-p)));
-    const double remainder = b > 0.0 ? b : 0.0;
+    const double best = 1.0 + floor(log2(log(golden - 1.0) / log1p(-p)));
+    const double b = best > 0.0 ? best : 0.0;
 
-    return remainder + 1.0 / (1.0 - pow(1.0 - p, exp2(remainder)));
+    return b + 1.0 / (1.0 - pow(1.0 - p, exp2(b)));
 }
 
 static double value_bits(const struct gcb_sparse *s)
@@ -29,8 +33,8 @@ static double sbc_nominal(const void *state)
     return p * (golomb_bits(p) + value_bits(s));
 }
 
-/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. Tensors
- * sent whole have no positions. */
+/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. A
+ * tensor that is sent whole has no positions. */
 static double redsync_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -40,7 +44,7 @@ static double redsync_nominal(const void *state)
     return (1.0 - s->theta) * (32.0 + value_bits(s));
 }
 
-/* DGC: 16 bits for each run of zeros. */
+/* DGC: each position is the length of a run of zeros, in 16 bits. */
 static double dgc_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -48,7 +52,7 @@ static double dgc_nominal(const void *state)
     return (1.0 - s->theta) * (16.0 + value_bits(s));
 }
 
-/* DeMo: a position takes the bits of an index within a chunk. */
+/* DeMo: each position is an index within its chunk, in as many bits as the chunk needs. */
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -72,9 +76,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
         .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
         .guarantee = "the squared error is the dropped energy of the spectrum (pad=smooth: at "
-                     "most), and the range "
-                     "float's error on what is kept; input=fp16 also rounds each element first, by "
-                     "at most 2^-11 of it or 2^-25",
+                     "most), and the range float's error on what is kept; input=fp16 also rounds "
+                     "each element first, by at most 2^-11 of it or 2^-25",
     },
     {
         .name = "sbc",
@@ -102,9 +105,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9,residual=clear",
         .guarantee = "the squared error is the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - "
-                     "k mu^2 with mu the "
-                     "mean of the k kept "
-                     "values",
+                     "k mu^2 with mu the mean of the k kept values",
         .nominal_bits = redsync_nominal,
     },
     {

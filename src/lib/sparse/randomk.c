@@ -3,31 +3,33 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Random-k: k elements at places that all workers draw alike, so that no positions travel and
- * messages are summed without decoding (Stich, Cordonnier, Jaggi, NeurIPS 2018; Konecny et al.,
- * arXiv 1610.05492).
+ * Random-k: k elements at random places (Stich, Cordonnier, Jaggi, NeurIPS 2018; Konecny et al.,
+ * arXiv 1610.05492). All workers draw the same places. So no positions are sent, and messages are
+ * summed without decoding.
  *
- * The tensor, as a ring that begins at a random element, is cut into k strata whose lengths differ
- * by at most 1. One element of each stratum is drawn. So k different elements are kept, each with
- * the probability k / n.
+ * The tensor is treated as a ring that begins at a random element. The ring is cut into k strata
+ * whose lengths differ by at most 1, and one element of each stratum is drawn. So k different
+ * elements are kept, each with the probability k / n.
  *
  * Payload: the key of the draws (8 bytes), then k values (float32) in the order of the strata.
  */
-#define TILE 512 /* strata that are drawn at a time */
-#define SPAN ((uint64_t)64 * TILE)
+#define TILE 512                   /* strata that are drawn at a time */
+#define SPAN ((uint64_t)64 * TILE) /* strata of a task */
 
 /* ---- places ---- */
 
+/* What parallel tasks share. The words before the colons name the tasks that use a field. */
 struct job {
     const struct gcb_codec_env *env;
     struct gcb_strata where;
-    float factor, weight;
-    const float *from;
-    uint8_t *out;      /* encode: k values, times the weight */
-    const uint8_t *in; /* decode: k values */
-    float *to;         /* set, or */
-    const struct gcb_addition *add;
-    bool infinite;
+    float factor;                   /* gather, keep: multiplies the elements */
+    float weight;                   /* gather: multiplies them once more */
+    const float *from;              /* gather, keep: the tensor */
+    uint8_t *out;                   /* gather: takes k values */
+    const uint8_t *in;              /* check, scatter: k values */
+    float *to;                      /* scatter, keep: the tensor that takes the values */
+    const struct gcb_addition *add; /* scatter: where to add the values instead; or NULL */
+    bool infinite;                  /* gather, check: set if a value is not finite */
 };
 
 static struct job make_job(const struct gcb_randomk *s, uint64_t key, uint64_t k)
@@ -41,7 +43,7 @@ static struct job make_job(const struct gcb_randomk *s, uint64_t key, uint64_t k
     return job;
 }
 
-/* The elements of strata first to first + m. */
+/* place[i] = the element that is drawn from stratum first + i, for i < m. */
 static void draw_places(const struct job *job, uint64_t *place, uint64_t first, size_t m)
 {
     uint8_t draw[TILE * sizeof(uint64_t)];
@@ -49,14 +51,17 @@ static void draw_places(const struct job *job, uint64_t *place, uint64_t first, 
     job->env->kernels->philox.bytes(draw, m * sizeof(uint64_t), job->where.key,
                                     first * sizeof(uint64_t), 0);
     for (size_t i = 0; i < m; i++)
-        place[i] = gcb_strata_place(&job->where, first + i, gcb_load_u64(draw + 8 * i));
+        place[i] =
+            gcb_strata_place(&job->where, first + i, gcb_load_u64(draw + i * sizeof(uint64_t)));
 }
 
+/* Calls `span` for each span of strata. */
 static void run(struct job *job, void (*span)(void *ctx, uint64_t i))
 {
     gcb_parallel(job->env->queue, (job->where.k + SPAN - 1) / SPAN, span, job);
 }
 
+/* The stratum after the last one of a span. */
 static uint64_t span_end(const struct job *job, uint64_t span)
 {
     return (span + 1) * SPAN < job->where.k ? (span + 1) * SPAN : job->where.k;
@@ -139,7 +144,7 @@ static void scatter_span(void *ctx, uint64_t span)
     }
 }
 
-/* Copies kept elements, as they are encoded, from one tensor to another. */
+/* Writes the kept elements as they are encoded, without the weight, to another tensor. */
 static void keep_span(void *ctx, uint64_t span)
 {
     const struct job *job = ctx;
@@ -161,7 +166,7 @@ static void set_zero(float *x, uint64_t n)
         memset(x, 0, n * sizeof(*x));
 }
 
-/* Reads k values, as many as the payload has, to `out` or `add`. */
+/* The number of values is that of the payload: another encoder may have kept another share. */
 static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
@@ -244,29 +249,32 @@ static const struct gcb_reduce_ops randomk_reduce = {
 
 /* ---- about the method ---- */
 
+enum { ROW_THETA, ROW_SCALING, ROWS };
+
 static unsigned randomk_caps(const double *value)
 {
-    return GCB_CAP_LINEAR | ((int)value[1] == GCB_RANDOMK_UNBIASED ? GCB_CAP_NO_CONTRACTION : 0);
+    const bool unbiased = (int)value[ROW_SCALING] == GCB_RANDOMK_UNBIASED;
+
+    return unbiased ? GCB_CAP_LINEAR | GCB_CAP_NO_CONTRACTION : GCB_CAP_LINEAR;
 }
 
 static const char *const scalings[] = {"none", "unbiased", NULL};
 
-static const struct gcb_param randomk_params[] = {
-    {.name = "theta",
-     .help = "share of elements dropped",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_randomk, theta),
-     .def = 0.85,
-     .max = 1,
-     .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
-     .complement = {"density", "p"},
-     .rate = GCB_RATE_DOWN},
-    {.name = "scaling",
-     .help = "unbiased: kept elements are multiplied by n / k",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_randomk, scaling),
-     .choices = scalings},
-    {.name = NULL},
+static const struct gcb_param randomk_params[ROWS + 1] = {
+    [ROW_THETA] = {.name = "theta",
+                   .help = "share of elements dropped",
+                   .type = GCB_PARAM_REAL,
+                   .offset = offsetof(struct gcb_randomk, theta),
+                   .def = 0.85,
+                   .max = 1,
+                   .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
+                   .complement = {"density", "p"},
+                   .rate = GCB_RATE_DOWN},
+    [ROW_SCALING] = {.name = "scaling",
+                     .help = "unbiased: kept elements are multiplied by n / k",
+                     .type = GCB_PARAM_CHOICE,
+                     .offset = offsetof(struct gcb_randomk, scaling),
+                     .choices = scalings},
 };
 
 static const struct gcb_codec_ops randomk_ops = {

@@ -11,14 +11,14 @@ enum gcb_randomk_scaling { GCB_RANDOMK_PLAIN, GCB_RANDOMK_UNBIASED };
 
 struct gcb_randomk {
     struct gcb_codec_base base;
-    double theta; /* parameters */
-    int scaling;
-    uint64_t k;
-    float factor; /* of kept elements */
-    uint64_t key; /* on the CPU: of the step of the last contribution */
+    double theta; /* parameter */
+    int scaling;  /* parameter: enum gcb_randomk_scaling */
+    uint64_t k;   /* number of kept elements */
+    float factor; /* multiplies the kept elements */
+    uint64_t key; /* all-reduce on the CPU: key of the step, from contribute for conclude */
 };
 
-#define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* of a payload, before the values */
+#define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* the key, before the values of a payload */
 
 static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
                                    struct gcb_diag *diag)
@@ -38,19 +38,20 @@ static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
     return 0;
 }
 
-/* The key of the places. All workers have the same key in a step. */
+/* The key from which a step's places are drawn, the same for all workers. */
 static inline uint64_t gcb_randomk_key(const struct gcb_codec_env *env, uint64_t step)
 {
     return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_PLACES) ^ env->seed;
 }
 
-/* True if a payload may have this length. */
+/* True if a payload of a tensor with `count` elements may have this length: from 1 to `count`
+ * values follow the key; none if the tensor is empty. */
 static inline bool gcb_randomk_fits(uint64_t length, uint64_t count)
 {
-    const uint64_t bytes = length - GCB_RANDOMK_KEY_BYTES;
+    const uint64_t k = (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float);
 
-    return length >= GCB_RANDOMK_KEY_BYTES && bytes % sizeof(float) == 0 &&
-           bytes / sizeof(float) <= count && (count == 0 || bytes);
+    return length >= GCB_RANDOMK_KEY_BYTES && length % sizeof(float) == 0 && k <= count &&
+           (k > 0 || count == 0);
 }
 
 #endif

@@ -11,7 +11,8 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
     s->segments = (positions + env->segment - 1) / env->segment;
     s->kernels = env->kernels;
     s->queue = env->queue;
-    s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* pages that stay unused cost nothing */
+    /* room for all positions: a page that is never written takes no memory */
+    s->pos = gcb_alloc_array(positions, sizeof(*s->pos));
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
     s->value = gcb_alloc_array(positions, sizeof(*s->value));
     s->ranked = gcb_alloc_array(positions, sizeof(*s->ranked));

@@ -2,9 +2,9 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * Keeps the same share of each chunk. In a chunk of L positions it keeps the clamp(rint(density L),
- * 1, L) largest magnitudes; among equal magnitudes, those with the lower index. Each chunk is read
- * once from memory and then stays in the first-level cache.
+ * Keeps the same share of each chunk: of L positions, the clamp(rint(density L), 1, L) with the
+ * largest magnitudes; among equal magnitudes, those with the lower index. Each chunk is read once
+ * from memory; a chunk of usual length then stays in the first-level cache.
  */
 
 static uint64_t chunk_length(const struct gcb_selection_params *p, uint64_t positions)
@@ -22,7 +22,8 @@ static uint64_t chunk_max_kept(const struct gcb_selection_params *p, uint64_t po
            gcb_kept_of(p->density, positions % chunk);
 }
 
-/* What lies so far below the last chunk's threshold, as a pattern: between 3/4 and 7/8 of it. */
+/* The next chunk's hint is so far below the least kept magnitude, as bit patterns: at 3/4 to 7/8 of
+ * it. */
 #define HINT_BELOW 0x200000u
 
 uint64_t gcb_select_of_chunk(const struct gcb_selection *s, uint64_t at, uint64_t room,

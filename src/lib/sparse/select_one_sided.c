@@ -1,29 +1,29 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * Selections of one sign.
+ * Selections of one sign. The sides are the positive values and the negative values.
  *
- * one-sided: SBC (Sattler et al. 2019) takes the k largest values and the k largest negated values,
- * and keeps the side
- *            with the larger mean. A side that has fewer than k values counts the missing ones as
- *            zeros. Otherwise one value would outweigh k slightly smaller ones on the other side.
+ * one-sided: SBC (Sattler et al. 2019) compares the k largest magnitudes of the two sides, and
+ * keeps those of the side with the larger mean. If a side has fewer than k values, zeros count as
+ * the missing values. Otherwise one value would outweigh k slightly smaller values of the other
+ * side.
+ *
  * alternate: RedSync's quantisation keeps positive values in even steps and negative values in odd
  * steps.
  *
- * A side with fewer than k values that are not zero keeps those. If it has none, the other side is
- * kept.
+ * If the chosen side has fewer than k values, all of them are kept. If it has none, the other side
+ * is kept.
  */
 
-/* The largest values of one side. */
+/* The largest magnitudes of one side. */
 struct ranking {
     struct gcb_side side;
-    uint64_t k; /* number of values: as many as requested, or fewer */
+    uint64_t k; /* number of values: as many as requested, or all values of the side */
     uint32_t threshold;
-    uint64_t ties; /* how many of them equal the threshold */
+    uint64_t ties; /* number of the k values that equal the threshold */
 };
 
-/* Ranks the collected values of one side and leaves all of them in s->ranked. k is 0 if the side
- * has no values. */
+/* Ranks the collected values of one side. Leaves all collected values of the side in s->ranked. */
 static struct ranking rank_side(struct gcb_selection *s, struct gcb_side side, uint64_t k)
 {
     struct ranking r = {.side = side};
@@ -40,7 +40,7 @@ static struct ranking rank_side(struct gcb_selection *s, struct gcb_side side, u
     return r;
 }
 
-/* Sum of the k largest magnitudes. Call it after rank_side, while s->ranked is unchanged. */
+/* Sum of the ranked magnitudes. Expects s->ranked as rank_side has left it, and overwrites it. */
 static double sum_ranked(struct gcb_selection *s, const struct ranking *r)
 {
     uint64_t ties = r->ties, n = 0;
@@ -56,7 +56,8 @@ static double sum_ranked(struct gcb_selection *s, const struct ranking *r)
     return gcb_reduce_blocks(s->kernels->reduce.sum_abs, s->ranked, n);
 }
 
-/* A tensor of zeros has no side: then the first k positions are kept, as in top-k. */
+/* Keeps the ranked positions. An empty ranking means that all values are 0. Then the first k
+ * positions are kept, as in top-k. */
 static void keep_ranked(struct gcb_selection *s, const float *x, const struct ranking *r,
                         uint64_t k)
 {
@@ -74,7 +75,7 @@ static void select_one_sided(struct gcb_selection *s, const float *order, uint64
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    /* runs a second time, with all values, if the guess was too high */
+    /* collects a second time, with the lowest threshold, if the guess was too high */
     for (uint32_t threshold = guess ? guess : 1;; threshold = 1) {
         gcb_select_collect(s, order, threshold);
         up = rank_side(s, gcb_side_positive, k);

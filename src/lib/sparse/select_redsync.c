@@ -3,22 +3,24 @@
 
 /*
  * RedSync's selections (Fang et al. 2019, section 4). Thresholds are mean + ratio (max - mean) of
- * |x|.
+ * |x|. An element passes a threshold if its magnitude is at least the threshold.
  *
- * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass, then keeps
- * exactly the k largest. search:  bisects the interval of ratios until between k and 2k elements
- * pass. It differs from the paper in two points.
- *          The upper end is lowered if fewer than k elements pass (in the paper: fewer than k/2).
- *          And the interval may shrink to 1e-3: the paper's 0.2 allows three halvings, too few for
- *          heavy tails. If no ratio fits, the search takes the ratio that lets the fewest elements
- *          pass, among those that let at least k pass.
+ * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass. Then it keeps
+ * exactly the k largest.
+ *
+ * search: bisects the interval of ratios until between k and 2k elements pass. If no ratio does
+ * that, it takes the highest tried ratio that lets at least k elements pass. It differs from the
+ * paper in two points. It lowers the upper end if fewer than k elements pass (the paper: fewer than
+ * k/2). And it shrinks the interval to 1e-3: the paper's 0.2 allows three halvings, too few for
+ * heavy tails.
+ *
  * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is
- * kept whole, and so
- *          its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All others are
- *          searched, and the threshold is used for `interval` steps.
+ * kept whole, so its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All
+ * others are searched, and the threshold is used for `interval` steps.
  */
 
 #define STEP 0.2
+#define STEPS 5 /* the ratios 0.8, 0.6, 0.4, 0.2 and 0 */
 /* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are
  * counted. */
 #define NARROW 16
@@ -30,8 +32,8 @@ static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t
     float max;
 
     gcb_select_moments(s, order, &mean, &max);
-    for (int steps = 1; steps <= 5; steps++) {
-        threshold = gcb_search_threshold(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
+    for (int steps = 1; steps <= STEPS; steps++) {
+        threshold = gcb_search_threshold(mean, max, steps < STEPS ? 1.0 - STEP * steps : 0.0);
         if (s->kernels->select.count(order, s->positions, threshold) >= k)
             break;
         threshold = 0;
@@ -44,7 +46,7 @@ static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t
     gcb_select_exact_of_collected(s, k);
 }
 
-/* Returns the threshold, or 0 if no ratio lets k elements pass. */
+/* Returns the threshold, or 0 if no tried ratio lets k elements pass. */
 static uint32_t search_threshold(struct gcb_selection *s, const float *order, uint64_t k)
 {
     const float *x = order; /* the values that are still counted */
@@ -76,7 +78,8 @@ static uint32_t search_threshold(struct gcb_selection *s, const float *order, ui
     return best;
 }
 
-/* Collects the positions that reach a threshold of search_threshold. */
+/* Collects the positions that pass the threshold, a result of search_threshold. Threshold 0: the k
+ * largest. */
 static void collect_found(struct gcb_selection *s, const float *order, uint32_t threshold,
                           uint64_t k)
 {
@@ -92,8 +95,8 @@ static void select_search(struct gcb_selection *s, const float *order, uint64_t 
 }
 
 /*
- * A threshold is used in the steps (step, step + interval) after the one that found it, for the
- * same worker. Encoding that step again searches again, so the same calls give the same bytes.
+ * True if a threshold was found for the same worker less than `interval` steps ago. A threshold of
+ * the same step is not used: encoding a step again searches again, so it gives the same bytes.
  */
 static bool is_reusable(const struct gcb_selection *s)
 {

@@ -4,11 +4,14 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * DGC's selection (Lin et al. 2018). A sample gives a threshold, which is lowered at most ten times
- * until at least 0.8 k elements pass. If more than 1.3 k pass, the k largest of them are kept
- * (hierarchical selection). If still too few pass, the selection is exact. The threshold is never
- * zero: otherwise a tensor of mostly zeros, whose sample is zero, would be sent whole.
+ * DGC's selection (Lin et al. 2018). A sample gives a threshold. The threshold is lowered at most
+ * ten times, until at least 0.8 k elements reach it. If more than 1.3 k reach it, the k largest of
+ * them are kept (hierarchical selection). If still fewer than 0.8 k reach it, the k largest of all
+ * are kept. The threshold is never zero: otherwise a tensor of mostly zeros, whose sample is zero,
+ * would be sent whole.
  */
+
+#define LEAST_SAMPLE 1024 /* positions, unless the tensor has fewer */
 
 static uint64_t sampled_max_kept(const struct gcb_selection_params *p, uint64_t positions,
                                  uint64_t k)
@@ -21,7 +24,7 @@ static uint64_t sampled_max_kept(const struct gcb_selection_params *p, uint64_t 
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step)
 {
     const double wanted = share * (double)positions;
-    const uint64_t least = positions < 1024 ? positions : 1024;
+    const uint64_t least = positions < LEAST_SAMPLE ? positions : LEAST_SAMPLE;
     uint64_t m = wanted > (double)GCB_SAMPLE_MAX ? GCB_SAMPLE_MAX : (uint64_t)wanted;
     struct gcb_sample_plan plan = {0};
 

@@ -1,7 +1,7 @@
 #include "src/lib/sparse/select.h"
 
-/* Keeps all elements of at least a given magnitude (Strom 2015; elsewhere "threshold-v"). Zeros are
- * never kept. */
+/* Keeps all values of at least a given magnitude (Strom 2015; some papers call it "threshold-v").
+ * Zeros are never kept. */
 
 static void select_threshold(struct gcb_selection *s, const float *order, uint64_t k)
 {

@@ -12,18 +12,17 @@ const struct gcb_side gcb_side_negative = {0x80000000u, 0x80000000u};
 
 /* ---- ranking ---- */
 
-/* Below this many values, bisection is faster than a radix search. */
+/* With fewer values, bisection is faster than a radix search, because the cache holds them. */
 #define FEW ((uint64_t)1 << 16)
 
-/* The largest magnitude that at least k values reach, by bisection. Each count reads the values in
- * the cache. */
+/* Finds the k-th largest magnitude by bisection. */
 static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, uint64_t n,
                            uint64_t k)
 {
     uint32_t low = 0, high = kernels->reduce.max_bits(x, n) + 1, kth = high - 1;
-    uint64_t reach = n;
+    uint64_t at_least_low = n; /* number of magnitudes >= low; it is never below k */
 
-    while (high - low > 1 && reach != k) {
+    while (high - low > 1 && at_least_low != k) {
         const uint32_t middle = low + (high - low) / 2;
         const uint64_t count = kernels->select.count(x, n, middle);
 
@@ -31,12 +30,12 @@ static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, ui
             high = middle;
         } else {
             low = middle;
-            reach = count;
+            at_least_low = count;
         }
     }
-    if (reach != k)
+    if (at_least_low != k)
         return low;
-    for (uint64_t i = 0; i < n; i++) { /* the smallest of the k values that reach `low` */
+    for (uint64_t i = 0; i < n; i++) { /* the smallest magnitude that is at least `low` */
         const uint32_t m = gcb_magnitude(x[i]);
 
         kth = m >= low && m < kth ? m : kth;
@@ -44,9 +43,10 @@ static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, ui
     return kth;
 }
 
-#define DIGITS 2048
+#define DIGITS 2048 /* values of a digit of 11 bits */
 
-/* Counts the digits at `shift` of those magnitudes whose bits under `mask` equal `prefix`. */
+/* Counts the 11 bits from bit `shift` on, of the magnitudes whose bits under `mask` equal
+ * `prefix`. */
 static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsigned shift,
                          uint32_t mask, uint32_t prefix)
 {
@@ -59,7 +59,7 @@ static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsign
     }
 }
 
-/* Like kth_of_few, but by a radix search with digits of 11, 10 and 10 bits. */
+/* Finds the k-th largest magnitude by a radix search with digits of 11, 10 and 10 bits. */
 static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
 {
     static const unsigned shifts[] = {20, 10, 0};
@@ -71,7 +71,7 @@ static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
         uint32_t digit = digits - 1;
 
         count_digits(histogram, x, n, shifts[pass], mask, prefix);
-        /* bit 10 belongs to the digit before */
+        /* the later digits have 10 bits; the 11th counted bit belongs to the digit before */
         for (uint32_t i = 0; pass > 0 && i < DIGITS / 2; i++)
             histogram[i] += histogram[i + DIGITS / 2];
         while (above + histogram[digit] < k)
@@ -95,16 +95,17 @@ uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint6
 
 #define MAX_TASKS 64
 
+/* Collecting the positions of one segment. */
 struct collect_job {
     struct gcb_selection *s;
     const float *x;
     uint32_t threshold;
-    uint64_t base, length; /* first position and length of the segment */
-    uint64_t part;         /* elements per task */
-    uint64_t found[MAX_TASKS];
+    uint64_t base, length;     /* first position and length of the segment */
+    uint64_t part;             /* positions that a task reads */
+    uint64_t found[MAX_TASKS]; /* positions that each task has collected */
 };
 
-/* Values are copied while they are in the cache. */
+/* Collects the positions of task i, and copies their values while these are in the cache. */
 static void collect_part(void *ctx, uint64_t i)
 {
     struct collect_job *job = ctx;
@@ -127,9 +128,9 @@ static void collect_part(void *ctx, uint64_t i)
 }
 
 /*
- * Appends the positions of segment g that reach the threshold to the `used` positions before them.
- * Each task has room for all of its elements; then the parts are moved together. Returns the number
- * of positions.
+ * Appends the positions of segment g that reach the threshold to the first `used` entries of
+ * s->pos. Each task writes to the part of s->pos that belongs to the positions it reads. Then the
+ * results are moved together. Returns the number of appended positions.
  */
 static uint64_t collect_segment(struct gcb_selection *s, const float *x, uint32_t threshold,
                                 uint64_t g, uint64_t used)
@@ -198,21 +199,22 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM ((uint64_t)1 << 16)
+#define SAMPLE_STRIDE 16 /* least distance of two sampled positions */
 
-/* The elements of a sample, and how many of them are expected among the k largest: about `share`,
- * and hardly ever more or less than `slack` from it. */
+/* The size of a sample, and how many of the k largest elements it is expected to have. */
 struct plan {
     size_t m;
-    double share, slack;
+    double expected;
+    double slack; /* four standard deviations of that number, and a little more */
 };
 
 static struct plan sample_plan(const struct gcb_selection *s, uint64_t k)
 {
-    const uint64_t n = s->positions;
-    struct plan plan = {.m = n / 16 < GCB_SAMPLE_MAX ? (size_t)(n / 16) : GCB_SAMPLE_MAX};
+    const uint64_t n = s->positions, spread = n / SAMPLE_STRIDE;
+    struct plan plan = {.m = spread < GCB_SAMPLE_MAX ? (size_t)spread : GCB_SAMPLE_MAX};
 
-    plan.share = (double)k / (double)n * (double)plan.m;
-    plan.slack = 4.0 * sqrt(plan.share) + 8.0;
+    plan.expected = (double)k / (double)n * (double)plan.m;
+    plan.slack = 4.0 * sqrt(plan.expected) + 8.0;
     return plan;
 }
 
@@ -221,7 +223,7 @@ uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_si
     const uint64_t n = s->positions;
     const struct plan plan = sample_plan(s, k);
     const size_t m = plan.m;
-    const double rank = plan.share + plan.slack;
+    const double rank = plan.expected + plan.slack;
     uint64_t above;
 
     if (n < SAMPLE_FROM || rank >= (double)m)
@@ -264,9 +266,9 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
 }
 
 /*
- * A sample gives a threshold that a few more than k positions are expected to reach. They are
- * collected in one pass, and the exact k-th largest magnitude is found among them. If fewer than k
- * reach the threshold, all positions are ranked instead. The result never depends on the sample.
+ * Slightly more than k positions are expected to reach a threshold from a sample. One pass collects
+ * them, and the k-th largest magnitude is searched only among them. If fewer than k positions reach
+ * the threshold, all positions are searched. So the result never depends on the sample.
  */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
 {
@@ -280,9 +282,9 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
         const struct plan plan = sample_plan(s, k);
         uint32_t high = GCB_INF_BITS;
 
-        if (!s->hint && plan.share > plan.slack + 1.0)
+        if (!s->hint && plan.expected > plan.slack + 1.0)
             high = gcb_select_kth(s->kernels, s->sample, plan.m,
-                                  (uint64_t)(plan.share - plan.slack), &above);
+                                  (uint64_t)(plan.expected - plan.slack), &above);
         gcb_select_collect(s, x, guess);
         if (s->kept > k) {
             threshold = gcb_select_kth_of_collected(s, high, k, &above);
@@ -304,7 +306,7 @@ void gcb_select_moments(const struct gcb_selection *s, const float *x, double *m
     uint32_t top = 0;
     double sum = 0.0;
 
-    for (uint64_t i = 0, n; i < s->positions; i += n) { /* reads memory once for both */
+    for (uint64_t i = 0, n; i < s->positions; i += n) { /* both in one pass over memory */
         uint32_t block;
 
         n = s->positions - i < GCB_SUM_BLOCK ? s->positions - i : GCB_SUM_BLOCK;

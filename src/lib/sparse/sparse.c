@@ -13,10 +13,11 @@
 
 static void bind_selection(struct gcb_sparse *s)
 {
+    const bool complex_bins = s->transform_ops->width == 2;
     struct gcb_selection_params *p = &s->selection.p;
 
     p->density = 1.0 - s->theta;
-    p->chunk = s->transform_ops->width == 2 && s->chunk ? s->chunk / 2 + 1 : s->chunk;
+    p->chunk = complex_bins && s->chunk ? s->chunk / 2 + 1 : s->chunk; /* bins of a real FFT */
     s->k = gcb_kept_of(p->density, s->t.positions);
     s->max_kept =
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
@@ -27,8 +28,8 @@ bool gcb_sparse_pads(uint64_t chunk)
     return chunk == 0 || gcb_fft_is_own(chunk);
 }
 
-/* A message says that zeros were added only if they were: else it is one of pad=none. Chunks of
- * other lengths get zeros only in messages that say so. */
+/* Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
+ * zeros. Encoders also set it for chunks that are not smooth. Decoders do as the message says. */
 static void resolve_pad(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (!gcb_transforms[s->transform]->pads || gcb_fft_zeros(env->count, s->chunk) == 0 ||
@@ -36,8 +37,8 @@ static void resolve_pad(struct gcb_sparse *s, const struct gcb_codec_env *env)
         s->pad = GCB_TRANSFORM_PAD_NONE;
 }
 
-/* The number of elements that the transform takes. */
-static uint64_t transformed(const struct gcb_sparse *s, uint64_t count)
+/* The number of elements that are transformed, with the appended zeros. */
+static uint64_t transformed_length(const struct gcb_sparse *s, uint64_t count)
 {
     return s->pad == GCB_TRANSFORM_PAD_SMOOTH ? count + gcb_fft_zeros(count, s->chunk) : count;
 }
@@ -68,13 +69,13 @@ static void set_base(struct gcb_sparse *s)
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
     base->may_send_raw = s->transform_ops->order; /* a transform may overflow */
-    /* A transform looks at every coefficient, and a selection of the largest at every element.
-     * Rounding to float16 makes infinities finite, so it hides them. */
+    /* A transform checks every coefficient, and a selector with keeps_largest keeps an infinity or
+     * NaN. But rounding to float16 hides infinities: it makes them finite. */
     base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16 &&
                            (s->transform_ops->order || s->selector_ops->keeps_largest);
     base->density = s->selector_ops->by_magnitude ? (double)NAN : 1.0 - s->theta;
-    /* as the papers count: only the kept values; a real transform has as many numbers as its
-     * input */
+    /* As most papers count: only the kept values. A transform has as many real numbers as its
+     * input, so the density is also the share of numbers kept. */
     base->nominal_bits = base->density * gcb_values_bits(s->values_ops, &s->v);
 }
 
@@ -92,7 +93,7 @@ void gcb_sparse_bind(struct gcb_sparse *s)
     s->index_ops = gcb_indices[s->index];
     s->t.chunk = s->chunk;
     resolve_pad(s, env);
-    s->t.length = transformed(s, env->count);
+    s->t.length = transformed_length(s, env->count);
     s->t.positions = s->transform_ops->positions
                          ? s->transform_ops->positions(s->t.length, s->chunk)
                          : s->t.length;
@@ -131,8 +132,9 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* Selection and coding of values and positions can change, but not transform, chunk, padded length
- * or input. Scratch is for all positions, so any number may be kept. */
+/* The parameters of selection, values and index may change. The transform, its chunk, its padded
+ * length and its input may not, because init has allocated arrays for them. The arrays of the
+ * selection have room for all positions, so any density fits. */
 static int sparse_rebind(void *state)
 {
     struct gcb_sparse *s = state;
@@ -140,7 +142,7 @@ static int sparse_rebind(void *state)
 
     resolve_pad(s, env);
     if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
-        s->t.length != transformed(s, env->count) ||
+        s->t.length != transformed_length(s, env->count) ||
         (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
         return GCB_E_MISMATCH;
     gcb_sparse_bind(s);
@@ -152,8 +154,8 @@ static int sparse_rebind(void *state)
 /* Handles one tile of the kept coefficients: n floats. x[0] is number `at` of all kept floats. */
 typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
 
-/* Copies the coefficients at n kept positions, from number `at` on, in a segment that begins at
- * position `base`. */
+/* Gathers and scales the coefficients at n kept positions, from number `at` of all kept positions
+ * on. Their segment begins at position `base`. */
 static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, uint64_t at, size_t n,
                         uint64_t base)
 {
@@ -173,9 +175,8 @@ static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, ui
 }
 
 /*
- * Calls `fn` for tiles of GCB_TILE kept positions. Tiles are counted over all segments, so that
- * each tile except the last is full and ends at a byte. A tile may begin in one segment and end in
- * another.
+ * Calls `fn` for each tile of GCB_TILE kept positions. A tile may begin in one segment and end in
+ * another. So each tile except the last is full, and its values end at a whole byte.
  */
 static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
 {
@@ -219,9 +220,8 @@ static int put_values(struct gcb_sparse *s, const float *coef, struct gcb_wbuf *
     struct gcb_values_state *v = &s->v;
     uint8_t *body;
 
-    memset(&v->stats, 0, sizeof(v->stats));
-    v->clamped = v->positive = v->count = 0;
-    v->sum_up = v->sum_down = 0.0;
+    gcb_values_begin(v);
+    v->clamped = 0;
     if (ops->measure)
         for_each_tile(s, coef, measure_tile, NULL);
     if (ops->put_scale)
@@ -311,7 +311,12 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* ---- checkpoints: the threshold that redsync uses again ---- */
+/*
+ * ---- checkpoints: the threshold that redsync uses again ----
+ *
+ * The three numbers are: the step that found the threshold; 1 << 32 | worker, or 0 without a
+ * threshold; the threshold.
+ */
 
 static void sparse_save(const void *state, uint64_t *kept)
 {
@@ -326,9 +331,11 @@ static int sparse_restore(void *state, const uint64_t *kept)
 {
     struct gcb_sparse *s = state;
     const bool found = kept[1] >> 32;
+    const bool as_new = !kept[0] && !kept[1] && !kept[2];
 
-    if (kept[1] >> 33 || kept[2] > UINT32_MAX ||
-        (!(found && s->selector_ops->stateful) && (kept[0] || kept[1] || kept[2])))
+    if (kept[1] >> 33 || kept[2] > UINT32_MAX)
+        return GCB_E_MISMATCH;
+    if (!as_new && !(found && s->selector_ops->stateful))
         return GCB_E_MISMATCH;
     s->selection.found = found;
     s->selection.found_at = (struct gcb_step){.step = kept[0], .worker = (uint32_t)kept[1]};

@@ -7,12 +7,12 @@
  * The sparse codec keeps some of a tensor's elements, or of its transform's bins, and sends their
  * values and positions (src/lib/sparse/stages.h).
  *
- * Payload: the number of kept positions of each segment (uint32); the transform's side bytes and
- * the scale of the values; the values, in the order of positions; the positions of each segment
- * that keeps any.
+ * Payload: the number of kept positions of each segment (uint32); the transform's side bytes; the
+ * scale of the values; the values, in the order of positions; the positions of each segment that
+ * keeps any.
  */
 
-/* State of a coder: parameters, then what init derives from them. */
+/* State of an encoder or decoder: parameters, then what gcb_sparse_bind derives from them. */
 struct gcb_sparse {
     struct gcb_codec_base base;
     double theta;
@@ -29,16 +29,19 @@ struct gcb_sparse {
     const struct gcb_index *index_ops;
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
-    uint64_t max_kept; /* positions that the selector may keep */
-    uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
+    uint64_t max_kept; /* largest number of positions that the selector may keep */
+    uint32_t *listed;  /* scratch of an addition: the message's positions; NULL before the first */
 };
 
-/* Number of segments of so many positions, and of positions in segment g. A piece (list.h) has
- * fewer than the tensor. */
+/* In these functions `positions` is the number of positions of the tensor, or of a piece of the
+ * tensor (list.h). */
+
+/* Number of segments. */
 static inline uint64_t gcb_sparse_segments(const struct gcb_sparse *s, uint64_t positions)
 {
     return (positions + s->t.env.segment - 1) / s->t.env.segment;
 }
+/* Number of positions in segment g. */
 static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uint64_t positions,
                                                  uint64_t g)
 {
@@ -47,49 +50,54 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
     return left < s->t.env.segment ? left : s->t.env.segment;
 }
 
-/* The most bytes of a payload that keeps `kept` of so many positions, without the transform's side
- * bytes. */
+/* Most bytes of a payload that keeps `kept` positions, without the transform's side bytes. */
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept);
 
-/* sparse_params.c: the parameter table, and combinations that are refused */
+/* sparse_params.c: the parameter table, and functions of the descriptor (struct gcb_codec) */
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);
 unsigned gcb_sparse_caps(const double *value);
-/* A device transforms longer chunks by cuFFT, and its messages are not those of the CPU. */
-#define GCB_DEVICE_FFT_MOST 4096
-
-/* True if pad=smooth has a meaning with these chunks: they are even, with the factors 2, 3, 5 and 7.
- */
-bool gcb_sparse_pads(uint64_t chunk);
 bool gcb_sparse_selects(const double *value, uint64_t count);
 unsigned gcb_sparse_collectives(const double *value);
+
+/* The longest chunk that a device transforms by our own FFT. Longer chunks go through cuFFT, so
+ * their messages differ from those of the CPU. */
+#define GCB_DEVICE_FFT_MOST 4096
+
+/* True if pad=smooth has a meaning with chunks of this length: it is 0, or even with no prime
+ * factor above 7. */
+bool gcb_sparse_pads(uint64_t chunk);
 
 /* presets.c: published sparsifiers; the last row has no name */
 extern const struct gcb_preset gcb_sparse_presets[];
 
-/* The most floats in a tile of positions. */
+/* Most floats in a tile of GCB_TILE positions. */
 #define GCB_SPARSE_TILE (2 * GCB_TILE)
 
 /*
- * Derives stages, sizes, k and the base from parameters and environment, without allocating. A
- * state on a device begins in the same way (src/lib/device/module/sparse.c).
+ * Derives the stages, sizes, k and the base from the parameters and the environment. Allocates
+ * nothing. States on the CPU and on a device share this function (src/lib/device/module/sparse.c).
  */
 void gcb_sparse_bind(struct gcb_sparse *s);
 
-/* Sets base.clamped and base.largest after values were written. `largest` is NAN if the values need
- * none, if the parameter `max` gives it, or if all values are 0. */
+/* Sets base.clamped and base.largest after the values were written. base.largest is NAN if the
+ * value coder does not need the largest value, if the parameter `max` gives it, or if all values
+ * are 0. */
 void gcb_sparse_count_values(struct gcb_sparse *s);
 
-/* decode.c: the beginning of a payload of so many positions. The cursor of a segment;
- * GCB_E_CORRUPT. */
+/* The beginning of a payload. Pointers borrow the payload. */
 struct gcb_sparse_payload {
-    const uint8_t *kept; /* a uint32 per segment */
-    uint64_t positions, segments;
-    uint64_t total; /* kept positions */
+    const uint8_t *kept;          /* number of kept positions of each segment, a uint32 each */
+    uint64_t positions, segments; /* number of positions and of segments */
+    uint64_t total;               /* number of kept positions of all segments */
     const uint8_t *values;
 };
+/* decode.c: reads a payload up to the positions of its first segment. Returns 0 or
+ * GCB_E_CORRUPT. */
 int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
                             struct gcb_sparse_payload *p);
+/* decode.c: opens a cursor on the positions of segment g, the next segment in `in`. Returns 0 or
+ * GCB_E_CORRUPT. */
 int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
                             uint64_t g, struct gcb_rbuf *in, struct gcb_index_cursor *c);
 

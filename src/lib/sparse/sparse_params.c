@@ -1,3 +1,5 @@
+#include <float.h>
+
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
@@ -49,7 +51,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
          .help = "elements per chunk of the transform or of select=chunk; 0: the whole message",
          .type = GCB_PARAM_SIZE,
          .offset = offsetof(struct gcb_sparse, chunk),
-         .max = 4294967295.0,
+         .max = UINT32_MAX,
          .flags = GCB_PARAM_WIRE,
          .needs = "transform=fft|dct|hadamard;select=chunk"},
     [ROW_PAD] = {.name = "pad",
@@ -79,7 +81,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                        .type = GCB_PARAM_REAL,
                        .offset = offsetof(struct gcb_sparse, selection.p.threshold),
                        .def = 0.001,
-                       .max = 3.4028234663852886e38,
+                       .max = (double)FLT_MAX,
                        .flags = GCB_PARAM_LABEL,
                        .needs = "select=threshold",
                        .rate = GCB_RATE_DOWN},
@@ -146,7 +148,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                  .help = "larger values are clamped to this; 0: the largest kept value",
                  .type = GCB_PARAM_REAL,
                  .offset = offsetof(struct gcb_sparse, v.range.max),
-                 .max = 3.4028234663852886e38,
+                 .max = (double)FLT_MAX,
                  .needs = "values=range|uniform"},
     [ROW_ROUNDING] = {.name = "rounding",
                       .help =
@@ -212,7 +214,7 @@ unsigned gcb_sparse_caps(const double *value)
     return caps;
 }
 
-/* RedSync sends small tensors whole. */
+/* Messages in a transform's bins leave no elements out, and RedSync sends small tensors whole. */
 bool gcb_sparse_selects(const double *value, uint64_t count)
 {
     const struct gcb_selection_params p = {
@@ -226,8 +228,8 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
 }
 
 /*
- * Sums of elements of several workers are sent on, so they must be elements of the tensor, and
- * their value coder must take values of both signs.
+ * In the sparse collectives, workers send sums of other workers' elements. So positions must be
+ * elements of the tensor, and the value coder must accept values of both signs.
  */
 unsigned gcb_sparse_collectives(const double *value)
 {

@@ -13,8 +13,8 @@
  *
  * A position is what a selection keeps or drops: an element, or a bin of a transform (`width`
  * floats). The positions of a message are cut into segments of at most 2^31. Within a segment,
- * positions are sorted uint32_t. Almost all messages have one segment, so large messages are
- * possible without 64-bit positions.
+ * positions are sorted uint32_t, so a position takes 32 bits in a message of any length. Almost all
+ * messages have one segment.
  */
 
 /* ---- transform ---- */
@@ -30,62 +30,72 @@ enum gcb_transform_id {
 /* The precision to which an encoder rounds the elements before the transform. */
 enum gcb_transform_input { GCB_TRANSFORM_FP32, GCB_TRANSFORM_FP16 };
 
-/* Zeros after the elements that make the last chunk, or the only one, longer (gcb_fft_zeros). */
+/* PAD_SMOOTH: zeros follow the elements of the last chunk, so that it has a length for which FFTs
+ * are fast (gcb_fft_zeros). */
 enum gcb_transform_pad { GCB_TRANSFORM_PAD_NONE, GCB_TRANSFORM_PAD_SMOOTH };
 
+/* State of a transform. It owns its arrays. */
 struct gcb_transform_state {
     struct gcb_codec_env env;
-    uint64_t length; /* elements that are transformed: those of the tensor, and zeros */
-    uint64_t chunk, positions;
+    uint64_t length;    /* number of transformed elements: those of the tensor, and zeros */
+    uint64_t chunk;     /* elements in a chunk; 0: one chunk with all elements */
+    uint64_t positions; /* number of coefficients */
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL without a transform or elements */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/chunks.h), or 0 */
-    unsigned workers;
-    float *room;   /* for each worker: a group's coefficients, and an order of one chunk */
-    uint32_t top;  /* fft: a part that is near the largest one; it gives the scale of powers */
-    float unitary; /* dct, hadamard: makes the coefficients of any chunk unitary */
-    uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
+    unsigned workers; /* tasks that transform chunks at the same time */
+    float *room;      /* for each worker: a group's coefficients, and one chunk's order */
+    uint32_t top;     /* fft, chunk by chunk: a part's bits; powers get the scale of this part */
+    float unitary;    /* dct, hadamard: the factor of `scale`, the same for all chunks */
+    uint64_t key;     /* hadamard: key of the random signs; sent in the payload */
 };
 
-/* A function that is NULL does nothing, unless said otherwise. */
+/* A NULL function does nothing, unless its comment says otherwise. */
 struct gcb_transform {
     unsigned width; /* floats per position */
-    bool pads;      /* takes zeros after the elements */
-    /* number of positions; NULL: one per transformed element */
+    bool pads;      /* accepts zeros after the elements */
+    /* Number of positions. NULL: one per transformed element. */
     uint64_t (*positions)(uint64_t length, uint64_t chunk);
+    /* Allocates what `forward` or, in a decoder, `inverse` needs. Returns 0 or an error. */
     int (*init)(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_transform_state *t);
-    /* bytes that the decoder needs besides the coefficients */
+    /* Bytes in the payload that the decoder needs besides the coefficients. get_side sets
+     * in->failed if they are missing. */
     uint64_t side_bytes;
     void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
     void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
-    /* True if there is memory for what a library allocates in forward or inverse. NULL: it
-     * allocates nothing. */
+    /* True if there is memory for what FFTW allocates in `forward` or `inverse`. NULL: nothing is
+     * allocated there. */
     bool (*has_room)(const struct gcb_transform_state *t);
-    /* coefficients of x, valid until the next call; never allocates. NULL: x itself */
+    /* Returns the coefficients of x, valid until the next call. NULL: they are x itself. */
     const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,
                             const float *x);
-    /* One float per position whose magnitude orders the coefficients. Returns NULL if a coefficient
-     * is not finite. A row without this function orders by the coefficients themselves. */
+    /* Returns one float per position. Positions are selected by the magnitude of this float.
+     * Returns NULL if a coefficient is not finite. A row without this function selects by the
+     * coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
-    /* forward and order, or the beginning of inverse, for one chunk of n positions, from position
-     * `first` on. order_chunk returns `room`, n floats, or `coef`. NULL: chunks are not taken
-     * apart. */
+    /* Finishes the coefficients of a chunk of n positions, the first of which is position `first`,
+     * in place, as `forward` does. Returns what `order` would: `room`, n floats, or `coef`. NULL:
+     * the transform takes no chunks apart. */
     const float *(*order_chunk)(const struct gcb_transform_state *t, float *coef, uint64_t first,
                                 size_t n, float *room);
+    /* Begins the inverse of a chunk: undoes what order_chunk does to the coefficients. */
     void (*unscale_chunk)(const struct gcb_transform_state *t, float *coef, size_t n);
-    /* Multiplies the coefficients at n positions so that the transform is unitary. The decoder
-     * calls it again before the inverse, which undoes it. `base` is the first position of the
-     * segment. */
+    /*
+     * Multiplies the coefficients at n positions (width * n floats) in place by the factors that
+     * make the transform unitary. `base` is the first position of the segment. The encoder scales
+     * the kept coefficients. The decoder scales them again, because `inverse` is not unitary
+     * either.
+     */
     void (*scale)(const struct gcb_transform_state *t, float *values, const uint32_t *pos, size_t n,
                   uint64_t base);
-    /* the array that takes the kept coefficients when decoding into `out`; NULL: `out` */
+    /* Returns the array of all coefficients, which a decoder fills. NULL: the array is `out`. */
     float *(*canvas)(struct gcb_transform_state *t, float *out);
-    /* transforms the filled canvas into `out`; NULL: the canvas is `out` */
+    /* Transforms the filled canvas into `out`. NULL: the canvas is `out`. */
     void (*inverse)(struct gcb_transform_state *t, float *out);
 };
 
@@ -112,51 +122,54 @@ enum gcb_select_id {
 
 /* Parameters of the selectors. The file of each selector explains its own. */
 struct gcb_selection_params {
-    double density;
+    double density;         /* share of positions to keep */
     uint64_t chunk;         /* chunk: positions in a chunk; 0: one chunk with all positions */
     double threshold;       /* threshold: smallest magnitude that is kept */
-    double sample;          /* sampled: share of positions */
-    uint64_t dense_below;   /* redsync: bytes of a tensor */
-    uint64_t trimmed_below; /* redsync: bytes of a tensor */
+    double sample;          /* sampled: share of positions in the sample */
+    uint64_t dense_below;   /* redsync: tensors with fewer bytes are kept whole */
+    uint64_t trimmed_below; /* redsync: tensors with fewer bytes are trimmed, not searched */
     uint64_t interval;      /* redsync: steps for which a threshold is used */
     int quant;              /* redsync: enum gcb_quant */
 };
 
+/* State of a selection. It owns its arrays. */
 struct gcb_selection {
     struct gcb_selection_params p;
     uint32_t *pos;          /* kept positions, segment after segment */
-    float *value;           /* what orders the kept positions */
-    float *pair;            /* borrowed: the bins at the kept positions, or NULL */
+    float *value;           /* the floats of `order` at the kept positions */
+    float *pair;            /* borrowed: the bins at the kept positions; NULL: not gathered yet */
     uint64_t *segment_kept; /* number of kept positions in each segment */
-    uint64_t kept;
-    uint64_t count;     /* elements of the tensor */
-    struct gcb_step at; /* step and worker of the message */
-    uint64_t positions, segment, segments;
-    float *ranked; /* scratch: `positions` floats */
-    float *sample; /* scratch */
-    uint32_t hint; /* a threshold that about k positions are expected to reach; 0: none */
-    bool found;    /* redsync: there is a threshold to use again */
-    struct gcb_step found_at;
-    uint32_t found_threshold;
+    uint64_t kept;          /* number of kept positions in all segments */
+    uint64_t count;         /* elements of the tensor */
+    struct gcb_step at;     /* step and worker of the message */
+    uint64_t positions;     /* number of positions to select from */
+    uint64_t segment;       /* positions in a segment; the last segment may have fewer */
+    uint64_t segments;
+    float *ranked;            /* scratch: `positions` floats */
+    float *sample;            /* scratch: GCB_SAMPLE_MAX values */
+    uint32_t hint;            /* magnitude that slightly more than k may reach; 0: unknown */
+    bool found;               /* redsync: there is a threshold to use again */
+    struct gcb_step found_at; /* redsync: step and worker for which it was found */
+    uint32_t found_threshold; /* redsync: the threshold, a magnitude's bits */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
 
 struct gcb_selector {
     bool signed_order; /* keeps values of one sign, so complex bins are impossible */
-    bool by_magnitude; /* selects by a given magnitude, so it has no density */
-    bool exact;        /* always keeps the largest number of positions */
+    bool by_magnitude; /* a parameter gives the smallest kept magnitude, so there is no density */
+    bool exact;        /* always keeps max_kept positions */
     bool stateful;     /* the selection depends on earlier steps */
-    /* keeps the largest magnitude, and takes infinities and NaNs for larger ones than all others */
+    /* always keeps the largest magnitude; the magnitude of an infinity or NaN exceeds all others */
     bool keeps_largest;
-    /* largest number of positions kept when k are asked for; NULL: k */
+    /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
-    /* selects about k positions; `order` has one finite float per position. Fills pos, value,
+    /* Selects about k positions. `order` has one finite float per position. Fills pos, value,
      * segment_kept and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
-    /* The same while x is transformed, chunk by chunk (src/lib/sparse/chunks.h). Returns false, and
-     * then `select` must select, if the message has few chunks, if a sample of them was misleading,
-     * or if a coefficient is not finite. NULL: needs all coefficients. */
+    /* Transforms x chunk by chunk and selects (src/lib/sparse/chunks.h). Returns false if the
+     * message has few chunks, if a sample of them was misleading, or if a coefficient is not finite.
+     * Then the caller transforms all of x and calls `select`. NULL: `select` is the only way. */
     bool (*by_chunks)(struct gcb_selection *s, struct gcb_transform_state *t,
                       const struct gcb_transform *ops, const float *x, uint64_t k);
 };
@@ -168,6 +181,8 @@ extern const struct gcb_selector gcb_selector_topk, gcb_selector_chunk, gcb_sele
 extern const struct gcb_selector *const gcb_selectors[GCB_SELECTORS];
 extern const char *const gcb_selector_names[];
 
+/* Allocates the arrays for a selection of any number of `positions` positions. s->p stays as it
+ * is. Returns 0 or GCB_E_NOMEM; fini frees the arrays in either case. */
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
                        struct gcb_diag *diag);
 void gcb_selection_fini(struct gcb_selection *s);
@@ -177,9 +192,9 @@ static inline uint64_t gcb_kept_of(double density, uint64_t n)
 {
     const double k = rint(density * (double)n);
 
-    if (n == 0)
-        return 0;
-    return k < 1.0 ? 1 : k >= (double)n ? n : (uint64_t)k;
+    if (k >= (double)n)
+        return n;
+    return k < 1.0 ? 1 : (uint64_t)k;
 }
 
 /* ---- values ---- */
@@ -195,18 +210,27 @@ enum gcb_values_id {
     GCB_VALUE_CODERS
 };
 
+/* State of a value coder. Several coders share the parameters of range floats. */
 struct gcb_values_state {
-    struct gcb_range_params range;
+    struct gcb_range_params range; /* range, uniform */
     const struct gcb_kernels *kernels;
-    struct gcb_range_stats stats;
-    struct gcb_range_format format;
-    uint64_t clamped;
-    double sum_up, sum_down;  /* means: sum of the positive values, and of the other values */
-    uint64_t positive, count; /* means: number of positive values, and of all values */
-    float up, down;           /* means: what replaces the values; uniform: `up` is the largest */
+    struct gcb_range_stats stats;   /* range; uniform: only max_bits */
+    struct gcb_range_format format; /* range */
+    uint64_t clamped;               /* number of clamped values */
+    double sum_up, sum_down;        /* means: sum of the positive values, and of the other values */
+    uint64_t positive, count;       /* means: number of positive values, and of all values */
+    float up, down; /* means: what replaces the values; uniform: `up` is the largest */
 };
 
-#define GCB_CODER_BITS_GIVEN UINT32_MAX /* bits per value is the parameter `bits` */
+/* Forgets what earlier tiles have added to the state. */
+static inline void gcb_values_begin(struct gcb_values_state *v)
+{
+    v->stats = (struct gcb_range_stats){0};
+    v->positive = v->count = 0;
+    v->sum_up = v->sum_down = 0.0;
+}
+
+#define GCB_CODER_BITS_GIVEN UINT32_MAX /* the parameter `bits` gives the bits per value */
 
 /* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile
  * except the last fills whole bytes. */
@@ -214,12 +238,13 @@ struct gcb_value_coder {
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
     uint64_t scale_bytes; /* bytes of the scale, before the values */
-    /* sees all tiles before the first put; NULL: not needed */
+    /* Called for each tile, before put_scale and the first put. NULL: not needed. */
     void (*measure)(struct gcb_values_state *v, const float *x, size_t n);
-    /* NULL: there is no scale */
+    /* Chooses and writes the scale. NULL: there is no scale. */
     void (*put_scale)(struct gcb_values_state *v, struct gcb_wbuf *out);
+    /* Reads the scale. Returns 0 or GCB_E_CORRUPT. */
     int (*get_scale)(struct gcb_values_state *v, struct gcb_rbuf *in);
-    /* NULL: values take no bytes */
+    /* Write a tile, and read one. `put` is NULL if values take no bytes. */
     void (*put)(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n);
     void (*get)(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
 };
@@ -227,12 +252,13 @@ struct gcb_value_coder {
 extern const struct gcb_value_coder gcb_value_coders[GCB_VALUE_CODERS]; /* values.c */
 extern const char *const gcb_values_names[];
 
-/* Bits of a value, and bytes of n values without the scale. */
+/* Bits of a value. */
 static inline unsigned gcb_values_bits(const struct gcb_value_coder *coder,
                                        const struct gcb_values_state *v)
 {
     return coder->bits == GCB_CODER_BITS_GIVEN ? (unsigned)v->range.bits : coder->bits;
 }
+/* Bytes of n values, without the scale. */
 static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
                                         const struct gcb_values_state *v, uint64_t n)
 {
@@ -254,26 +280,29 @@ enum gcb_index_id {
 
 /* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n. */
 struct gcb_index_cursor {
-    const uint8_t *body, *end;
-    const uint8_t *directory;
-    uint64_t n, kept, done;
-    uint64_t next; /* lowest position that may come next */
-    unsigned param;
-    uint64_t word; /* bitmap: bits of the current word that are still to come */
-    uint64_t word_base;
-    /* block: number of the current block, and its positions that are still to come */
-    uint64_t block;
-    uint64_t block_left;
+    const uint8_t *body, *end; /* the bytes of the positions; bitmap: those not yet read */
+    const uint8_t *directory;  /* where the blocks are (index.h); block: counts of positions */
+    uint64_t n;                /* positions in the segment */
+    uint64_t kept;             /* kept positions in the segment */
+    uint64_t done;             /* positions that have been read */
+    uint64_t next;             /* lowest position that may come next */
+    unsigned param;            /* golomb, adaptive, block: the first byte */
+    uint64_t word;             /* bitmap: flags of the current word that have not been read */
+    uint64_t word_base;        /* bitmap: position of the word's first flag */
+    uint64_t block;            /* block: number of the current block */
+    uint64_t block_left;       /* block: positions of the current block that have not been read */
 };
 
 struct gcb_index {
-    bool fixed; /* the bytes depend only on the numbers of positions */
-    /* most bytes for `kept` of n positions, kept <= n <= 2^31 */
+    bool fixed; /* the number of bytes depends only on n and kept */
+    /* Returns the most bytes for `kept` of n positions, kept <= n <= 2^31. */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
+    /* Appends `kept` >= 1 of n positions. Sets out->failed if they do not fit. */
     void (*encode)(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n);
-    /* takes a segment's bytes from `in`; returns 0 or GCB_E_CORRUPT */
+    /* Takes a segment's bytes from `in`. The caller has set n and kept, and all else to 0. Returns
+     * 0 or GCB_E_CORRUPT. */
     int (*open)(struct gcb_index_cursor *c, struct gcb_rbuf *in);
-    /* reads the next n = min(GCB_TILE, kept - done) positions; returns 0 or GCB_E_CORRUPT */
+    /* Reads the next n = min(GCB_TILE, kept - done) positions. Returns 0 or GCB_E_CORRUPT. */
     int (*next)(struct gcb_index_cursor *c, uint32_t *pos, size_t n);
 };
 

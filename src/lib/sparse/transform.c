@@ -75,7 +75,6 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
         .fns = &t->env.kernels->fft,
         .inverse = t->env.decoding,
     };
-
     int err;
 
     t->coef = gcb_alloc_array(t->positions, width * sizeof(float));

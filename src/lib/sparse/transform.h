@@ -5,37 +5,37 @@
 
 /* Functions that several transforms share. They are in transform.c. */
 
-/* The number of elements in a whole chunk, with zeros. */
+/* Number of elements in a whole chunk, the appended zeros included. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 
-/* Frees all memory that a transform of any kind may have. */
+/* `fini` of all transforms. */
 void gcb_transform_fini(struct gcb_transform_state *t);
 
-/* For the transforms that use FFTW: allocates the coefficients and makes a plan. There must be at
- * least one element. Returns 0 or GCB_E_NOMEM. */
+/* For FFT and DCT: allocates the coefficients and plans the transform. There must be at least one
+ * element. Returns 0, GCB_E_NOMEM, or GCB_E_UNSUPPORTED if this build lacks an FFT of this
+ * length. */
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
                        struct gcb_diag *diag);
-/* `has_room` of the transforms that use FFTW. */
+/* `has_room` of FFT and DCT. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
 
-/* `order`, `scale` and `canvas` of the transforms whose coefficients are as many real numbers as
- * the elements. */
+/* `order`, `scale` and `canvas` of DCT and Hadamard transform, which have one real coefficient for
+ * each element. */
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
                          size_t n, uint64_t base);
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
-/*
- * Rounds the elements to float16 as an encoder with input=fp16 does, to the nearest, ties to even.
- * Elements that are too large become the largest float16. Returns t->rounded, which
- * gcb_transform_round_init has allocated.
- */
+/* For encoders with input=fp16: allocates t->rounded. Returns 0 or GCB_E_NOMEM. */
 int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag);
+/* Rounds the elements x to float16: to the nearest, ties to even. Elements that are too large
+ * become the largest float16, and t->saturated counts them. Returns t->rounded. */
 const float *gcb_transform_round(struct gcb_transform_state *t, const float *x);
 
 /* ---- hadamard, here and on a device ---- */
 
-/* The number of elements in a whole chunk: a power of two; 1 for an empty tensor. */
+/* Number of elements in a whole chunk: `chunk`, which is a power of two. If `chunk` is 0 or larger
+ * than the tensor: the largest power of two that is not. 1 for an empty tensor. */
 static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
 {
     if (count == 0)
@@ -43,7 +43,7 @@ static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
     return chunk == 0 || chunk > count ? UINT64_C(1) << (63 - __builtin_clzll(count)) : chunk;
 }
 
-/* The key of the signs of a step, the same for all workers. */
+/* The key of a step's random signs, the same for all workers. */
 static inline uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
 {
     return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_SIGNS) ^ env->seed;

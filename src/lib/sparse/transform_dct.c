@@ -3,10 +3,11 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). FFTW's
- * transform is not scaled, and its first coefficient is sqrt(2) too large. correct_scale corrects
- * that in place and brings a shorter last chunk to the scale of the others. Then one factor,
- * applied only to kept values, makes the transform unitary.
+ * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). The
+ * transform of kernels/fft is not scaled, and its first coefficient is sqrt(2) too large.
+ * correct_scale corrects the first coefficients in place, and brings a shorter last chunk to the
+ * scale of the others. Then a factor t->unitary makes the transform orthonormal. Only kept
+ * coefficients are multiplied by it.
  */
 
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
@@ -18,8 +19,8 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     return gcb_transform_plan(t, GCB_FFT_DCT, diag);
 }
 
-/* Multiplies the first coefficient of a chunk of n by `first`, and all of a shorter last chunk by
- * its scale. */
+/* Multiplies the first of a chunk's n coefficients by `first`. Multiplies all coefficients of a
+ * shorter last chunk by sqrt(length of a chunk / its length). */
 static void correct_chunk(const struct gcb_transform_state *t, float *coef, size_t n, float first)
 {
     const uint64_t length = gcb_transform_chunk(t);

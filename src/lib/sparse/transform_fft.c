@@ -35,9 +35,9 @@ static uint64_t tail_bin(const struct gcb_transform_state *t)
 
 struct power_job {
     struct gcb_transform_state *t;
-    uint64_t tail;
-    float scale;  /* multiplies all bins */
-    float weight; /* multiplies powers of the shorter last chunk, whose unscaled bins are smaller */
+    uint64_t tail; /* as tail_bin */
+    float scale;   /* multiplies all bins */
+    float weight;  /* multiplies the powers of the last chunk: a shorter chunk has smaller bins */
 };
 
 static void power_span(void *ctx, uint64_t i)
@@ -45,16 +45,17 @@ static void power_span(void *ctx, uint64_t i)
     const struct power_job *job = ctx;
     struct gcb_transform_state *t = job->t;
     const uint64_t first = i * GCB_SPAN, end = first + gcb_span_length(t->positions, i);
-    const uint64_t split = job->tail < first ? first : job->tail < end ? job->tail : end;
+    uint64_t split = job->tail < end ? job->tail : end;
 
+    split = split > first ? split : first;
     t->env.kernels->select.power(t->magnitude + first, t->coef + 2 * first, split - first,
                                  job->scale, 1.0f);
     t->env.kernels->select.power(t->magnitude + split, t->coef + 2 * split, end - split, job->scale,
                                  job->weight);
 }
 
-/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, because
- * their squares would underflow otherwise. */
+/* Computes the squared magnitudes of all bins. The bins are first multiplied by a power of two, so
+ * that the largest is near 1. Otherwise the squares of small bins would underflow. */
 static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};

@@ -7,12 +7,13 @@
 
 /*
  * Randomised Walsh-Hadamard transform of chunks: signs drawn by Philox, then butterflies. A chunk's
- * length is a power of two; chunk = 0 takes the largest one that fits. The elements after the last
- * whole chunk are cut into powers of two, largest first. Each of these pieces has a transform of
- * its own, whose coefficients are multiplied so that they compare with those of the chunks.
+ * length is a power of two; chunk = 0 means the largest power of two that fits. The elements after
+ * the last whole chunk are cut into pieces whose lengths are powers of two, longest first. Each
+ * piece is transformed apart. Its coefficients are multiplied, so that their magnitudes compare
+ * with those of the chunks.
  *
  * All workers use the same signs, so that their coefficients can be averaged. The key of the signs
- * depends on seed, path and step, but not on the worker, and travels in the message (8 bytes).
+ * depends on seed, path and step, but not on the worker. The key is in the message (8 bytes).
  */
 
 static uint64_t chunk_length(const struct gcb_transform_state *t)
@@ -41,8 +42,7 @@ static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in
     t->key = gcb_get_u64(in);
 }
 
-/* Writes signs times `from` to `to`, which may be the same array. `first`: number of the first
- * element. */
+/* to[i] = from[i] times the sign of element first + i, for i < count. `to` may be `from`. */
 static void flip_signs(const struct gcb_transform_state *t, float *to, const float *from,
                        uint64_t first, uint64_t count)
 {
@@ -58,8 +58,8 @@ static void flip_signs(const struct gcb_transform_state *t, float *to, const flo
     }
 }
 
-/* Transforms the pieces from `from` to `end` in place. A piece of length r is multiplied by
- * sqrt(length / r). */
+/* Transforms the chunks and pieces of elements `from` to `end` - 1 in place. Multiplies a piece of
+ * n elements by sqrt(length / n). */
 static void transform_pieces(const struct gcb_transform_state *t, uint64_t from, uint64_t end)
 {
     const uint64_t length = chunk_length(t);
@@ -77,14 +77,14 @@ static void transform_pieces(const struct gcb_transform_state *t, uint64_t from,
 }
 
 /*
- * Signs and butterflies go over one span at a time, while it is in the cache. A span is a chunk, or
- * as many chunks as fill a tile. Threads share the spans.
+ * Signs and butterflies work on one span at a time, so that the span stays in the cache. A span is
+ * a chunk, or as many chunks as fill a tile. Threads share the spans.
  */
 struct span_job {
     struct gcb_transform_state *t;
     const float *x; /* forward: input; else NULL */
     float *out;     /* inverse: output; else NULL */
-    uint64_t span;
+    uint64_t span;  /* elements in a span */
 };
 
 static void transform_span(void *ctx, uint64_t i)

@@ -54,9 +54,10 @@ static void range_get(const struct gcb_values_state *v, float *x, const uint8_t 
 }
 
 /*
- * ---- uniform: divides the range from 0 to max, the largest kept magnitude, into s equal steps and
- * rounds to the nearest level (kernels/select/uniform_elem.h). The error is at most max / (2 s).
- * ----
+ * ---- uniform ----
+ *
+ * Divides the range from 0 to max, the largest kept magnitude, into s equal steps, and rounds to
+ * the nearest level (kernels/select/uniform_elem.h). The error is at most max / (2 s).
  */
 
 static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)
@@ -110,15 +111,19 @@ static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_
 }
 
 /*
- * Replaces values by a mean. Sums go over the kept values in the order of their positions, by the
- * rule of kernels/reduce/reduce.h, because tiles begin at whole sum blocks.
+ * ---- means ----
  *
- *   mean       one float32 for all values: SBC and RedSync's quantisation, for selections of one sign
+ * These coders replace values by a mean:
+ *   mean       one mean for all values, in selections of one sign: SBC, RedSync's quantisation
  *   sign-mean  the mean magnitude, and a sign bit per value: STC
- *   means      the mean of the positive values, the mean of the others, and a bit per value: adaptive threshold
+ *   means      the mean of the positive values, the mean of the others, and a bit per value
+ *
+ * Sums are in the order of positions and follow the rule of kernels/reduce/reduce.h. That needs
+ * tiles that begin at a whole sum block.
  */
 
-/* Adds a tile to the sums of positive values and of other values; a masked-out value adds +0. */
+/* Adds a tile to the sum of the positive values and to the sum of the others. A value adds +0 to
+ * the sum to which it does not belong. */
 static void add_tile(struct gcb_values_state *v, const float *x, size_t n)
 {
     float up[GCB_SUM_BLOCK], down[GCB_SUM_BLOCK];
@@ -144,17 +149,14 @@ static float mean_of(double sum, uint64_t n)
     return n ? (float)(sum / (double)n) : 0.0f;
 }
 
-/* Reads one mean or two, and checks that they are finite. */
-static int get_means(struct gcb_values_state *v, struct gcb_rbuf *in, bool two)
+/* Reads a mean. Sets in->failed if it is not finite. */
+static float get_mean(struct gcb_rbuf *in)
 {
-    v->up = gcb_get_f32(in);
-    v->down = two ? gcb_get_f32(in) : v->up;
-    if (gcb_magnitude(v->up) >= GCB_INF_BITS || gcb_magnitude(v->down) >= GCB_INF_BITS)
-        return GCB_E_CORRUPT;
-    return in->failed ? GCB_E_CORRUPT : 0;
-}
+    const float mean = gcb_get_f32(in);
 
-/* ---- mean ---- */
+    in->failed |= gcb_magnitude(mean) >= GCB_INF_BITS;
+    return mean;
+}
 
 static void mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 {
@@ -164,7 +166,8 @@ static void mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 
 static int mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    return get_means(v, in, false);
+    v->up = get_mean(in);
+    return in->failed ? GCB_E_CORRUPT : 0;
 }
 
 static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
@@ -173,8 +176,7 @@ static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *
         x[i] = v->up;
 }
 
-/* ---- two means, and a bit for each value: 1 means `up` ---- */
-
+/* A bit for each value. 1 means `up`, 0 means `down`. */
 static void bits_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {
     memset(out, 0, (n + 7) / 8);
@@ -196,10 +198,9 @@ static void sign_mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out
 
 static int sign_mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    const int err = get_means(v, in, false);
-
+    v->up = get_mean(in);
     v->down = -v->up;
-    return err;
+    return in->failed ? GCB_E_CORRUPT : 0;
 }
 
 static void means_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
@@ -210,7 +211,9 @@ static void means_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 
 static int means_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    return get_means(v, in, true);
+    v->up = get_mean(in);
+    v->down = get_mean(in);
+    return in->failed ? GCB_E_CORRUPT : 0;
 }
 
 const struct gcb_value_coder gcb_value_coders[] = {
