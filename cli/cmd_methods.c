@@ -38,7 +38,7 @@ static void put_names(struct gcb_row *row, enum gcb_field field, const char *con
 static json_t *param_json(const struct gcb_param *p, double value)
 {
     struct gcb_row row = {.json = json_object()};
-    char text[40];
+    char text[GCB_PARAM_TEXT];
 
     gcb_row_text(&row, GCB_FIELD_NAME, p->name);
     gcb_row_text(&row, GCB_FIELD_HELP, p->help);

@@ -27,12 +27,13 @@ enum gcb_caps {
     GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
     /* bytes may differ between CPUs, threads, and FFT or BLAS libraries and their plans */
     GCB_CAP_LIBRARY_MATH = 1u << 5,
-    GCB_CAP_NO_CONTRACTION = 1u << 6, /* not RANDOMISED, but the error may exceed the norm of x */
+    /* the error may exceed the norm of x, although the method is not RANDOMISED */
+    GCB_CAP_NO_CONTRACTION = 1u << 6,
     /* bytes may differ between a device and the CPU, because the device uses a library */
     GCB_CAP_DEVICE_MATH = 1u << 7,
 };
 
-/* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
+/* How workers exchange their messages or values (src/lib/exchange/exchange.h). */
 enum gcb_collective {
 #define COLLECTIVE(id, ...) GCB_COLLECTIVE_##id,
 #include "src/lib/codec/collectives.def"
@@ -42,12 +43,12 @@ enum gcb_collective {
 
 /* What the workers send each other. */
 enum gcb_sends {
-    GCB_SENDS_MESSAGES, /* whole messages, in a gather; each worker adds up those of all workers */
+    GCB_SENDS_MESSAGES, /* whole messages, to all workers; each worker adds up all messages */
     GCB_SENDS_VALUES,   /* values, combined element by element: struct gcb_reduce_ops */
-    /* messages of shares of the tensor; each worker adds up its share and sends the sum to all,
-     * encoded again */
+    /* A message for each share of the tensor, to the worker that owns the share. The owner adds up
+     * the messages, encodes the sum and sends it to all workers. */
     GCB_SENDS_SHARES,
-    GCB_SENDS_SUMS, /* parts of sums; how many bytes they take must be measured */
+    GCB_SENDS_SUMS, /* sums of several workers' elements; their bytes depend on the data */
 };
 
 struct gcb_collective_facts {
@@ -60,7 +61,8 @@ extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];
 
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
-/* What a coder is bound to. Pointers are borrowed and stay valid as long as the coder. */
+/* The tensor and the setting for which a coder is made. Pointers are borrowed. They must stay valid
+ * as long as the coder. */
 struct gcb_codec_env {
     uint8_t wire_id;       /* wire id of the codec; the coder sets it */
     uint64_t count;        /* number of elements */
@@ -72,9 +74,8 @@ struct gcb_codec_env {
     bool decoding;     /* the state is for decode, not for encode */
     bool from_message; /* the parameters come from a message, which may be hostile */
     bool feedback;     /* an encoder on a device will get residuals (src/lib/codec/device.h) */
-    /* 0, or the workers of an exchange in which struct gcb_reduce_ops will be called */
-    unsigned workers;
-    uint64_t segment; /* positions in a segment of the sparse codec: 2^31, or less in tests */
+    unsigned workers;  /* number of workers, if struct gcb_reduce_ops will be called; otherwise 0 */
+    uint64_t segment;  /* positions in a segment of the sparse codec: 2^31, or less in tests */
     enum gcb_fft_engine fft_engine;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
@@ -88,54 +89,56 @@ struct gcb_reduce_round {
 };
 
 /*
- * What every state begins with, on the host and on a device. The coder sets it before init
- * (gcb_codec_base_init); init changes what its codec needs; encode sets the last three fields.
- * max_payload alone has no default.
+ * The beginning of every state, on the host and on a device. gcb_codec_base_init sets defaults
+ * before init. init sets max_payload, which has no default, and changes other fields if its codec
+ * needs that. encode sets the last three fields.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
     uint64_t max_payload; /* most bytes of a payload */
     bool length_varies;   /* a payload may be shorter than max_payload */
     bool may_send_raw;    /* encode may return GCB_E_SEND_RAW */
-    /* encode sees infinities and NaNs anyway, or in the same pass. Otherwise the coder looks before
-     * encode, which takes a pass over the tensor. */
+    /* encode itself finds infinities and NaNs (see `nonfinite`). Otherwise the coder looks for them
+     * before encode, which costs a pass over the tensor. */
     bool sees_nonfinite;
     double nominal_bits; /* bits per element as the paper counts them; NAN: unknown */
     double density;      /* requested density, in (0, 1]; NAN: the parameters do not set one */
-    /* in an all-reduce (env.workers is not 0): depends only on parameters, count, shape and
-     * workers */
+    /* The rounds of an all-reduce, if env.workers is not 0. They depend only on parameters, count,
+     * shape and workers. */
     unsigned rounds;
     struct gcb_reduce_round round[2];
-    /* The coder sets it if the tensor may have an infinity or NaN, and encode sees them. encode
-     * then sets it to whether the tensor has one; if so, the coder drops the message. If it is not
-     * set before, encode need not look. */
+    /* Only with sees_nonfinite. Before encode, the coder sets it if the tensor may have an infinity
+     * or NaN; otherwise encode need not look for them. encode sets it to true if the tensor has
+     * one, to false if not. If it is true, the coder drops the message. */
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
     double largest;   /* largest magnitude; NAN: the encoder did not need it */
 };
 
-/* For zeroed memory. */
+/* Sets the defaults. The caller has zeroed *base. */
 static inline void gcb_codec_base_init(struct gcb_codec_base *base, const struct gcb_codec_env *env)
 {
     base->env = *env;
     base->nominal_bits = base->density = base->largest = (double)NAN;
 }
 
-/* What a coder, an encoder, a sum or an exchange copies of its caller's environment. Zero before
- * the first use. */
+/* Copies of what an environment points to, for an object that outlives its caller's environment.
+ * The caller zeroes the struct before the first use. */
 struct gcb_codec_env_copy {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     char *path;
     uint64_t *shape;
 };
-/* Makes `env` point to copies. Defaults: the fastest kernels for this machine, one thread, the path
- * "". GCB_E_NOMEM; call gcb_codec_env_drop in any case. */
+/* Makes copies and lets `env` point to them. A NULL pointer means: the fastest kernels for this
+ * machine, one thread, or the path "". Returns 0 or GCB_E_NOMEM. Call gcb_codec_env_drop in either
+ * case. */
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag);
+/* Frees the copies. */
 void gcb_codec_env_drop(struct gcb_codec_env_copy *copy);
 
-/* The training step and the worker that a tensor comes from: part of the key of random draws. */
+/* The training step and the worker from which a tensor comes. Random draws depend on both. */
 struct gcb_step {
     uint64_t step;
     uint32_t worker;
@@ -164,7 +167,7 @@ struct gcb_addition {
     bool joins;
 };
 
-/* After the addition of decoded element i, if to->mask is not NULL. */
+/* Marks decoded element i as sent, after it was added. to->mask must not be NULL. */
 static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, float decoded)
 {
     if (decoded == 0.0f)
@@ -176,57 +179,69 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
 
 #define GCB_KEPT 3
 
-/* Saves and restores what a state keeps from step to step, if that is more than GCB_KEPT
+/* Saves and restores what an encoder keeps from step to step, if that is more than GCB_KEPT
  * numbers. */
 struct gcb_kept_ops {
-    uint64_t (*bytes)(const void *state); /* depends only on what the state was made for */
+    /* Number of bytes; depends only on parameters and environment. */
+    uint64_t (*bytes)(const void *state);
     void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
-    /* Reads `bytes` bytes, which may be hostile; `in` NULL: becomes like a new state.
-     * GCB_E_MISMATCH: no state can have written them; nothing has changed. */
+    /* Restores the state from `bytes` bytes, which may be hostile. If `in` is NULL, the state
+     * becomes like a new one. Returns 0, or GCB_E_MISMATCH if no state can have written these
+     * bytes; then the state is unchanged. */
     int (*read)(void *state, struct gcb_rbuf *in);
 };
 
 struct gcb_codec_ops {
-    /* Bytes. The coder zeroes them, sets the base, stores the parameters, then calls init. A state
-     * begins with struct gcb_codec_base. */
+    /* Bytes of a state. A state begins with struct gcb_codec_base. The coder zeroes the state, sets
+     * the base, stores the parameters, then calls init. */
     size_t state_size;
-    /* `env` is the base's */
+    /* Allocates scratch and makes plans. `env` is the base's. Returns 0 or an error; fini is called
+     * in either case. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
-    bool clamps;               /* encode may clamp elements, and counts them */
+    bool clamps;               /* encode may clamp elements, and counts them in base.clamped */
     bool drops;                /* messages leave positions out: see base.density */
-    /* Requires that in->count == env->count and, unless base.sees_nonfinite, that all elements are
-     * finite. Never allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent this
-     * tensor; the coder then drops what was written and sends the tensor raw. */
+    /* Appends the payload of `in`, which has env->count elements. They are finite unless
+     * base.sees_nonfinite. Never allocates. Returns 0, GCB_E_NOSPACE, or GCB_E_SEND_RAW if the
+     * method cannot represent this tensor. After GCB_E_SEND_RAW the coder drops what was appended
+     * and sends the tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
-    /* Reads all of the payload `in`: decodes it to `out` (env->count floats) or, if `to` is not
-     * NULL, adds it; the whole payload is checked before anything is added. Any bytes are safe.
-     * GCB_E_CORRUPT: the payload is invalid. GCB_E_NOMEM: for scratch, which the first addition
-     * allocates. GCB_E_UNSUPPORTED: the payload cannot be added; the caller must decode it and add
-     * the elements. */
+    /*
+     * Reads a whole payload, which may be hostile. If `to` is NULL, decodes to `out` (env->count
+     * floats). Otherwise adds to the arrays of `to`, after the whole payload has been checked.
+     * Returns 0 or:
+     *   GCB_E_CORRUPT      the payload is invalid
+     *   GCB_E_NOMEM        no memory for scratch, which the first addition allocates
+     *   GCB_E_UNSUPPORTED  the payload cannot be added; the caller must decode it and add the
+     *                      elements
+     */
     int (*read)(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
-    bool marks; /* an addition may have a mask; otherwise read gets none with one */
-    /* Called after a state got other parameters: a decoder's those of another message, an encoder's
-     * those of the user. Derives again everything that depends on them. GCB_E_MISMATCH: the state
-     * cannot take these parameters, and is unchanged. NULL: the state must be made anew. */
+    bool marks; /* `read` accepts an addition with a mask; otherwise callers never pass a mask */
+    /* Called after new parameters were stored in a state: a decoder gets those of another message,
+     * an encoder those of the user. Derives everything that depends on parameters again. Returns 0,
+     * or GCB_E_MISMATCH if the state must be made anew for these parameters; then everything
+     * derived is unchanged. NULL: the state must always be made anew. */
     int (*rebind)(void *state);
-    /* The decoder's array of coefficients, to which `read` adds if the codec transforms; NULL if it
-     * does not. Sets *floats to its length. `inverse` turns it into elements and overwrites it.
-     * GCB_E_NOMEM. */
+    /* Returns the decoder's array of coefficients, of *floats floats. The caller passes it to
+     * `read` as the accumulator, so that messages are added before the inverse transform. Returns
+     * NULL if these parameters have no transform. NULL: the codec never has one. */
     float *(*canvas)(void *state, uint64_t *floats);
+    /* Turns the array of coefficients into elements (`out`) and overwrites the array. Returns 0 or
+     * GCB_E_NOMEM. */
     int (*inverse)(void *state, float *out);
-    /* What an encoder keeps from step to step, as GCB_KEPT numbers, all 0 in a new encoder.
-     * Restoring returns GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is
-     * kept. */
+    /* Save and restore what an encoder keeps from step to step: GCB_KEPT numbers, all 0 in a new
+     * encoder. `restore` returns 0, or GCB_E_MISMATCH for numbers that the encoder cannot have.
+     * NULL: nothing is kept. */
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
     const struct gcb_kept_ops *kept_ops; /* NULL: an encoder keeps nothing else */
-    /* Not timed. The state is a decoder's, and read would return 0 for this payload. */
+    /* Fills `parts` for a payload that `read` accepts. The state is a decoder's. It is never timed,
+     * so it may be slow. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
 };
 
-/* A worker's part in an all-reduce. */
+/* What a worker knows about a step of an all-reduce. */
 struct gcb_reduce_at {
     struct gcb_step step;
     unsigned workers;
@@ -241,33 +256,32 @@ struct gcb_reduce_at {
  */
 struct gcb_reduce_ops {
     unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor */
-    /* Writes the values of a round for the tensor x (env->count floats, all finite): those of
-     * at->weight times x. The rounds come in order, each after absorb of the round before. Never
-     * allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x; then all workers
-     * get infinities or NaNs, or see `adds_whole`. */
+    /* Writes the values that this worker contributes to a round for at->weight times x. x has
+     * env->count floats, all finite. The caller runs the rounds in order and calls absorb between
+     * two rounds. Never allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x.
+     * Then all workers get infinities or NaNs, unless `adds_whole`. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
-    /* Takes the combined values of a round except the last. Safe as `combined` below. NULL: there
-     * is only one round. */
+    /* Takes the combined values of each round except the last. Any integers and any finite floats
+     * are safe. NULL: there is only one round. */
     void (*absorb)(void *state, unsigned round, const void *combined);
     /*
-     * After the last round, whose combined values are `combined`; any integers and any finite
-     * floats are safe. Writes the weighted sum of the tensors, as far as the method keeps it, to
-     * `update`, and the part of x that the update contains to `own`, without the weight. If
-     * `conserves`, the sum over all workers of weight times own is the update, up to rounding.
-     * Either may be NULL: not wanted.
+     * Takes the combined values of the last round. Any integers and any finite floats are safe.
+     * Writes the weighted sum of the tensors, as far as the method keeps it, to `update`. Writes
+     * the part of x that the update contains, without the weight, to `own`. Both have env->count
+     * floats; a NULL array is not wanted.
      */
     void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
                      const void *combined, float *update, float *own);
-    bool conserves;
-    /* If a worker's method cannot represent its tensor, all workers add up the tensors in
+    bool conserves; /* the sum of weight * own over all workers is the update, up to rounding */
+    /* If the method cannot represent a worker's tensor, all workers add up their tensors in
      * float32, in one more round. All rounds are GCB_SUM_F32, and no value is larger than
      * GCB_SUMMAND_MOST. */
     bool adds_whole;
 };
 
-/* No sum of so large values overflows, whatever the order of the additions: there are at most 2^20
- * workers. */
+/* The largest value with `adds_whole`. There are at most 2^20 workers, so no sum of these values
+ * overflows, whatever the order of the additions. */
 #define GCB_SUMMAND_MOST 0x1p100f
 
 /* A published method: a codec with certain parameters. */
@@ -279,8 +293,7 @@ struct gcb_preset {
     const char *memory;   /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
     enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
     const char *guarantee;          /* what the method promises, in words */
-    /* set if the preset's paper counts bits in another way than the codec; NULL:
-     * base.nominal_bits */
+    /* Bits per element as the preset's paper counts them. NULL: base.nominal_bits. */
     double (*nominal_bits)(const void *state);
     bool found; /* not published: a composition that `sweep --match` has found */
 };
@@ -294,28 +307,29 @@ struct gcb_codec {
     bool baseline;         /* others are compared with it, and answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
-    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i.
-     * NULL: always `caps`. */
+    /* In the functions, value[i] is the value of the parameter in row i of `params`. */
+
+    /* The capabilities, if they depend on parameters. NULL: always `caps`. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the
-     * original; NULL: elements are not rounded one by one. `error_rule_of` is used instead if the
-     * rule depends on parameters; value[i] belongs to row i. */
+     * original. NULL: elements are not rounded one by one. */
     const char *error_rule;
+    /* The same, if the row depends on parameters. NULL: always `error_rule`. */
     const char *(*error_rule_of)(const double *value);
-    /* Do messages of `count` elements leave elements out, so that a memory can tell which elements
-     * were sent? Not if the bins of a transform are sent. NULL: no. value[i] belongs to row i. */
+    /* True if messages of `count` elements leave elements out, so that a memory can tell which
+     * elements were sent. False if the bins of a transform are sent. NULL: never. */
     bool (*selects)(const double *value, uint64_t count);
     const struct gcb_param *params; /* NULL: no parameters */
-    /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i;
-     * may be NULL */
+    /* Refuses combinations of values that make no sense for any tensor: returns 0 or
+     * GCB_E_INVALID. NULL: all are accepted. */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
     const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */
     enum gcb_collective collective;      /* the default */
-    /* The collectives that the method can use besides those for every method and, with `reduce`,
-     * allreduce; as GCB_COLLECTIVE_BITs. If they depend on parameters, `collectives_of` gives all
-     * except those for every method; value[i] belongs to row i. */
+    /* The collectives that the method can use, as GCB_COLLECTIVE_BITs. Left out are those that
+     * every method can use, and allreduce, which `reduce` implies. */
     unsigned collectives;
+    /* The same with allreduce, if they depend on parameters. NULL: always `collectives`. */
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
 };
@@ -324,13 +338,16 @@ struct gcb_codec {
 #define CODEC(name) extern const struct gcb_codec gcb_codec_##name;
 #include "src/lib/codec/codecs.def"
 
-/* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */
+/* src/lib/codec/registry.c: returns codec number i in the order of listings; NULL after the last
+ * codec. */
 const struct gcb_codec *gcb_codec_at(size_t i);
+/* Returns the codec with this wire id, or NULL. */
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
- * The number of the Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose), so
- * that workers draw different numbers. `purpose`: enum gcb_draw_purpose (kernels/philox/philox.h).
+ * Returns the number of the Philox stream of a random draw: XXH3-64 of (path, step, worker,
+ * purpose). `purpose` is enum gcb_draw_purpose (kernels/philox/philox.h). Workers that must draw
+ * the same numbers pass the same worker.
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
@@ -345,13 +362,13 @@ struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
 
 #define GCB_TILE 4096 /* elements that codecs work on at a time; they fit the first-level cache */
 
-/* Elements of the tile that begins at element i of `count` > i. */
+/* Number of elements of the tile that begins at element i; i < count. */
 static inline size_t gcb_tile_length(uint64_t count, uint64_t i)
 {
     return count - i < GCB_TILE ? (size_t)(count - i) : GCB_TILE;
 }
 
-/* Total order-0 entropy of all symbols, in bits. histogram[i] symbols have the value i, for i <
+/* Total order-0 entropy of all symbols, in bits. histogram[i] is how often symbol i occurs, for i <
  * count. */
 double gcb_entropy0(const uint64_t *histogram, size_t count);
 

@@ -5,14 +5,14 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * The interface that a device module implements (libgcbench-cuda.so, opened at run time;
- * src/lib/device/load.h): a second table of functions for a codec. Descriptors, parameter tables,
- * frames and presets are the CPU's. A device can make the same messages because of these rules,
- * which hold on the CPU too:
+ * A second table of functions for a codec, for a device. The CUDA module implements it
+ * (libgcbench-cuda.so, opened at run time; src/lib/device/load.h). Descriptors, parameter tables,
+ * message headers and presets are those of the CPU. A device can make the same messages as the CPU
+ * because both keep these rules:
  *
- *  - Everything that the decoder needs is in the frame's parameters, which are known before
- *    encoding, or in the payload. The payload's length is a field that is written last. So the
- *    device writes the payload and its length, and the host adds a head of known size afterwards.
+ *  - Everything that the decoder needs is in the payload, or in the header's parameters, which are
+ *    known before encoding. The payload's length is a field that is written last. So the device
+ *    writes the payload and its length, and the host adds a header of known size afterwards.
  *  - Streams of variable length consist of blocks of GCB_TILE symbols with a directory in front. So
  *    blocks can be encoded (lengths, prefix sum, write) and decoded independently.
  *  - Sums follow a fixed tree over 32 lanes, the width of a warp (kernels/reduce/reduce.h). Random
@@ -21,18 +21,17 @@
  *
  * A state is in host memory. It has the parameters (gcb_param_store, as on the CPU), sizes and
  * plans, and pointers to the device memory that a stateful codec keeps between calls. init
- * allocates all of this. Other device memory that a call needs is its scratch: the caller asks for
- * its size and passes it in. No call allocates, and only init waits for the device. Pointers named
- * *_dev are device memory, aligned to 256 bytes (results: 8). The payload is apart from its head,
- * so the head's length does not shift it.
+ * allocates all of this. Other device memory that a call needs is the call's scratch. The caller
+ * asks for the size of the scratch and passes the scratch in. No call allocates, and only init
+ * waits for the device. Pointers named *_dev are device memory, aligned to 256 bytes (results: 8).
+ * The payload and the header are apart, so the header's length does not shift the payload.
  *
- * A call returns what the host knows at once. GCB_E_DEVICE: a launch failed. GCB_E_CORRUPT: the
- * frame does not allow this length of payload. Everything that depends on the data is in the
- * result, once the stream has been waited for.
+ * A call returns what the host knows at once: 0; GCB_E_DEVICE, a launch failed; or GCB_E_CORRUPT,
+ * the header does not allow this length of payload. Everything that depends on the data is in the
+ * call's result, after the caller has waited for the stream.
  */
 
-/* Where a call runs, and what it may use until it ends. The result is all zero when the call's work
- * begins. */
+/* Where a call runs, and what it may use until it ends. The caller has zeroed the result. */
 struct gcb_device_call {
     struct gcb_step at; /* encoding: the message's step and worker */
     struct gcb_device_stream *stream;
@@ -41,20 +40,19 @@ struct gcb_device_call {
 };
 
 /*
- * Codes several messages of a codec in one set of launches. The results are those of single calls,
- * byte for byte. Only for codecs whose payloads always have max_payload bytes. Residuals are as in
- * encode_async.
+ * Encodes or decodes several messages of a codec in one set of launches. The results are those of
+ * single calls, byte for byte. Only for codecs whose payloads always have max_payload bytes.
+ * Residuals are as in encode_async.
  */
 struct gcb_device_group_ops {
     /* True if messages of these two states may be in one group. Sizes and random streams may
      * differ. NULL: always true. */
     bool (*alike)(const void *state, const void *other);
-    /* Sets the fields of `item` that depend on the message. The caller sets input, payload, result
-     * and scratch. `at` is NULL to decode. The function is NULL if the codec has no other fields to
-     * set. */
+    /* Sets the fields of `item` that depend on the message, except input, payload, result and
+     * scratch, which the caller sets. `at` is NULL when decoding. NULL: there are no such fields. */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
-    /* Encodes or decodes: fills the grids of the group's table, then queues the copy of the table
-     * and the work. `state` belongs to any message. */
+    /* Encodes or decodes a group: fills the grids of its table, then queues the copy of the table
+     * and the work. `state` is the state of any message in the group. */
     int (*code_async)(const void *state, bool decode, const struct gcb_device_group *group,
                       struct gcb_device_stream *stream);
 };
@@ -71,9 +69,9 @@ struct gcb_device_addition {
 };
 
 /*
- * Adds messages without decoding them to a tensor first. Elements of a sum are the CPU's, bit for
- * bit (struct gcb_sum), coefficients of a transform as far as the transform's are. Calls need the
- * decoder's scratch.
+ * Adds messages without decoding them to a tensor first. A sum of elements is that of the CPU, bit
+ * for bit (struct gcb_sum). A sum of coefficients is that of the CPU if the coefficients are. The
+ * states are decoders', and calls need the decoder's scratch.
  */
 struct gcb_device_sum_ops {
     /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the
@@ -93,16 +91,17 @@ struct gcb_device_sum_ops {
 /* A worker's tensor in an all-reduce. Arrays are device memory. */
 struct gcb_device_share {
     const float *x_dev; /* env->count floats, all finite */
-    float weight;       /* of x in the sum */
-    /* what the worker contributes to a round; left alone until the next round, or conclude */
+    float weight;       /* multiplies x in the sum */
+    /* The values that the worker contributes to a round. The caller does not change them until the
+     * next round, or conclude. */
     void *values_dev;
-    void *kept_dev; /* `kept` bytes, left alone from the first round to conclude */
+    void *kept_dev; /* `kept` bytes, which the caller does not change from the first round on */
 };
 
 /*
  * How tensors on a device are combined without decoding: struct gcb_reduce_ops with arrays in
- * device memory. The state is an encoder's whose env->workers is not 0. Values, updates and what
- * arrived are the CPU's, bit for bit. call->at.step is the same in all calls of a step.
+ * device memory. The state is an encoder's whose env->workers is not 0. All results are those of
+ * the CPU, bit for bit. call->at.step is the same in all calls of a step.
  */
 struct gcb_device_reduce_ops {
     uint64_t (*kept)(const void *state);    /* bytes that stay from round to round; NULL: none */
@@ -111,44 +110,44 @@ struct gcb_device_reduce_ops {
      * represent x. */
     int (*contribute_async)(const void *state, unsigned round, const struct gcb_device_share *own,
                             const struct gcb_device_call *call);
-    /* Takes the combined values of a round except the last; any are safe. NULL: there is only one
-     * round. */
+    /* Takes the combined values of each round except the last. Any values are safe. NULL: there is
+     * only one round. */
     int (*absorb_async)(const void *state, unsigned round, const void *combined_dev,
                         const struct gcb_device_share *own, const struct gcb_device_call *call);
-    /* Queues the update and, if own_dev is not NULL, the part of x that it contains, from the
-     * combined values of the last round; any are safe. */
+    /* Takes the combined values of the last round. Any values are safe. Queues the update and, if
+     * own_dev is not NULL, the part of x that the update contains. */
     int (*conclude_async)(const void *state, const void *combined_dev,
                           const struct gcb_device_share *own, float *update_dev, float *own_dev,
                           const struct gcb_device_call *call);
 };
 
 struct gcb_device_ops {
-    /* bytes; the coder zeroes them, sets the base, stores the parameters, then calls init. So the
-     * state begins like the CPU's state, and init sets the base to the same values, except
-     * sees_nonfinite */
+    /* Bytes of a state. The coder zeroes the state, sets the base, stores the parameters, then
+     * calls init. The beginning of the state is laid out as on the CPU, and init sets the base to
+     * the same values, except sees_nonfinite. */
     size_t state_size;
-    /* Makes plans. env->kernels and env->queue are not used. GCB_E_UNSUPPORTED: these parameters
-     * run on the CPU only. */
+    /* Makes plans. env->kernels and env->queue are not used. Returns 0 or an error;
+     * GCB_E_UNSUPPORTED: these parameters run on the CPU only. fini is called in either case. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
-    /* bytes of device memory that a call needs; NULL: none */
+    /* Bytes of device memory that a call needs. NULL: none. */
     uint64_t (*scratch)(const void *state);
 
-    bool feedback; /* may `in` have a residual, if env->feedback was set in init? */
+    bool feedback; /* encoders accept an input with a residual, if env->feedback was set in init */
     /*
      * Queues the encoding of in->n = env->count floats, all finite. The payload goes to out_dev (at
-     * least max_payload bytes) and is the CPU's, byte for byte. If the result is GCB_E_SEND_RAW or
-     * longer than the raw tensor, the coder sends the tensor raw.
+     * least max_payload bytes) and is that of the CPU, byte for byte. If the result's status is
+     * GCB_E_SEND_RAW, or the payload is longer than the raw tensor, the coder sends the tensor raw.
      *
-     * With a residual, error feedback is fused: in->x becomes carry * residual + x, that sum is
-     * encoded, and the residual becomes the sum minus what the decoder will rebuild, bit for bit as
-     * without fusing. (If the tensor is sent raw, the coder corrects the residual.) in->compensated
-     * is 0.
+     * With a residual, error feedback is fused: in->x becomes carry * residual + x, this sum is
+     * encoded, and the residual becomes the sum minus what a decoder will rebuild. The results are
+     * the same as without fusing, bit for bit. If the tensor is sent raw, the coder corrects the
+     * residual. in->compensated is 0.
      */
     int (*encode_async)(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                         const struct gcb_device_call *call);
     /*
-     * Queues the decoding of a payload of `length` bytes, which the host knows from the frame. Any
+     * Queues the decoding of a payload of `length` bytes, which the host knows from the header. Any
      * bytes are safe: only out_dev, scratch and result are written.
      */
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,

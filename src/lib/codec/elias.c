@@ -60,16 +60,17 @@ void gcb_elias_fini(struct gcb_elias *e)
     gcb_free(e->table);
 }
 
+#define LAST_GAP_BITS 28 /* most bits of the last gap of a block */
+
 /*
- * In the dense code, an element takes at most the bits of the largest level and a sign bit. In the
- * sparse code, a gap of g takes at most 2 g bits, so a level takes at most 2 bits more than in the
- * dense code for each element that its gap covers. The last gap of a block takes at most 28 bits.
+ * Dense code: an element takes at most the bits of the largest level, and a sign bit. Sparse code:
+ * a gap of g elements takes at most 2 g bits, so 2 more bits for each element are enough.
  */
 uint64_t gcb_elias_bound(uint64_t count, uint32_t levels)
 {
-    const uint64_t element = gcb_elias_encode(levels + 1).length + 3;
-    const uint64_t block = (GCB_TILE * element + 28 + 7) / 8;
-    const uint64_t rest = (count % GCB_TILE * element + 28 + 7) / 8;
+    const uint64_t element = gcb_elias_encode(levels + 1).length + 1 + 2;
+    const uint64_t block = (GCB_TILE * element + LAST_GAP_BITS + 7) / 8;
+    const uint64_t rest = (count % GCB_TILE * element + LAST_GAP_BITS + 7) / 8;
 
     return count / GCB_TILE * block + rest + GCB_BITS_SLACK;
 }

@@ -6,16 +6,17 @@
 
 /*
  * Levels with signs in Elias' recursive code (kernels/dither/elias_elem.h), as in the QSGD paper. A
- * level with its sign is a code: sign * 2^sign_bit + level. Codes are written in blocks of up to
- * GCB_TILE:
+ * level and its sign are one number, called a code: sign * 2^sign_bit + level. Codes are written in
+ * blocks of up to GCB_TILE codes:
  *
- *   dense   Elias(level + 1) of each code, then a sign bit unless the level is 0
- *   sparse  for each level that is not 0: Elias(gap), sign bit, Elias(level). If the block ends with zeros, a last gap
- *           leads to the position after the block.
+ *   dense   for each code: Elias(level + 1), and a sign bit unless the level is 0
+ *   sparse  for each level that is not 0: Elias(gap), sign bit, Elias(level); if the block ends
+ *           with zeros, a last gap that leads to the position after the block
  */
 
-/* Decodes short numbers in one step: the next GCB_ELIAS_PEEK bits are the index of the entry.
- * `length` is 0 if the number's code is longer than that. */
+/* A table that decodes short numbers in one step. The next GCB_ELIAS_PEEK bits of the stream are
+ * the index of the entry. `length` is the bits of the number's code, or 0 if the code is longer
+ * than GCB_ELIAS_PEEK. */
 #define GCB_ELIAS_PEEK 11
 struct gcb_elias_table {
     struct {
@@ -23,6 +24,7 @@ struct gcb_elias_table {
         uint16_t length;
     } entry[1 << GCB_ELIAS_PEEK];
 };
+/* Fills the table. */
 void gcb_elias_table_init(struct gcb_elias_table *t);
 
 /* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is
@@ -61,14 +63,14 @@ struct gcb_elias {
 int gcb_elias_init(struct gcb_elias *e);
 void gcb_elias_fini(struct gcb_elias *e);
 
-/* The most bytes that `count` codes can take in blocks of GCB_TILE, including GCB_BITS_SLACK. */
+/* Most bytes of `count` codes in blocks of GCB_TILE, including GCB_BITS_SLACK. */
 uint64_t gcb_elias_bound(uint64_t count, uint32_t levels);
 
 /* Writes a block of n codes and fills its last byte with zeros. */
 void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n);
 
-/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: the payload was too
- * short). Returns 0 or GCB_E_CORRUPT. */
+/* Reads a block of n codes from exactly `length` bytes at p. Returns 0 or GCB_E_CORRUPT. p may be
+ * NULL, after a failed gcb_rbuf_take; then it returns GCB_E_CORRUPT. */
 int gcb_elias_get(const struct gcb_elias *e, const uint8_t *p, size_t length, uint16_t *code,
                   size_t n);
 

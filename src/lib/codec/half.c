@@ -1,9 +1,9 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The 16-bit baselines. Mixed-precision training sends these formats anyway, so any other method
- * has to be better. Values are rounded to the nearest, ties to even. Values that are too large
- * become the largest finite value and count as clamped.
+ * The 16-bit formats fp16 and bf16. They are baselines, because mixed-precision training sends them
+ * anyway. Values are rounded to the nearest, ties to even. Values that are too large become the
+ * largest finite value and count as clamped.
  */
 struct half {
     struct gcb_codec_base base;
@@ -34,8 +34,8 @@ struct half_job {
     const float *from;
     float *to;
     uint8_t *out;
-    float weight; /* in an all-reduce */
-    bool look;    /* for infinities and NaNs */
+    float weight; /* all-reduce: multiplies `from` */
+    bool look;    /* encoding: look for infinities and NaNs */
 };
 
 static void encode_span(void *ctx, uint64_t i)
@@ -47,7 +47,8 @@ static void encode_span(void *ctx, uint64_t i)
     for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
         const float *x = job->from + at;
 
-        n = job->look ? gcb_tile_length(end, at) : end - at; /* a tile stays in the cache */
+        /* two passes over a tile, while it is in the cache, or one over the whole span */
+        n = job->look ? gcb_tile_length(end, at) : end - at;
         if (job->look && job->s->base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
             __atomic_store_n(&job->s->base.nonfinite, true, __ATOMIC_RELAXED);
         clamped += job->s->narrow(job->out + at * 2, x, n);
@@ -89,7 +90,7 @@ static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
 
 /* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
 
-/* Writes n elements of weight * x as they are sent. n <= GCB_TILE. */
+/* Writes weight * x as it is sent, for n <= GCB_TILE elements from element `from` on. */
 static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8_t *out)
 {
     float weighted[GCB_TILE];
@@ -118,7 +119,7 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     return 0;
 }
 
-/* weight * x as it was sent, divided by the weight */
+/* Computes this worker's part of the update: weight * x as it was sent, divided by the weight. */
 static void own_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;

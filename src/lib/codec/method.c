@@ -103,12 +103,13 @@ const struct gcb_param gcb_exchange_table[] = {
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset);
 
-/* The rows of the memory and of the exchange begin here. */
+/* The first row of the memory's parameters; it is `memory`. */
 static size_t memory_row(const struct gcb_method *m)
 {
     return gcb_param_count(m->codec->params);
 }
 
+/* The first row of the exchange's parameters; it is `collective`. */
 static size_t exchange_row(const struct gcb_method *m)
 {
     return memory_row(m) + gcb_param_count(gcb_memory_table);
@@ -129,7 +130,7 @@ const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
     return NULL;
 }
 
-/* The parameter with this name or complement, or NULL. */
+/* Returns the parameter with this name or complement, and its row, or NULL. */
 static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *const tables[] = {m->codec->params, gcb_memory_table,
@@ -168,11 +169,12 @@ bool gcb_method_at(struct gcb_method *out, size_t i)
     return find_method(out, NULL, i);
 }
 
-/* Sets key=value pairs separated by commas. `given`: true if the user wrote the pairs. A pair of
- * 128 bytes or more is refused. */
-static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
+#define MOST_PAIR 128 /* bytes of a key=value pair with its final zero */
+
+/* Sets key=value pairs separated by commas. Returns 0 or GCB_E_INVALID. */
+static int set_pairs(struct gcb_method *m, const char *pairs, struct gcb_diag *diag)
 {
-    char pair[128], shown[64];
+    char pair[MOST_PAIR], shown[64];
 
     for (bool more = *pairs; more;) {
         const size_t n = strcspn(pairs, ",");
@@ -191,15 +193,16 @@ static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct
         more = pairs[n] == ',';
         pairs += n + more;
     }
-    if (!given)
-        memset(m->given, 0, sizeof(m->given));
     return 0;
 }
 
+/* Sets *out to a codec or one of its presets, with default values. Returns false if the preset's
+ * values are invalid. */
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset)
 {
     const struct gcb_param *p;
+    bool valid;
 
     memset(out, 0, sizeof(*out));
     out->name = preset ? preset->name : codec->name;
@@ -211,19 +214,23 @@ static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
         preset && preset->collective ? preset->collective : codec->collective;
     if (!preset)
         return true;
-    return set_pairs(out, preset->defaults, false, NULL) == 0 &&
-           (!preset->memory || set_pairs(out, preset->memory, false, NULL) == 0);
+    valid = set_pairs(out, preset->defaults, NULL) == 0 &&
+            (!preset->memory || set_pairs(out, preset->memory, NULL) == 0);
+    memset(out->given, 0, sizeof(out->given)); /* the user has set none of these values */
+    return valid;
 }
+
+#define MOST_METHODS 64 /* names that are searched for a similar one */
 
 static int unknown_method(const char *name, struct gcb_diag *diag)
 {
-    const char *names[64];
+    const char *names[MOST_METHODS];
     struct gcb_method m;
     char shown[80];
     const char *near;
     size_t n = 0;
 
-    while (n < 64 && gcb_method_at(&m, n))
+    while (n < MOST_METHODS && gcb_method_at(&m, n))
         names[n++] = m.name;
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
@@ -270,7 +277,7 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
     if (spec[n] == ':' && spec[n + 1] == '\0')
         return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' has no key=value after the colon",
                             out->name);
-    return spec[n] ? set_pairs(out, spec + n + 1, true, diag) : 0;
+    return spec[n] ? set_pairs(out, spec + n + 1, diag) : 0;
 }
 
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
@@ -324,6 +331,12 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
     return err;
 }
 
+/* True if the values of a parameter differ. */
+static bool differs(const struct gcb_method *a, const struct gcb_method *b, size_t row)
+{
+    return a->value[row] < b->value[row] || a->value[row] > b->value[row];
+}
+
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b)
 {
     bool equal = strcmp(a->name, b->name) == 0;
@@ -331,8 +344,7 @@ bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b)
     for (size_t row = 0; equal && gcb_method_param(a, row); row++) {
         const bool shown = gcb_method_shows(a, row);
 
-        equal = shown == gcb_method_shows(b, row) &&
-                !(shown && (a->value[row] < b->value[row] || a->value[row] > b->value[row]));
+        equal = shown == gcb_method_shows(b, row) && !(shown && differs(a, b, row));
     }
     return equal;
 }
@@ -370,11 +382,11 @@ static bool among(const char *alternatives, const char *word)
     }
 }
 
-/* True if one condition, "key=a|b|c", holds. */
+/* True if one condition, "key=a|b|c" of `length` bytes, holds. */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
     const struct gcb_param *p;
-    char alternatives[128], text[40];
+    char alternatives[128], text[GCB_PARAM_TEXT];
 
     for (size_t i = 0; (p = gcb_method_param(m, i)); i++) {
         const size_t n = strlen(p->name);
@@ -442,7 +454,7 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag)
 {
-    char text[40];
+    char text[GCB_PARAM_TEXT];
     size_t row;
     const struct gcb_param *p = find_row(m, key, &row);
 
@@ -550,13 +562,14 @@ int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum gcb_spec_style style)
 {
     const struct gcb_param *p;
-    char separator = ':', text[40];
+    char separator = ':', text[GCB_PARAM_TEXT];
     size_t used = (size_t)snprintf(out, size, "%s", m->name);
 
     for (size_t i = 0; (p = gcb_method_param(m, i)) && used < size; i++) {
         const bool main = style == GCB_SPEC_LABEL && p->flags & GCB_PARAM_LABEL;
+        const bool wanted = style == GCB_SPEC_FULL || main || m->given[i];
 
-        if (!gcb_method_shows(m, i) || (style != GCB_SPEC_FULL && !main && !m->given[i]))
+        if (!wanted || !gcb_method_shows(m, i))
             continue;
         used += (size_t)snprintf(out + used, size - used, "%c%s=%s", separator, p->name,
                                  gcb_param_text(text, p, m->value[i]));
@@ -581,8 +594,7 @@ char *gcb_method_label(char *out, size_t size, const char *spec)
     if (gcb_method_parse(&m, spec, NULL) || gcb_method_parse(&plain, m.name, NULL))
         return out;
     for (size_t row = 0; gcb_method_param(&m, row); row++)
-        m.given[row] =
-            m.given[row] && (m.value[row] < plain.value[row] || m.value[row] > plain.value[row]);
+        m.given[row] &= differs(&m, &plain, row);
     return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
 }
 

@@ -18,41 +18,40 @@ struct gcb_memory_params {
     double decay;    /* ef: share of the residual that is kept */
     double momentum; /* dgc, delay, demo, gmc */
     int nesterov;    /* dgc: enum gcb_nesterov (kernels/memory/memory_elem.h) */
-    int masking;     /* dgc, delay: momentum becomes 0 where something was sent */
-    int clears;      /* dgc: the residual becomes 0 where something was sent */
+    int masking;     /* dgc, delay: the momentum of sent elements becomes 0 */
+    int clears;      /* dgc: the residual of sent elements becomes 0 */
     double clip;     /* dgc: gradients are clipped to the norm clip / sqrt(workers); 0: never */
-    uint64_t delay;  /* delay: steps that one message sums up */
+    uint64_t delay;  /* delay: number of steps that one message sums up */
 };
 
-/* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its
- * codec's own. */
+/* The parameters of the memory, stored in struct gcb_memory_params. Every method has them. */
 extern const struct gcb_param gcb_memory_table[];
 
-/* Where the second encoding of collective=twoshot leaves what it loses. */
+/* What happens to the error of the second encoding of collective=twoshot. */
 enum gcb_second_error {
-    GCB_SECOND_ERROR_FEEDBACK, /* in the memory of the worker that encodes */
-    GCB_SECOND_ERROR_DROP,     /* nowhere */
+    GCB_SECOND_ERROR_FEEDBACK, /* the memory of the worker that encodes keeps it */
+    GCB_SECOND_ERROR_DROP,
 };
 
-/* How the workers' messages travel. */
+/* How the workers exchange their messages. */
 struct gcb_exchange_params {
     int collective;   /* enum gcb_collective */
     int second_error; /* enum gcb_second_error */
 };
 
-/* The parameters of the exchange, in struct gcb_exchange_params. Every method has them too. */
+/* The parameters of the exchange, stored in struct gcb_exchange_params. Every method has them. */
 extern const struct gcb_param gcb_exchange_table[];
 
-/*
- * A method as a user names it: a codec, or a preset of a codec, with values of its parameters, of
- * the parameters of the memory, and of those of the exchange. Plain data that owns nothing: names
- * point into static tables.
- *
- * A row is the number of a parameter: first come those of the codec's table, then those of
- * gcb_memory_table, then those of gcb_exchange_table.
- */
+/* Most parameters of a method: those of its codec, of the memory and of the exchange. */
 #define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 20)
 
+/*
+ * A method as a user names it: a codec or a preset of a codec, with a value for each parameter. The
+ * struct owns nothing: its pointers go to static tables.
+ *
+ * A row is the number of a parameter. The rows of the codec's table come first, then those of
+ * gcb_memory_table, then those of gcb_exchange_table.
+ */
 struct gcb_method {
     const char *name;
     const struct gcb_codec *codec;
@@ -61,7 +60,7 @@ struct gcb_method {
     bool given[GCB_MAX_METHOD_PARAMS];   /* set by the user, not a default */
 };
 
-/* The parameter of a row, or NULL after the last. */
+/* Returns the parameter of a row, or NULL after the last row. */
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
 /* The i-th method with its default values: the codecs, each followed by its presets. Returns false
@@ -69,9 +68,9 @@ const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
- * Parses "name" or "name:key=value,key=value". GCB_E_INVALID: unknown method or key (the message
- * suggests a similar name), a value out of range, a key given twice, or a key that has no meaning
- * with the other values.
+ * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: an unknown method or key
+ * (the message suggests a similar name), a value out of range, a key given twice, or a key that has
+ * no meaning with the other values.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 /* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more
@@ -80,30 +79,34 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
 /* True if both have the same full spec. */
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b);
 
-/* The parameter with this name or complement, or NULL. */
+/* Returns the parameter with this name or complement, or NULL. */
 const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key);
 
-/* Sets one parameter, as gcb_method_parse does. Call gcb_method_check after the last one. */
+/* Sets one parameter. The caller calls gcb_method_check after the last one. Returns 0 or
+ * GCB_E_INVALID: an unknown key, a value out of range, or a key given twice. */
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
+/* Checks the values together. Returns 0 or GCB_E_INVALID: a parameter that the user set has no
+ * meaning with the other values, or the method cannot use its collective or these values. */
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
-/* Sets the parameters of `count` pairs (key, value, key, value, ...) that the method has. Those
- * that have no meaning with the other values are set back; used[i] becomes true for each other one.
- * Call gcb_method_check afterwards. */
+/* Sets the parameters of `count` pairs (key, value, key, value, ...). Ignores pairs whose key the
+ * method does not have or whose parameter has no meaning with the other values. used[i] becomes
+ * true for each pair that is not ignored. The caller calls gcb_method_check afterwards. Returns 0
+ * or GCB_E_INVALID. */
 int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t count, bool *used,
                        struct gcb_diag *diag);
 
-/* Sets one parameter, even if it was set before, and checks the method. After a failure *m is
- * unchanged. */
+/* Sets one parameter, even if it was set before, and checks the method. Returns 0 or GCB_E_INVALID;
+ * then *m is unchanged. */
 int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
                       struct gcb_diag *diag);
 
 /* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement.
- * GCB_E_INVALID: there is no such parameter, or the value is out of its range. */
+ * Returns 0, or GCB_E_INVALID if there is no such parameter or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
-/* Returns true if the method has a parameter with this name that has a meaning with the other
- * values. *value (may be NULL) becomes its value. */
+/* True if the method has a parameter with this name, and it has a meaning with the other values.
+ * Then *value becomes the parameter's value, unless `value` is NULL. */
 bool gcb_method_value(const struct gcb_method *m, const char *key, double *value);
 
 /* True if the parameter of this row has a meaning with the other values. */
@@ -114,22 +117,25 @@ bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
-/* The same for the memory of a tensor of `count` elements: if the method's messages do not leave
- * elements out (see struct gcb_codec), nothing is masked or cleared. */
+/* Copies the parameters of the memory for a tensor of `count` elements. `masking` and `clears`
+ * become 0 if the method's messages leave no elements out (`selects` in struct gcb_codec). */
 void gcb_method_memory_for(struct gcb_memory_params *out, const struct gcb_method *m,
                            uint64_t count);
-/* Removes the memory, for callers whose messages do not follow each other. Returns true if the user
- * had set a parameter of it. */
+/* Removes the memory, for callers whose messages do not belong to consecutive steps. Returns true
+ * if the user had set a parameter of the memory. */
 bool gcb_method_forget(struct gcb_method *m);
-/* Gives `m` the memory of another method. */
+/* Gives `m` the memory of the method `from`. */
 void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from);
 
-/* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of
- * all collectives; the parameters of the exchange; its collective, and whether the user set it. */
+/* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs. */
 unsigned gcb_method_collectives(const struct gcb_method *m);
+/* The names by enum gcb_collective; NULL ends them. */
 extern const char *const gcb_collective_names[];
+/* Copies the parameters of the exchange. */
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
+/* The collective that the method uses. */
 enum gcb_collective gcb_method_collective(const struct gcb_method *m);
+/* True if the user set the collective. */
 bool gcb_method_gives_collective(const struct gcb_method *m);
 
 /* The capabilities (enum gcb_caps) of the method with these values. */
@@ -144,9 +150,9 @@ enum gcb_spec_style {
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
                       enum gcb_spec_style style);
 
-/* Writes a spec with all parameters, also those that the method got after the spec was written:
- * without them it does what their defaults do. A spec that gcb_method_parse refuses is copied.
- * Returns out. */
+/* Writes the full spec of a spec. So the specs of older versions, which lack newer parameters, can
+ * be compared with specs of this version. A spec that gcb_method_parse refuses is copied. Returns
+ * out. */
 char *gcb_method_complete(char *out, size_t size, const char *spec);
 
 /* Writes the short label of a spec: the main parameters, and those that differ from the method's

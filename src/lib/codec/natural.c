@@ -3,8 +3,8 @@
 
 /*
  * Natural compression (Horvath et al., arXiv 1905.10988): every element is rounded stochastically
- * to one of the two powers of two beside it, so that its mean stays the same. 2^-126 and 0 are the
- * powers beside a subnormal number.
+ * to the power of two below or above, so that the mean stays the same. A subnormal number is
+ * rounded to 0 or 2^-126.
  *
  * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field,
  * and the sign above it.
@@ -22,6 +22,7 @@ static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb
     return 0;
 }
 
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct gcb_codec_env *env;
     struct gcb_rounding_draw draw;
@@ -30,21 +31,23 @@ struct job {
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
-    bool failed;
+    bool failed; /* set if an element is too large, or a code is not finite */
 };
 
 /*
- * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number m
- * / 2^23 * 2^-126 becomes 2^-126 with probability m / 2^23, else 0. Adding 1 to the exponent field
- * gives the power above.
+ * Rounds x = 2^e (1 + m / 2^23) to 2^(e+1) with probability m / 2^23, otherwise to 2^e. Rounds a
+ * subnormal number m / 2^23 * 2^-126 to 2^-126 with probability m / 2^23, otherwise to 0. In both
+ * cases, adding 1 to the exponent field gives the power above. Returns the code. `byte` is the
+ * coarse random draw of element `index`; 24 more bits are drawn only if the byte does not decide.
  */
 static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
 {
-    const uint32_t bits = gcb_bits_of(x), p = bits << 9; /* the probability m / 2^23, times 2^32 */
+    const uint32_t bits = gcb_bits_of(x), power = bits >> 23;
+    const uint32_t p = bits << 9; /* the probability m / 2^23, times 2^32 */
 
     if (byte != p >> 24)
-        return (uint16_t)((bits >> 23) + (byte < p >> 24));
-    return (uint16_t)((bits >> 23) +
+        return (uint16_t)(power + (byte < p >> 24));
+    return (uint16_t)(power +
                       (gcb_philox_24(job->env->seed, index, job->draw.fine) < (p & 0xffffffu)));
 }
 
@@ -112,18 +115,19 @@ static void decode_span(void *ctx, uint64_t span)
     }
 }
 
-/*
- * Seven codes are in the lower 63 bits of a word. Where an exponent field is all ones, adding 1 to
- * it sets the bit above it, which is the sign; the signs are cleared first.
- */
+/* Masks for the seven codes in the lower 63 bits of a word: their sign bits and their lowest
+ * bits. */
 #define SIGNS UINT64_C(0x4020100804020100)
 #define ONES UINT64_C(0x0040201008040201)
 
+/* Sets the sign bits of those codes whose exponent field is all ones (infinity or NaN): adding 1 to
+ * such a field carries into the sign, which was cleared. */
 static uint64_t carries(uint64_t codes)
 {
     return (codes & ~SIGNS) + ONES;
 }
 
+/* Sets job->failed if a code stands for an infinity or NaN. */
 static void check_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;

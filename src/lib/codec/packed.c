@@ -10,8 +10,8 @@ static int compare_codes(const void *a, const void *b)
     return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
-/* The entropy of at most GCB_TILE codes. Sorts the codes, because a table of all possible codes
- * would take longer. */
+/* Total order-0 entropy of n <= GCB_TILE codes, in bits. Sorts the codes, which is faster than a
+ * table of all possible codes. */
 static double entropy_of_few(uint16_t *code, size_t n)
 {
     uint64_t histogram[GCB_TILE];
@@ -79,15 +79,17 @@ uint64_t gcb_span_length(uint64_t count, uint64_t i)
     return left < GCB_SPAN ? left : GCB_SPAN;
 }
 
+/* Raw elements to convert to `out`, or to add to the arrays of `to`. */
 struct raw_job {
-    const struct gcb_addition *to; /* add */
-    float *out;                    /* convert */
+    const struct gcb_addition *to;
+    float *out;
     const uint8_t *raw;
-    uint64_t count;
+    uint64_t count; /* elements */
     enum gcb_dtype source;
     const struct gcb_kernels *kernels;
 };
 
+/* Converts n elements from element `from` on. */
 static inline void widen(const struct raw_job *job, float *out, uint64_t from, size_t n)
 {
     const struct gcb_convert_fns *f = &job->kernels->convert;
@@ -159,9 +161,9 @@ struct pass {
     const float *x;
     float *out;
     float weight;
-    uint64_t count;
+    uint64_t count; /* elements */
     const struct gcb_kernels *kernels;
-    uint32_t largest; /* magnitude */
+    uint32_t largest; /* largest magnitude so far */
 };
 
 static void weigh_span(void *ctx, uint64_t span)

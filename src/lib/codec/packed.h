@@ -15,12 +15,12 @@ static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels);
 
-/* Describes a payload of `scale_bytes` and then a code for each element. Returns 0, GCB_E_CORRUPT
- * or GCB_E_NOMEM. */
+/* `describe` (struct gcb_codec_ops) of a payload that has `scale_bytes` bytes of scales, then a
+ * code for each element. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
                         unsigned width, const struct gcb_codec_env *env);
 
-/* *max = the larger of *max and `bits`. Several threads may call it at the same time. */
+/* Raises *max to `bits` if it is lower. Several threads may call this at the same time. */
 static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
 {
     uint32_t seen = __atomic_load_n(max, __ATOMIC_RELAXED);
@@ -36,37 +36,37 @@ static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
  * block.
  */
 #define GCB_SPAN ((uint64_t)1 << 18)
+/* Number of spans in `count` elements. */
 uint64_t gcb_span_count(uint64_t count);
-/* Elements of span i of `count` elements. */
+/* Number of elements in span i of `count` elements; only the last span is shorter. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
-/* Converts `count` raw elements (float32, float16 or bfloat16 as `source` says; float64: float32)
- * to float32. The queue's threads share them. */
+/* Converts `count` raw elements to float32. They are float16 or bfloat16 if `source` says so,
+ * otherwise float32. The queue's threads share the work, as in the functions below. */
 void gcb_widen(float *out, const void *raw, uint64_t count, enum gcb_dtype source,
                const struct gcb_kernels *kernels, const struct gcb_queue *queue);
-/* Adds `count` raw elements in the same way. */
+/* Adds `count` raw elements, converted as by gcb_widen, to the arrays of `to`. */
 void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
                  enum gcb_dtype source, const struct gcb_kernels *kernels,
                  const struct gcb_queue *queue);
 
-/* `read` (struct gcb_codec_ops) of a codec whose payload is raw elements: float32, float16 or
- * bfloat16. */
+/* `read` (struct gcb_codec_ops) of a codec whose payload is env->count raw elements of type
+ * `source`: float32, float16 or bfloat16. Returns 0 or GCB_E_CORRUPT. */
 int gcb_read_raw(const struct gcb_codec_env *env, enum gcb_dtype source, struct gcb_rbuf *in,
                  float *out, const struct gcb_addition *to);
 
-/* out[i] = weight * x[i] for `count` elements, rounded to float32. `out` may be x. The queue's
- * threads share them. */
+/* out[i] = weight * x[i] for `count` elements, rounded to float32. `out` may be x. */
 void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
                const struct gcb_queue *queue);
-/* out[i] = x[i] / weight; 0 if the weight is 0. */
+/* out[i] = x[i] / weight, or 0 if the weight is 0. `out` may be x. */
 void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
                  const struct gcb_queue *queue);
-/* `conclude` (struct gcb_reduce_ops) of workers that add up whole tensors of `count` float32
- * elements. */
+/* `conclude` (struct gcb_reduce_ops) of a method whose workers add up whole tensors of `count`
+ * float32 elements: copies `combined` to `update` and x to `own`. */
 void gcb_conclude_whole(uint64_t count, const float *x, const void *combined, float *update,
                         float *own);
-/* The largest magnitude, as bits of a float32; GCB_INF_BITS or more if there is an infinity or
- * NaN. */
+/* Returns the largest magnitude of x, as the bits of a float32. It is GCB_INF_BITS or more if x has
+ * an infinity or NaN. */
 uint32_t gcb_max_bits(const float *x, uint64_t count, const struct gcb_kernels *kernels,
                       const struct gcb_queue *queue);
 

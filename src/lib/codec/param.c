@@ -58,13 +58,14 @@ static int parse_choice(double *out, const struct gcb_param *p, const char *name
 static bool parse_number(double *out, const struct gcb_param *p, const char *text)
 {
     uint64_t v;
+    bool valid;
 
     if (p->type == GCB_PARAM_REAL)
         return gcb_parse_real(text, out);
-    if (!(p->type == GCB_PARAM_SIZE ? gcb_parse_size(text, &v) : gcb_parse_u64(text, &v)))
-        return false;
-    *out = (double)v;
-    return true;
+    valid = p->type == GCB_PARAM_SIZE ? gcb_parse_size(text, &v) : gcb_parse_u64(text, &v);
+    if (valid)
+        *out = (double)v;
+    return valid;
 }
 
 static bool in_range(const struct gcb_param *p, double v)
@@ -72,7 +73,8 @@ static bool in_range(const struct gcb_param *p, double v)
     return v >= p->min && (p->flags & GCB_PARAM_OPEN_MAX ? v < p->max : v <= p->max);
 }
 
-/* "[0, 1)" for the row itself, "(0, 1]" for its complement. */
+/* Reports a value out of range. The range of a complement is mirrored: "[0, 1)" becomes
+ * "(0, 1]". */
 static int range_error(const struct gcb_param *p, const char *name, bool complement,
                        const char *text, struct gcb_diag *diag)
 {
@@ -104,11 +106,11 @@ int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, co
 char *gcb_param_text(char *out, const struct gcb_param *p, double value)
 {
     if (p->type == GCB_PARAM_CHOICE)
-        snprintf(out, 40, "%s", p->choices[(size_t)value]);
+        snprintf(out, GCB_PARAM_TEXT, "%s", p->choices[(size_t)value]);
     else if (p->type == GCB_PARAM_REAL)
         gcb_real_text(out, value);
     else
-        snprintf(out, 40, "%" PRIu64, (uint64_t)value);
+        snprintf(out, GCB_PARAM_TEXT, "%" PRIu64, (uint64_t)value);
     return out;
 }
 
@@ -137,13 +139,16 @@ static double load(const struct gcb_param *p, const void *state)
     return (double)*(const uint64_t *)field;
 }
 
+/* Bytes of a value in a header. */
 static unsigned wire_width(const struct gcb_param *p)
 {
-    if (p->type == GCB_PARAM_REAL)
-        return 8;
-    if (p->type == GCB_PARAM_CHOICE || p->max <= UINT8_MAX)
+    if (p->type == GCB_PARAM_CHOICE)
         return 1;
-    return p->max <= UINT16_MAX ? 2 : p->max <= UINT32_MAX ? 4 : 8;
+    if (p->type == GCB_PARAM_REAL || p->max > UINT32_MAX)
+        return 8;
+    if (p->max > UINT16_MAX)
+        return 4;
+    return p->max > UINT8_MAX ? 2 : 1;
 }
 
 static void write_value(const struct gcb_param *p, double value, struct gcb_wbuf *out)
@@ -162,7 +167,7 @@ static bool is_added(const struct gcb_param *p)
     return p->flags & GCB_PARAM_ADDED;
 }
 
-/* True if the header has this value of an added parameter. */
+/* True if a header has an added parameter of this value. */
 static bool is_present(const struct gcb_param *p, double value)
 {
     return value < p->absent || value > p->absent;
@@ -191,6 +196,7 @@ static double read_value(const struct gcb_param *p, struct gcb_rbuf *in)
     return value;
 }
 
+/* Reads a value and checks its range. Returns 0 or GCB_E_CORRUPT. */
 static int read_checked(const struct gcb_param *p, double *value, struct gcb_rbuf *in,
                         struct gcb_diag *diag)
 {

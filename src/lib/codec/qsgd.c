@@ -27,8 +27,8 @@ struct qsgd {
     struct gcb_elias elias; /* for coding=elias and elias-sparse */
 };
 
-/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last
- * run may be shorter. */
+/* The number of elements in run i of the tensor. Runs have `length` elements; the last may have
+ * fewer. */
 static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
 {
     const uint64_t left = s->env->count - i * length;
@@ -36,17 +36,18 @@ static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
     return left < length ? left : length;
 }
 
+/* Number of units in the tensor. */
 static uint64_t units(const struct qsgd *s)
 {
     return (s->env->count + s->unit - 1) / s->unit;
 }
 
-/* The data of a call. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct qsgd *s;
     struct gcb_rounding_draw draw;
     const float *from;
-    float weight; /* of `from` */
+    float weight; /* multiplies `from`; 1 unless in an all-reduce */
     float *to;
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *norms_out, *out;
@@ -92,8 +93,8 @@ static int make_steps(struct qsgd *s)
     return 0;
 }
 
-/* Returns the number of elements in the shortest run of whole buckets that fills a tile and whose
- * codes end at a byte. */
+/* The least number of elements that is a whole number of buckets, at least a tile, and a whole
+ * number of bytes in codes. */
 static uint64_t unit_length(const struct qsgd *s)
 {
     uint64_t unit = s->l.bucket;
@@ -110,7 +111,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 
     s->env = env;
     gcb_qsgd_lay_out(&s->l);
-    /* the largest magnitude of a bucket shows an infinity or NaN; an L2 norm is made finite */
+    /* A largest magnitude shows an infinity or NaN. An L2 norm does not: it is always finite. */
     s->l.q.base.sees_nonfinite = s->l.norm == GCB_QSGD_MAX;
     s->unit = unit_length(s);
     s->elias = (struct gcb_elias){
@@ -145,7 +146,7 @@ static float norm_of(const struct qsgd *s, const float *x, size_t n)
     return gcb_norm_of_squares(gcb_reduce_blocks(s->env->kernels->reduce.sum_sq, x, n));
 }
 
-/* Writes the norms of buckets [from, to), times the weight. */
+/* Writes the norms of buckets `from` to `to` - 1, times the magnitude of the weight. */
 static void put_norms(const struct job *job, uint64_t from, uint64_t to)
 {
     const struct qsgd *s = job->s;
@@ -156,8 +157,8 @@ static void put_norms(const struct job *job, uint64_t from, uint64_t to)
                           norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
 }
 
-/* Computes the codes of n elements x, all in one bucket, of which the first has the number `first`.
- * `byte` has the coarse random draws. */
+/* Computes the codes of n elements x, all in one bucket; x[0] is element number `first` of the
+ * tensor. `byte` has a coarse random draw for each element. */
 static void quantise_run(const struct job *job, float norm, const float *x, uint64_t first,
                          size_t n, const uint8_t *byte, uint16_t *code)
 {
@@ -181,7 +182,7 @@ static void quantise_run(const struct job *job, float norm, const float *x, uint
     s->env->kernels->dither.signed_levels(code, x, n, byte, first, &d, s->l.sign_bit);
 }
 
-/* How many of the elements [first, first + n) are in the same bucket as element `first`. */
+/* The number of elements from `first` on, at most n, in the bucket of element `first`. */
 static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
 {
     const uint64_t left = s->l.bucket - first % s->l.bucket;
@@ -189,14 +190,17 @@ static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
     return left < n ? left : n;
 }
 
-/* Computes the codes of x[0..n), the tensor's elements from number `first` on; n <= GCB_TILE. The
- * norms of their buckets must have been written. */
+/* Random draws come in blocks of this many bytes, one for each element. */
+#define DRAWS 16
+
+/* Computes the codes of n <= GCB_TILE elements x; x[0] is element number `first` of the tensor. The
+ * norms of their buckets have been written. */
 static void quantise(const struct job *job, const float *x, uint64_t first, size_t n,
                      uint16_t *code)
 {
     const struct qsgd *s = job->s;
-    uint8_t byte[GCB_TILE + 16];
-    const size_t skip = first % 16; /* draws come in blocks of 16 */
+    uint8_t byte[GCB_TILE + DRAWS];
+    const size_t skip = first % DRAWS;
 
     if (s->l.rounding == GCB_QSGD_STOCHASTIC)
         s->env->kernels->philox.bytes(byte, n + skip, s->env->seed, first - skip, job->draw.coarse);
@@ -209,8 +213,8 @@ static void quantise(const struct job *job, const float *x, uint64_t first, size
     }
 }
 
-/* Writes the values of n codes to job->to, or adds them to the arrays of job->add. The first code
- * is that of the tensor's element number `first`. */
+/* Writes the values of n codes to job->to, or adds them to the arrays of job->add. code[0] belongs
+ * to element number `first` of the tensor. */
 static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
     const struct qsgd *s = job->s;
@@ -341,14 +345,17 @@ static int decode_elias(const struct job *job, struct gcb_rbuf *in)
     return 0;
 }
 
+/* Total order-0 entropy of all codes, in bits. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
 static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits)
 {
     const uint64_t blocks = block_count(s->env->count), symbols = UINT64_C(2) << s->l.sign_bit;
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint64_t *histogram = gcb_alloc_zero(symbols, sizeof(*histogram));
     uint16_t code[GCB_TILE];
-    int err = !histogram ? GCB_E_NOMEM : directory ? 0 : GCB_E_CORRUPT;
+    int err = directory ? 0 : GCB_E_CORRUPT;
 
+    if (!histogram)
+        return GCB_E_NOMEM;
     for (uint64_t b = 0; b < blocks && !err; b++) {
         err = get_block(s, directory, in, b, code);
         for (size_t i = 0; !err && i < run_length(s, b, GCB_TILE); i++)
@@ -392,8 +399,7 @@ static int qsgd_read(void *state, struct gcb_rbuf *in, float *out, const struct 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
         return GCB_E_CORRUPT;
-    if (add &&
-        s->l.coding != GCB_QSGD_FIXED) /* checked while they are decoded: too late for a sum */
+    if (add && s->l.coding != GCB_QSGD_FIXED) /* an Elias code is checked only while it is added */
         return GCB_E_UNSUPPORTED;
     for (uint64_t b = 0; b < s->l.buckets; b++)
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
@@ -415,8 +421,7 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     return elias_entropy(s, in, &parts->entropy0_bits);
 }
 
-/* ---- all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h)
- * ---- */
+/* ---- all-reduce: shared norms and sums of levels (src/lib/codec/shared_scale.h) ---- */
 
 static void measure_unit(void *ctx, uint64_t i)
 {
@@ -427,7 +432,7 @@ static void measure_unit(void *ctx, uint64_t i)
     put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
 }
 
-/* Rounds weight * x to levels of the shared norms. */
+/* Rounds weight * x to levels of the shared norms, which are in job->norms_out. */
 static void level_unit(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
@@ -450,7 +455,8 @@ static void level_unit(void *ctx, uint64_t i)
     }
 }
 
-/* If weight * x overflows, a norm is infinite, and so all workers know. */
+/* If weight * x overflows, a norm of this worker is infinite. Then so is a shared norm, which tells
+ * all workers. */
 static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                            const float *x, void *values)
 {
@@ -583,8 +589,7 @@ const struct gcb_codec gcb_codec_qsgd = {
     .summary = "stochastic rounding to levels of each bucket's norm",
     .source = "Alistarh et al., NIPS 2017 (QSGD), section 3",
     .guarantee = "rounding=stochastic: unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) "
-                 "||x||^2 per bucket of d; "
-                 "norm=max: <= d/(4 s^2) max^2",
+                 "||x||^2 per bucket of d; norm=max: <= d/(4 s^2) max^2",
     .error_rule_of = qsgd_error_rule,
     .wire_id = 5,
     .caps_of = qsgd_caps,

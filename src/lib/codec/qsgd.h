@@ -9,21 +9,20 @@ enum gcb_qsgd_norm { GCB_QSGD_MAX, GCB_QSGD_L2 };
 enum gcb_qsgd_rounding { GCB_QSGD_STOCHASTIC, GCB_QSGD_NEAREST };
 enum gcb_qsgd_coding { GCB_QSGD_FIXED, GCB_QSGD_DENSE, GCB_QSGD_SPARSE };
 
-/* What a state begins with, on the CPU and on a device. */
+/* The beginning of a state, on the CPU and on a device. */
 struct gcb_qsgd_layout {
     struct gcb_quantiser q;
-    /* the parameters, as the parameter table stores them; `bucket` becomes at most the tensor's
-     * number of elements */
+    /* Parameters. gcb_qsgd_lay_out lowers `bucket` to the tensor's number of elements. */
     uint64_t bits, levels, bucket;
-    int norm, coding, rounding;
-    /* what follows from the parameters and the element count */
-    uint32_t s;        /* levels above zero */
+    int norm, coding, rounding; /* enum gcb_qsgd_... */
+    /* Derived by gcb_qsgd_lay_out. */
+    uint32_t s;        /* number of levels above zero */
     unsigned sign_bit; /* 2^sign_bit > s */
     unsigned width;    /* bits of a code with coding=fixed */
     uint64_t buckets;  /* number of buckets */
 };
 
-/* Sets what follows from the parameters, in the base too. */
+/* Derives the fields that depend on parameters and element count, here and in the base. */
 void gcb_qsgd_lay_out(struct gcb_qsgd_layout *l);
 
 #endif

@@ -1,6 +1,9 @@
 #include "src/lib/codec/range.h"
 
+#include <float.h>
 #include <math.h>
+
+#define EXPONENTS 256 /* values of float32's exponent field */
 
 const char *const gcb_range_rounding_names[] = {"nearest", "truncate", NULL};
 
@@ -20,7 +23,7 @@ int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
                        const struct gcb_kernels *kernels, const float *x, uint64_t n)
 {
-    uint32_t count[256] = {0};
+    uint32_t count[EXPONENTS] = {0};
     uint32_t top = 0;
 
     if (p->mantissa == 0)
@@ -29,15 +32,16 @@ void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_par
         top = kernels->reduce.max_bits(x, n);
     stats->max_bits = top > stats->max_bits ? top : stats->max_bits;
     if (p->mantissa == 0)
-        for (size_t i = 0; i < 256; i++)
+        for (size_t i = 0; i < EXPONENTS; i++)
             stats->exponents[i] += count[i];
 }
 
-/* Adds `from` to `stats`. Several threads may do so at the same time. */
+/* Adds `from` to `stats`. Several threads may call this at the same time: the counts are integers,
+ * so their order does not matter. */
 static void join_stats(struct gcb_range_stats *stats, const struct gcb_range_stats *from)
 {
     gcb_raise_max(&stats->max_bits, from->max_bits);
-    for (size_t i = 0; i < 256; i++)
+    for (size_t i = 0; i < EXPONENTS; i++)
         if (from->exponents[i])
             __atomic_fetch_add(&stats->exponents[i], from->exponents[i], __ATOMIC_RELAXED);
 }
@@ -46,13 +50,12 @@ void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_pa
                       const struct gcb_range_stats *stats)
 {
     const float max = p->max != 0.0 ? (float)p->max : gcb_float_of(stats->max_bits);
-    const unsigned mantissa =
-        p->mantissa ? (unsigned)p->mantissa
-                    : gcb_range_best_mantissa(stats->exponents, max, (unsigned)p->bits,
-                                              (enum gcb_range_rounding)p->rounding);
+    const enum gcb_range_rounding rounding = (enum gcb_range_rounding)p->rounding;
+    unsigned mantissa = (unsigned)p->mantissa;
 
-    gcb_range_format(format, (unsigned)p->bits, mantissa, max,
-                     (enum gcb_range_rounding)p->rounding);
+    if (mantissa == 0)
+        mantissa = gcb_range_best_mantissa(stats->exponents, max, (unsigned)p->bits, rounding);
+    gcb_range_format(format, (unsigned)p->bits, mantissa, max, rounding);
 }
 
 void gcb_range_put_scale(struct gcb_wbuf *out, const struct gcb_range_format *format)
@@ -113,11 +116,12 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     struct gcb_range_state *s = state;
 
     gcb_range_bind(s);
-    /* gcb_range_measure looks for the largest magnitude unless it is given and the format too */
+    /* gcb_range_measure finds the largest magnitude unless the parameters fix the format */
     s->base.sees_nonfinite = s->p.max == 0.0 || s->p.mantissa == 0;
     return 0;
 }
 
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     struct gcb_range_state *s;
     struct gcb_range_stats *stats;
@@ -129,8 +133,6 @@ struct job {
     const uint8_t *in;
 };
 
-/* Threads may add their counts in any order, because sums of integers do not depend on the
- * order. */
 static void measure_span(void *ctx, uint64_t i)
 {
     struct job *job = ctx;
@@ -141,6 +143,7 @@ static void measure_span(void *ctx, uint64_t i)
     join_stats(job->stats, &mine);
 }
 
+/* Byte offset of the codes of span i. */
 static uint64_t span_offset(const struct gcb_range_state *s, uint64_t i)
 {
     return i * (GCB_SPAN / 8) * s->p.bits;
@@ -247,7 +250,7 @@ static const struct gcb_param range_params[] = {
      .offset = offsetof(struct gcb_range_state, p.max),
      .def = 0,
      .min = 0,
-     .max = 3.4028234663852886e38},
+     .max = (double)FLT_MAX},
     {.name = "rounding",
      .help = "how a value becomes a code; the paper truncates",
      .type = GCB_PARAM_CHOICE,

@@ -6,7 +6,7 @@
 /*
  * Range floats in a payload, for the codec `range` and for the values of the sparse codec. The
  * scale of a payload is the value of the largest code (float32) and the mantissa width (1 byte).
- * Together with `bits`, which the message's header has, it determines the format. The decoder need
+ * The scale and `bits`, which is in the message's header, determine the format. The decoder need
  * not know how the encoder rounded.
  */
 #define GCB_RANGE_SCALE_BYTES 5
@@ -21,12 +21,13 @@ struct gcb_range_params {
 /* Names of enum gcb_range_rounding, for parameter tables. */
 extern const char *const gcb_range_rounding_names[];
 
-/* What a state of the codec `range` begins with, on the CPU and on a device. */
+/* The beginning of a state of the codec `range`, on the CPU and on a device. */
 struct gcb_range_state {
     struct gcb_codec_base base;
     struct gcb_range_params p;
 };
 
+/* Sets the base's fields that depend on the parameters. */
 static inline void gcb_range_bind(struct gcb_range_state *s)
 {
     s->base.max_payload =
@@ -43,7 +44,7 @@ struct gcb_range_stats {
     uint64_t exponents[256]; /* number of values by exponent; only if the mantissa is chosen */
     uint32_t max_bits;       /* largest magnitude; only if max or the mantissa is chosen */
 };
-/* Adds n values. It reads them once, or not at all if the parameters fix the format. */
+/* Adds n values to the stats. If the parameters fix the format, it does not read the values. */
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
                        const struct gcb_kernels *kernels, const float *x, uint64_t n);
 
@@ -57,10 +58,10 @@ void gcb_range_put_scale(struct gcb_wbuf *out, const struct gcb_range_format *fo
 int gcb_range_get_scale(struct gcb_range_format *format, const struct gcb_range_params *p,
                         struct gcb_rbuf *in);
 
-/* Convert n values to gcb_packed_bytes(n, bits) bytes and back. gcb_range_put returns the number of
- * clamped values. */
+/* Converts n values to gcb_packed_bytes(n, bits) bytes. Returns the number of clamped values. */
 uint64_t gcb_range_put(uint8_t *out, const float *x, uint64_t n,
                        const struct gcb_range_format *format, const struct gcb_kernels *kernels);
+/* Converts gcb_packed_bytes(n, bits) bytes to n values. */
 void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_range_format *format,
                    const struct gcb_kernels *kernels);
 

@@ -50,13 +50,14 @@ void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined)
 
 struct rebuilding {
     const struct gcb_shared_scale *s;
-    uint64_t count;
-    const void *levels;
+    uint64_t count;     /* elements */
+    const void *levels; /* a level for each element */
     float weight;
     float *out;
 };
 
-/* Writes elements [from, to) of one bucket: the values of their levels, divided by the weight. */
+/* Computes elements `from` to `to` - 1, all in one bucket, from their levels. Divides them by the
+ * weight. */
 static void rebuild_run(const struct rebuilding *r, float scale, uint64_t from, uint64_t to)
 {
     const float levels = (float)r->s->levels;
@@ -82,7 +83,7 @@ static void rebuild_span(void *ctx, uint64_t span)
     }
 }
 
-/* Writes the values of levels, divided by `weight`. */
+/* Computes all elements from their levels. Divides them by `weight`. */
 static void rebuild(const struct gcb_quantiser *s, const void *levels, float weight, float *out)
 {
     const struct gcb_codec_env *env = &s->base.env;

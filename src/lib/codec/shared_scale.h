@@ -5,26 +5,27 @@
 
 /*
  * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In
- * round 0 the workers agree on the largest scale that one of them needs, for each bucket. In round
- * 1 their signed levels are added as integers. All workers divide by the same scales, so the sum of
+ * round 0 the workers find the largest scale that any worker needs, for each bucket. In round 1
+ * their signed levels are added as integers. All workers divide by the same scales, so the sum of
  * the levels stands for the sum of the tensors.
  */
 struct gcb_shared_scale {
-    uint64_t bucket, buckets;
-    uint32_t levels; /* largest level of one worker */
-    bool wide;       /* sums need 16 bits, not 8 */
-    float *scale;    /* of each bucket; this and the next on the CPU */
-    void *own;       /* levels of this worker: int8_t or int16_t */
+    uint64_t bucket;  /* elements in a bucket; the last bucket may have fewer */
+    uint64_t buckets; /* number of buckets */
+    uint32_t levels;  /* largest level of one worker */
+    bool wide;        /* sums of levels need 16 bits, not 8 */
+    float *scale;     /* the shared scale of each bucket; NULL on a device */
+    void *own;        /* the levels of this worker: int8_t, or int16_t if wide; NULL on a device */
 };
 
-/* What a state of such a quantiser begins with, on the CPU and on a device. */
+/* The beginning of a quantiser's state, on the CPU and on a device. */
 struct gcb_quantiser {
     struct gcb_codec_base base;
     struct gcb_shared_scale shared;
 };
 
-/* Sets the sizes and the rounds. GCB_E_INVALID: sums of the levels of env.workers workers do not
- * fit 16 bits. */
+/* Sets the sizes and the rounds. Returns 0, or GCB_E_INVALID if the sums of the levels of
+ * env.workers workers do not fit 16 bits. */
 static inline int gcb_shared_scale_bind(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                                         struct gcb_diag *diag)
 {
@@ -46,7 +47,8 @@ static inline int gcb_shared_scale_bind(struct gcb_quantiser *s, uint32_t levels
     return 0;
 }
 
-/* The same on the CPU: makes the arrays too. GCB_E_NOMEM. */
+/* For the CPU: does what gcb_shared_scale_bind does and allocates the arrays. Returns 0,
+ * GCB_E_INVALID or GCB_E_NOMEM. */
 int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                           struct gcb_diag *diag);
 void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts zeros */
@@ -60,10 +62,11 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
         ((int8_t *)s->own)[i] = (int8_t)level;
 }
 
-/* Writes the levels that were put. The codec computes scales and levels. */
+/* Copies this worker's levels to `values`, as its contribution to round 1. */
 void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
-/* Functions of struct gcb_reduce_ops. absorb takes the scales of round 0. update: scale * (combined
- * level / levels); own: scale * (level / levels) / weight, or 0 if the weight is 0. */
+/* Functions of struct gcb_reduce_ops. absorb takes the shared scales. conclude computes update =
+ * scale * (combined level / levels) and own = scale * (own level / levels) / weight, or 0 if the
+ * weight is 0. */
 void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined);
 void gcb_shared_scale_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                                const void *combined, float *update, float *own);

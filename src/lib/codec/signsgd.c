@@ -2,25 +2,25 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes it to + or - 1;
+ * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes a sign to + or - 1,
  * EF-signSGD (Karimireddy et al., ICML 2019) to + or - the mean magnitude of the bucket.
  *
- * Encoded again, a sum of such messages is a majority vote (Bernstein et al., ICLR 2019). A tied
- * vote, like every exact 0, has no sign: a coin decides, which all workers share, so that no
- * worker's rank does.
+ * If a sum of such messages is encoded again, the result is a majority vote (Bernstein et al., ICLR
+ * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign. All workers draw the
+ * same bit, so the result does not depend on which worker encodes the sum.
  *
  * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale
- * of a bucket of zeros is 0, so that a tensor of zeros stays one.
+ * of a bucket of zeros is 0, so a tensor of zeros is decoded to zeros.
  */
 enum scale { SCALE_ONE, SCALE_MEAN };
 
 struct signsgd {
     struct gcb_codec_base base;
-    int scale;
+    int scale;       /* parameter: enum scale */
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    double *block_sum; /* of each sum block, if the mean of the whole tensor is needed; or NULL */
+    double *block_sum; /* scratch for the mean of a whole tensor: sums of its blocks; or NULL */
 };
 
 static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -49,6 +49,7 @@ static uint64_t scale_bytes(const struct signsgd *s)
     return s->buckets * sizeof(float);
 }
 
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct signsgd *s;
     const float *from;
@@ -56,7 +57,7 @@ struct job {
     const uint8_t *scales, *bits;
     float *to;
     const struct gcb_addition *add; /* NULL: decode to `to` */
-    uint64_t coin;                  /* stream of the coins */
+    uint64_t coin;                  /* encoding: random stream of the signs of zeros */
 };
 
 /* ---- scales ---- */
@@ -76,25 +77,26 @@ static uint64_t bucket_length(const struct signsgd *s, uint64_t bucket)
     return left < s->length ? left : s->length;
 }
 
-/* Task i: the scales of the buckets that begin in span i. */
+static float scale_of(const struct signsgd *s, const float *x, uint64_t n)
+{
+    if (s->scale == SCALE_ONE)
+        return is_zero(s, x, n) ? 0.0f : 1.0f;
+    return (float)(gcb_reduce_blocks(s->base.env.kernels->reduce.sum_abs, x, n) / (double)n);
+}
+
+/* Writes the scales of the buckets that begin in span i. */
 static void scale_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct signsgd *s = job->s;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(s->base.env.count, i);
 
-    for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++) {
-        const float *x = job->from + b * s->length;
-        const uint64_t n = bucket_length(s, b);
-        const float scale =
-            s->scale == SCALE_ONE
-                ? (is_zero(s, x, n) ? 0.0f : 1.0f)
-                : (float)(gcb_reduce_blocks(s->base.env.kernels->reduce.sum_abs, x, n) / (double)n);
-
-        gcb_store_f32(job->scales_out + b * sizeof(float), scale);
-    }
+    for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++)
+        gcb_store_f32(job->scales_out + b * sizeof(float),
+                      scale_of(s, job->from + b * s->length, bucket_length(s, b)));
 }
 
+/* Sums the magnitudes of the blocks in span i. */
 static void sum_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
@@ -123,8 +125,9 @@ static void put_scales(struct job *job)
 
 /* ---- signs ---- */
 
-/* Zeros get the coins of their places. */
-static void toss(uint8_t *sign, const float *x, size_t n, uint64_t first, const struct job *job)
+/* Draws signs for the zeros among n elements x; x[0] is element number `first` of the tensor. */
+static void draw_signs(uint8_t *sign, const float *x, size_t n, uint64_t first,
+                       const struct job *job)
 {
     const struct gcb_codec_env *env = &job->s->base.env;
     uint8_t coin[GCB_TILE / 8];
@@ -159,7 +162,7 @@ static void encode_span(void *ctx, uint64_t i)
             zeros |= gcb_magnitude(x[j]) == 0;
         }
         if (zeros)
-            toss(sign, x, n, at, job);
+            draw_signs(sign, x, n, at, job);
         memset(sign + n, 0, 8);
         pack(job->bits_out + at / 8, sign, n);
     }
@@ -174,7 +177,7 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
         .from = in->data,
         .scales_out = gcb_wbuf_take(out, scale_bytes(s)),
         .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->base.env.count, 1)),
-        /* without the worker: all workers toss the same coins */
+        /* without the worker, so that all workers draw the same signs */
         .coin = gcb_draw_stream(&s->base.env, &(struct gcb_step){.step = at->step}, GCB_DRAW_COINS),
     };
 
@@ -211,7 +214,8 @@ static const uint32_t sign_bits[16][4] = {
     {MINUS, MINUS, MINUS, MINUS},
 };
 
-/* Elements first to first + n, all of one bucket. sign[j]: the sign bit of element first + j. */
+/* Writes or adds n elements from element `first` on, all of one bucket. sign[j] is the sign bit of
+ * element first + j. */
 static void rebuild(const struct job *job, uint64_t first, const uint32_t *sign, size_t n)
 {
     const float scale = gcb_load_f32(job->scales + first / job->s->length * sizeof(float));
@@ -248,7 +252,7 @@ static void decode_span(void *ctx, uint64_t i)
             memcpy(sign + j + 4, sign_bits[byte >> 4], sizeof(sign_bits[0]));
         }
         for (size_t j = 0, run; j < n; j += run) {
-            const uint64_t left = length - (at + j) % length; /* of the bucket */
+            const uint64_t left = length - (at + j) % length; /* elements left in the bucket */
 
             run = left < n - j ? (size_t)left : n - j;
             rebuild(job, at + j, sign + j, run);
@@ -284,6 +288,7 @@ static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
     return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->base.env);
 }
 
+/* value[0] is the parameter `scale`. */
 static unsigned signsgd_caps(const double *value)
 {
     return (int)value[0] == SCALE_ONE ? GCB_CAP_NO_CONTRACTION : 0;
@@ -302,7 +307,7 @@ static const struct gcb_param signsgd_params[] = {
      .help = "consecutive elements that share a mean; 0: all",
      .type = GCB_PARAM_SIZE,
      .offset = offsetof(struct signsgd, bucket),
-     .max = 4294967295.0,
+     .max = UINT32_MAX,
      .flags = GCB_PARAM_WIRE,
      .needs = "scale=mean"},
     {.name = NULL},

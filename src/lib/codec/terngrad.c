@@ -15,13 +15,13 @@
  * (base 3).
  */
 #define TILE GCB_TERNGRAD_TILE
-#define SPAN ((uint64_t)64 * TILE)
+#define SPAN ((uint64_t)64 * TILE) /* elements that a task codes */
 
 struct terngrad {
     struct gcb_terngrad p;
     const struct gcb_codec_env *env;
-    double *block_sum, *block_sum_sq; /* sums of each sum block; they are added in order */
-    float limit; /* in an all-reduce: the scale of weight * x, to which it is clipped */
+    double *block_sum, *block_sum_sq; /* sums of each block of GCB_SUM_BLOCK elements */
+    float limit; /* all-reduce: this worker's scale; weight * x is clipped to it */
 };
 
 static void terngrad_fini(void *state)
@@ -57,6 +57,7 @@ static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
     return gcb_terngrad_code_bytes(&s->p, n);
 }
 
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     struct terngrad *s;
     const float *from;
@@ -66,10 +67,11 @@ struct job {
     const uint8_t *in;
     struct gcb_dither dither;
     float scale;
-    uint32_t max_bits;
-    float weight; /* of `from`, in an all-reduce */
+    uint32_t max_bits; /* the largest magnitude of `from` */
+    float weight;      /* all-reduce: multiplies `from` */
 };
 
+/* Finds the largest magnitude of a span and, if elements are clipped, the sums of its blocks. */
 static void measure_span(void *ctx, uint64_t i)
 {
     struct job *job = ctx;
@@ -92,6 +94,7 @@ static void measure_span(void *ctx, uint64_t i)
     gcb_raise_max(&job->max_bits, top);
 }
 
+/* The clipping threshold. Blocks are added in order, so it does not depend on threads. */
 static double clip_threshold(const struct terngrad *s)
 {
     const uint64_t blocks = (s->env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
@@ -104,8 +107,8 @@ static double clip_threshold(const struct terngrad *s)
     return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env->count);
 }
 
-/* s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has no deviation
- * and is not clipped. */
+/* The scale s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has a
+ * deviation of 0 and is not clipped. */
 static float scale_of(const struct terngrad *s, uint32_t max_bits)
 {
     return gcb_clipped_max(s->p.clip != 0.0 && s->env->count ? clip_threshold(s) : 0.0, max_bits);
@@ -126,7 +129,7 @@ static inline void unpack(const struct terngrad *s, uint16_t *code, const uint8_
         s->env->kernels->bitpack.unpack(code, in, n, 2);
 }
 
-/* Computes the codes of n <= TILE elements x, of which the first has the number `first`. */
+/* Computes the codes of n <= TILE elements x; x[0] is element number `first` of the tensor. */
 static void quantise(const struct job *job, const float *x, uint64_t first, size_t n,
                      uint16_t *code)
 {
@@ -162,7 +165,7 @@ static void encode_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&job->s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* Returns the scale of job->from. */
+/* Returns the scale of job->from, and sets job->max_bits. */
 static float measure(struct job *job)
 {
     job->max_bits = 0;
@@ -261,7 +264,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
 /* ---- all-reduce: the largest scale, and sums of -1, 0 and 1 ---- */
 
-/* Rounds weight * x, clipped to this worker's own limit, with the shared scale. */
+/* Clips weight * x to this worker's own limit, and rounds it to levels of the shared scale. */
 static void level_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
@@ -279,7 +282,7 @@ static void level_span(void *ctx, uint64_t i)
             const float x = job->weight * job->from[first + k];
 
             clamped += fabsf(x) > s->limit;
-            weighted[k] = x > s->limit ? s->limit : x < -s->limit ? -s->limit : x;
+            weighted[k] = fabsf(x) > s->limit ? copysignf(s->limit, x) : x;
         }
         quantise(job, weighted, first, m, code);
         for (size_t k = 0; k < m; k++)
@@ -289,7 +292,8 @@ static void level_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* If weight * x overflows, the scale is infinite, and so all workers know. */
+/* If weight * x overflows, this worker's scale is infinite. Then so is the shared scale, which tells
+ * all workers. */
 static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                                const float *x, void *values)
 {

@@ -135,7 +135,7 @@ static void add_value(struct gcb_descent *d, size_t from, size_t row, double val
     const struct gcb_match_search *s = &d->searches[from];
     const struct gcb_param *p = &s->method.codec->params[row];
     struct gcb_method m = s->method;
-    char text[40];
+    char text[GCB_PARAM_TEXT];
 
     if (gcb_method_change(&m, p->name, gcb_param_text(text, p, value), NULL) != 0)
         return;
