@@ -3,9 +3,9 @@
 #include "src/lib/sum/sum.h"
 
 /*
- * All-gather: every worker sends one message, gets all of them and adds them up (struct gcb_sum),
- * in the order of the workers. Any method can do this. Each worker receives n - 1 messages, so with
- * many workers it gets expensive.
+ * All-gather: each worker sends one message to all others, and adds up all messages in the order of
+ * the workers (struct gcb_sum). Every method can use this collective. Each of n workers receives
+ * n - 1 messages, which is expensive with many workers.
  */
 struct allgather {
     struct gcb_collective_env env;
@@ -26,6 +26,7 @@ static void allgather_destroy(void *state)
     gcb_free(s);
 }
 
+/* Allocates the message: a raw tensor may be longer than the coder's bound. */
 static int make_room(struct allgather *s, struct gcb_diag *diag)
 {
     const size_t bound = gcb_coder_bound(s->coder), raw = gcb_coder_raw_bytes(s->coder);
@@ -115,8 +116,9 @@ static int allgather_conclude(void *state, float *update, float *own, struct gcb
     const struct gcb_mview out = {.data = own, .count = s->env.coder.env.count};
     const int err = update ? gcb_sum_finish(s->sum, update, diag) : 0;
 
-    return err || !own ? err
-                       : gcb_coder_decode(s->own, s->message.data, s->message.len, &out, diag);
+    if (err || !own)
+        return err;
+    return gcb_coder_decode(s->own, s->message.data, s->message.len, &out, diag);
 }
 
 static int allgather_settle(void *state, const struct gcb_addition *to, struct gcb_diag *diag)

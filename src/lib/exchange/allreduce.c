@@ -8,12 +8,12 @@
 
 /*
  * All-reduce: the workers' values are combined element by element on their way, without decoding
- * (struct gcb_reduce_ops). With n workers a ring moves 2 (n - 1) / n of the values per worker,
- * whatever n is.
+ * (struct gcb_reduce_ops). With n workers, each worker sends 2 (n - 1) / n times its values in a
+ * ring all-reduce.
  *
- * A worker whose method cannot represent its tensor contributes infinities, where the sum of
- * others' values is finite. So all workers learn it in the same round, and in the next and last
- * round they add up the tensors themselves.
+ * If a method with `adds_whole` cannot represent a worker's tensor, this worker contributes
+ * infinities. The sum of finite values is finite, so all workers see in the same round that a
+ * worker has done this. In the next and last round they add up the tensors themselves.
  */
 struct allreduce {
     struct gcb_collective_env env;
@@ -21,13 +21,13 @@ struct allreduce {
     const struct gcb_reduce_ops *ops;
     struct gcb_codec_base *codec; /* the codec's state in `coder` */
     void *values;      /* what this worker contributes; after the last round, the combined values */
-    uint64_t capacity; /* bytes of `values` */
+    uint64_t capacity; /* bytes allocated for `values` */
     struct gcb_contribution in;
-    uint64_t sent; /* bytes of all values in this step */
-    bool raw;      /* this worker's values are NaNs */
-    bool spoilt;   /* some worker's values were not finite: so is the update */
-    unsigned last; /* the last round, as far as it is known */
-    bool whole;    /* a worker's method cannot represent its tensor: round `last` adds tensors */
+    uint64_t sent; /* bytes that this worker has contributed in this step */
+    bool raw;      /* this worker contributes NaNs */
+    bool spoilt;   /* some worker contributed NaNs or infinities, so the update is NaNs */
+    unsigned last; /* the last round; one more if `whole` becomes true */
+    bool whole;    /* round `last` adds the tensors themselves */
 };
 
 static unsigned allreduce_rounds(const struct gcb_method *method)
@@ -93,6 +93,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
     return err;
 }
 
+/* This worker's position in the all-reduce, for the functions of the codec. */
 static struct gcb_reduce_at here(const struct allreduce *s)
 {
     return (struct gcb_reduce_at){
@@ -121,11 +122,11 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Values that spoil every combination with them: NaNs; and an infinity, which is the larger of any
- * two. */
+/* Sets all values so that every combination with them shows it: a sum with a NaN is a NaN, and the
+ * maximum with an infinity is an infinity. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
-    const uint16_t half = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
+    const uint16_t half_nan = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
 
     switch (reduction) {
     case GCB_SUM_F32:
@@ -134,20 +135,21 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
         break;
     case GCB_SUM_F16:
     case GCB_SUM_BF16:
-        for (uint64_t i = 0; i < bytes / sizeof(half); i++)
-            ((uint16_t *)values)[i] = half;
+        for (uint64_t i = 0; i < bytes / sizeof(half_nan); i++)
+            ((uint16_t *)values)[i] = half_nan;
         break;
-    default: /* integers follow a round of floats, which was spoilt */
+    default: /* the round of floats before has told all workers already */
         memset(values, 0, bytes);
     }
 }
 
-/* The largest magnitude as bits of a float32: GCB_INF_BITS if there is an infinity, more if there
- * is a NaN. Of 16-bit floats: a NaN for both; else 0. */
+/* Returns GCB_INF_BITS if the values have an infinity, more if they have a NaN, otherwise less. For
+ * 16-bit floats, an infinity counts as a NaN. Integers are always finite. */
 static uint32_t look(enum gcb_reduction reduction, const void *values, uint64_t bytes,
                      const struct gcb_kernels *kernels)
 {
-    const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400; /* 2^15 minus infinity */
+    /* 2^15 minus the bits of infinity: added to a magnitude, it sets bit 15 if that is not finite */
+    const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400;
     const uint16_t *half = values;
     uint16_t any = 0;
 
@@ -203,9 +205,10 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     return 1;
 }
 
-/* Bytes of a piece. It is small enough to stay in a cache from the check to the copy. */
+/* Bytes that a task checks and then copies. They stay in a cache in between. */
 #define PIECE ((uint64_t)1 << 18)
 
+/* The combined values of a round. */
 struct arrival {
     enum gcb_reduction reduction;
     const struct gcb_kernels *kernels;
@@ -225,8 +228,8 @@ static void take_piece(void *ctx, uint64_t i)
         memcpy(a->to + at, a->from + at, n);
 }
 
-/* Checks the combined values. Those of the last round stay in s->values, until allreduce_conclude.
- * A caller without other workers may give s->values itself. */
+/* Looks for infinities and NaNs in the combined values, and copies those of the last round to
+ * s->values. A caller with one worker may pass s->values itself. */
 static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
 {
     const bool keeps = round == s->last && data != s->values;
@@ -307,8 +310,8 @@ static bool allreduce_spoilt(const void *state)
     return ((const struct allreduce *)state)->spoilt;
 }
 
-/* With weights that add up to 0, a method whose workers share one result cannot say what arrived of
- * whom. */
+/* With weights that add up to 0, methods that give each worker a share of the update (powersgd,
+ * countsketch) cannot divide the update among the workers. */
 static bool allreduce_conserves(const void *state)
 {
     const struct allreduce *s = state;

@@ -7,19 +7,19 @@
 
 struct gcb_device_reduce {
     const struct gcb_device_module *module;
-    struct gcb_place place; /* its tensor and payload are own.values_dev and own.kept_dev */
+    struct gcb_place place; /* its tensor is own.values_dev, its payload is own.kept_dev */
     struct gcb_coder *coder;
     const struct gcb_device_reduce_ops *ops;
-    const struct gcb_codec_base *state; /* the codec's, in `coder` */
-    uint64_t count;
+    const struct gcb_codec_base *state; /* the codec's state in `coder` */
+    uint64_t count;                     /* elements of a tensor */
     enum gcb_nonfinite nonfinite;
     /* the current step */
-    struct gcb_device_share own;
+    struct gcb_device_share own; /* this worker's tensor, weight and values */
     struct gcb_step at;
-    unsigned round;       /* the next one; after next and before receive, the current one */
-    const void *combined; /* of the last round */
+    unsigned round;       /* number of rounds that have ended */
+    const void *combined; /* the combined values of the last round; borrowed */
     uint64_t clamped;
-    bool raw;    /* this worker's values are NaNs */
+    bool raw;    /* this worker contributes NaNs or infinities */
     bool spoilt; /* some worker's values were not finite, so the update becomes NaNs */
 };
 
@@ -97,7 +97,7 @@ void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
 
 /* ---- calls of the codec ---- */
 
-/* Begins the work of a call, and sets its result to zero. */
+/* Prepares a call of the codec and queues zeroing of its result. */
 static int begin_call(struct gcb_device_reduce *r, struct gcb_device_call *call,
                       struct gcb_diag *diag)
 {
@@ -105,11 +105,12 @@ static int begin_call(struct gcb_device_reduce *r, struct gcb_device_call *call,
 
     call->at = r->at;
     if (!err)
-        gcb_device_batch_begin(r->place.batch); /* the wait reports failures of queueing */
+        gcb_device_batch_begin(r->place.batch); /* gcb_device_batch_finish reports a failure */
     return err;
 }
 
-/* Waits. `queued`: what queueing returned; the stream's error says more. */
+/* Waits for a call. `queued` is what the codec's function returned. An error of the stream is
+ * returned first, because it says more. */
 static int finish_call(struct gcb_device_reduce *r, int queued, struct gcb_diag *diag)
 {
     const int err = gcb_device_batch_finish(r->place.batch, diag);
@@ -127,15 +128,17 @@ static bool found_nonfinite(const struct gcb_device_reduce *r)
     return result_of(r)->max_bits >= GCB_INF_BITS;
 }
 
-/* Fills an array with copies of a word; the last copy may be cut. Waits. */
+#define FILL_WORDS 1024 /* words of an upload; the device copies the rest */
+
+/* Fills an array with copies of a word, and waits. The last copy may be cut. */
 static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint32_t word,
                 struct gcb_diag *diag)
 {
-    uint32_t piece[1024];
+    uint32_t piece[FILL_WORDS];
     uint64_t done = bytes < sizeof(piece) ? bytes : sizeof(piece);
     int err;
 
-    for (size_t i = 0; i < sizeof(piece) / sizeof(*piece); i++)
+    for (size_t i = 0; i < FILL_WORDS; i++)
         piece[i] = word;
     err = gcb_device_batch_upload(r->place.batch, to_dev, piece, done, diag);
     for (; !err && done < bytes; done *= 2)
@@ -177,7 +180,7 @@ static int contribute(struct gcb_device_reduce *r, struct gcb_diag *diag)
     return 0;
 }
 
-/* Values that spoil every combination with them, as in src/lib/exchange/allreduce.c. */
+/* The values that `spoil` in src/lib/exchange/allreduce.c writes: one of 32 bits, or two of 16. */
 static uint32_t spoilt_word(enum gcb_reduction reduction)
 {
     switch (reduction) {
@@ -189,7 +192,7 @@ static uint32_t spoilt_word(enum gcb_reduction reduction)
         return 0x7e007e00;
     case GCB_SUM_BF16:
         return 0x7fc07fc0;
-    default: /* integers follow a round of floats, which was spoilt */
+    default: /* the round of floats before has told all workers already */
         return 0;
     }
 }
@@ -238,7 +241,8 @@ int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_
     return err;
 }
 
-/* If the combined values of the last round are floats, the update is finite if they are. */
+/* Computes the update. If the combined values of the last round are floats, the step is spoilt if
+ * the update is not finite. */
 static int make_update(struct gcb_device_reduce *r, float *update_dev, float *own_dev,
                        struct gcb_diag *diag)
 {

@@ -28,24 +28,25 @@ struct gcb_exchange {
     struct gcb_collective_env env;
     struct gcb_codec_env_copy kept; /* to which env.coder.env points */
     float *weights;
-    float *own; /* what arrived; NULL until the memory needs it */
+    float *own; /* scratch: the part of the tensor that arrived; NULL until it is needed */
 
     bool lacks_update; /* the memory must learn the last step's update before the next step */
 
     /* the current step */
-    bool begun;
+    bool begun;                 /* gcb_exchange_begin has succeeded, and nothing has failed since */
     const float *gradient;      /* the caller's tensor */
-    struct gcb_contribution in; /* in.x: what is sent; NULL: nothing */
-    unsigned round;             /* rounds that received everything */
-    bool open;                  /* the round has begun */
-    struct gcb_round now;
-    uint32_t received; /* arrays that this round received */
-    bool last;         /* no round is left */
-    bool unlearnt; /* the update was written, but the memory had no room to learn what arrived */
+    struct gcb_contribution in; /* in.x is what this worker sends; NULL in a step without sending */
+    unsigned round;             /* number of rounds that have ended */
+    bool open;                  /* a round has begun and not ended */
+    struct gcb_round now;       /* what this worker sends in the open round */
+    uint32_t received;          /* number of arrays that the open round has received */
+    bool last;                  /* no round is left */
+    bool unlearnt; /* the update was written, but learning what arrived has run out of memory */
 };
 
 /* ---- opening ---- */
 
+/* Copies the weights, or makes equal ones if `weights` is NULL. */
 static int copy_weights(struct gcb_exchange *e, const float *weights, struct gcb_diag *diag)
 {
     const unsigned n = e->env.workers;
@@ -123,7 +124,8 @@ void gcb_exchange_close(struct gcb_exchange *e)
     gcb_free(e);
 }
 
-/* The new encoder keeps what the old one keeps from step to step, if it can. */
+/* Copies what the old state's encoder keeps from step to step to the new one, if its parameters
+ * allow that. */
 static void keep_codec(const struct gcb_collective_ops *ops, void *state, void *old)
 {
     struct gcb_coder *from = ops->encoder(old), *to = ops->encoder(state);
@@ -210,7 +212,7 @@ int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *sta
     return gcb_checkpoint_save(&c, state, diag);
 }
 
-/* The collective is made anew, so that nothing but what was saved is left of the steps before. */
+/* Makes the collective's state anew, so that only what was saved remains of earlier steps. */
 int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *saved,
                          struct gcb_diag *diag)
 {
@@ -246,6 +248,8 @@ static int wrong_order(const char *what, struct gcb_diag *diag)
     return gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s", what);
 }
 
+/* True if what the memory would make of x is finite. True without looking if the caller has said
+ * that all tensors are finite, and there is no memory. */
 static bool is_finite(struct gcb_exchange *e, const float *x)
 {
     if (has_memory(e))
@@ -338,8 +342,8 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     return more;
 }
 
-/* What this worker sent itself must come back unchanged: otherwise its sums, or its memory, would
- * differ from what the others have. */
+/* True if `data` is what this worker sent itself. Changed bytes would make this worker's sum or
+ * memory differ from what the other workers have. */
 static bool is_own(const struct gcb_exchange *e, const void *data, size_t length)
 {
     const uint8_t *own = e->now.data;
@@ -389,15 +393,17 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 
 /* ---- the end of a step ---- */
 
-/* Where the memory minus what arrived overflows, nothing arrived: after a division by a tiny
- * weight, or hostile bytes. */
+/* Below this magnitude, subtracting an element from the residual cannot overflow. */
+#define SAFE_MAGNITUDE 0x1p100f
+
+/* Sets elements of `own` to 0 if the residual minus the element is not finite. That happens after a
+ * division by a tiny weight, or with hostile bytes. */
 static void keep_finite(const struct gcb_exchange *e, float *own)
 {
     const uint64_t n = e->env.coder.env.count;
     const float *residual = gcb_memory_residual(e->memory);
 
-    if (gcb_max_bits(own, n, &e->kept.kernels, &e->kept.queue) <
-        gcb_bits_of(0x1p100f)) /* too small for it */
+    if (gcb_max_bits(own, n, &e->kept.kernels, &e->kept.queue) < gcb_bits_of(SAFE_MAGNITUDE))
         return;
     for (uint64_t i = 0; i < n; i++)
         own[i] = isfinite(residual[i] - own[i]) ? own[i] : 0.0f;
@@ -412,6 +418,7 @@ static int conclude(struct gcb_exchange *e, float *update, float *own, struct gc
     return err;
 }
 
+/* Allocates e->own, once. */
 static int make_own(struct gcb_exchange *e, struct gcb_diag *diag)
 {
     const uint64_t n = e->env.coder.env.count;
@@ -440,7 +447,7 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     if (!e->in.x || !has_memory(e))
         return 0;
     if (e->ops->spoilt && e->ops->spoilt(e->state)) {
-        if (!e->in.raw) /* the tensor of a step whose update has NaNs does not count */
+        if (!e->in.raw) /* this step's update is NaNs, so its tensor is not kept either */
             gcb_memory_forget(e->memory, e->gradient);
         return 0;
     }
@@ -480,7 +487,7 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
         return 0;
     }
     err = conclude(e, update, own, diag);
-    e->begun = err == GCB_E_NOMEM; /* it may be tried again */
+    e->begun = err == GCB_E_NOMEM; /* the caller may try again */
     e->lacks_update = !err && gcb_memory_wants_update(e->memory);
     if (!err && update)
         gcb_exchange_learn_update(e, update);
@@ -493,7 +500,8 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
     e->lacks_update = false;
 }
 
-/* Both results in one call: what arrived may be a share of the update (powersgd, countsketch). */
+/* If the memory needs `own`, the collective computes it together with the update: some methods
+ * derive it from the update (powersgd, countsketch). */
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
     int err = gcb_need(e, "the exchange", diag);

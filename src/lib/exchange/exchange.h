@@ -4,20 +4,22 @@
 #include "src/lib/exchange/collective.h"
 
 /*
- * One worker's part in an exchange (struct gcb_exchange in src/gcbench.h, which has the functions
- * of a step). It joins the worker's memory and a collective, and checks that the caller keeps the
- * order of rounds.
+ * One worker's part in an exchange: src/gcbench.h declares struct gcb_exchange and the functions of
+ * a step. An exchange joins the worker's memory and a collective. It checks that the caller runs
+ * the rounds in order.
  */
 struct gcb_exchange_config {
     struct gcb_coder_config coder; /* kernels, queue, path and shape are copied */
-    unsigned workers;
-    uint32_t worker;
-    const float *weights; /* copied; NULL: each is 1 / workers */
-    /* gcb_exchange_finish and gcb_exchange_conclude get update NULL; see
-     * gcb_exchange_learn_update */
+    unsigned workers;              /* number of workers */
+    uint32_t worker;               /* number of this worker, from 0 */
+    const float *weights;          /* of all workers, copied; NULL: each is 1 / workers */
+    /* The caller passes NULL as the update to gcb_exchange_finish and gcb_exchange_conclude; see
+     * gcb_exchange_learn_update. */
     bool no_update;
 };
 
+/* Makes an exchange. The caller frees *out with gcb_exchange_close. Returns 0, GCB_E_INVALID if the
+ * method cannot work with these workers or weights, or an error of gcb_coder_create. */
 int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *method,
                         const struct gcb_exchange_config *config, struct gcb_diag *diag);
 
@@ -27,49 +29,57 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 
-/* Rounds of most steps of this method; 0: it depends on the number of workers. */
+/* Number of rounds in most steps of this method. 0: it depends on the number of workers. */
 unsigned gcb_exchange_rounds(const struct gcb_method *method);
 
-/* After gcb_exchange_begin: what the memory made of the tensor, and what is sent; NULL if this step
- * sends nothing. */
+/* After gcb_exchange_begin: returns what this worker sends, which is the tensor after the memory
+ * has compensated it (count floats). NULL: this step sends nothing. */
 const float *gcb_exchange_input(const struct gcb_exchange *e);
 
-/* The worker's memory, for its residual. */
+/* Returns the worker's memory, which belongs to the exchange. */
 struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
 
 /*
- * gcb_exchange_finish in two calls. The first writes the update, and to `own` what of
- * gcb_exchange_input arrived; in a step that sends nothing both are 0. Either may be NULL: not
- * wanted. In the second the memory learns what arrived: that is `own`, or NULL if the exchange must
- * work it out. The memory then overwrites gcb_exchange_input.
+ * gcb_exchange_conclude and then gcb_exchange_learn do what gcb_exchange_finish does.
+ *
+ * conclude writes the weighted sum to `update`, and the part of gcb_exchange_input that arrived to
+ * `own`. Both have count floats; a NULL array is not wanted. In a step that sends nothing both
+ * become 0.
+ *
+ * learn tells the memory what arrived: `own`, or if it is NULL, what the exchange computes itself.
+ * The memory then overwrites gcb_exchange_input.
  */
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
 int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);
 
 /*
- * A memory may need the update of each step (memory=gmc). gcb_exchange_conclude hands it over if it
- * writes one. If the caller wanted none, it must give the update (count floats) that another
- * worker's exchange wrote, before the next step: otherwise gcb_exchange_begin fails with
- * GCB_E_INVALID. Other memories ignore the update, so a caller that runs all workers with no_update
- * except one may always call this for the others.
+ * Tells the memory the update of the last step (count floats). Only memory=gmc needs it; other
+ * memories ignore it. gcb_exchange_conclude calls this if it writes an update. After a step without
+ * an update, the caller passes the update that another worker's exchange wrote. Otherwise the next
+ * gcb_exchange_begin returns GCB_E_INVALID.
  */
 void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update);
 
-/* After gcb_exchange_conclude, until the next step: see struct gcb_collective_ops. In a step that
- * sends nothing the parts are 0. */
+/* These functions may be called after gcb_exchange_conclude, until the next step. */
+
+/* Fills `parts` with the parts of all bytes that this worker made in the step; 0 in a step that
+ * sends nothing. Returns 0 or an error of gcb_coder_describe. */
 int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
                           struct gcb_diag *diag);
+/* Returns the encoder whose clamped count, largest magnitude and density describe the step, or
+ * NULL. The encoder belongs to the exchange. */
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
+/* True if the sum over all workers of weight times own is the update, up to rounding. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
-/* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of what
- * the second encoding of collective=twoshot lost of it (*lost). Over all workers, sqrt(*lost /
- * *sum) is the relative second error. Returns false, and adds nothing, if the collective encodes
- * only once. */
+/* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of the
+ * error of the second encoding of collective=twoshot (*lost). Over all workers, sqrt(*lost / *sum)
+ * is the relative second error. Returns false, and adds nothing, if the collective encodes only
+ * once. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*
- * Adds what this worker selected of its tensor, times its weight, to sum[] (count floats). After
- * all workers did so, sum - update is what a sparse all-reduce dropped on the way. Returns false,
- * and adds nothing, if the collective drops nothing.
+ * Adds the elements that this worker selected of its tensor, times its weight, to sum[] (count
+ * floats). When all workers have added theirs, sum - update is what a sparse all-reduce dropped on
+ * the way. Returns false, and adds nothing, if the collective drops nothing.
  */
 bool gcb_exchange_add_selection(const struct gcb_exchange *e, float *sum);
 

@@ -9,13 +9,19 @@ static double now(const struct gcb_local *l)
     return l->clock ? l->clock() : 0.0;
 }
 
-/* Where the times of a round go; NULL: it is not timed. */
+/* Returns where to write the times of a round, or NULL if the round is not timed. */
 static struct gcb_local_times *times_of(const struct gcb_local *l, unsigned round)
 {
     return l->clock && round < l->time_count ? &l->times[round] : NULL;
 }
 
-/* Asks all workers what they send. Returns 1, or 0 if no round is left. All must agree. */
+/* True if two workers are in the same kind of round. */
+static bool agree(const struct gcb_round *a, const struct gcb_round *b)
+{
+    return a->kind == b->kind && (a->kind != GCB_ROUND_REDUCE || a->bytes == b->bytes);
+}
+
+/* Asks all workers what they send. Returns 1, 0 if no round is left, or an error. */
 static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                struct gcb_diag *diag)
 {
@@ -32,15 +38,14 @@ static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned roun
             *times = (struct gcb_local_times){.send = now(l) - begun};
         if (more < 0)
             return more;
-        if (w &&
-            (more != any || l->sent[w].kind != l->sent[0].kind ||
-             (more && l->sent[w].kind == GCB_ROUND_REDUCE && l->sent[w].bytes != l->sent[0].bytes)))
+        if (w && (more != any || !agree(&l->sent[w], &l->sent[0])))
             return gcb_diag_set(diag, GCB_E_INTERNAL, "worker %u is in another round", w);
         any = more;
     }
     return any;
 }
 
+/* Copies what all workers send to l->bytes, one worker after the other. */
 static int copy_all(struct gcb_local *l, struct gcb_diag *diag)
 {
     size_t total = 0;
@@ -65,7 +70,7 @@ static int copy_all(struct gcb_local *l, struct gcb_diag *diag)
     return 0;
 }
 
-/* Hands over what arrived, and adds worker 0's time. */
+/* Hands worker w what arrived from worker `from`. Adds the time if w is 0. */
 static int receive(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                    unsigned w, unsigned from, const void *data, size_t length,
                    struct gcb_diag *diag)
@@ -79,7 +84,7 @@ static int receive(const struct gcb_local *l, struct gcb_exchange *const *e, uns
     return err;
 }
 
-/* Hands all bytes of each worker to everybody, or in a scatter each part to one. */
+/* GATHER: hands all bytes of each worker to all workers. SCATTER: hands each part to its worker. */
 static int deliver(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                    uint64_t *link_bytes, struct gcb_diag *diag)
 {
@@ -100,6 +105,7 @@ static int deliver(const struct gcb_local *l, struct gcb_exchange *const *e, uns
     return err;
 }
 
+/* REDUCE: combines the values of all workers, and hands the result to all. */
 static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                   uint64_t *link_bytes, struct gcb_diag *diag)
 {

@@ -4,38 +4,40 @@
 #include "src/lib/exchange/exchange.h"
 
 /*
- * Exchanges between workers that are all in this process: replays and tests. Zero-initialise, set
- * `workers` and the callbacks, and release with gcb_local_fini.
+ * Exchanges between workers that are all in this process, for replays and tests. The caller zeroes
+ * the struct, sets `workers` and the callbacks, and calls gcb_local_fini in the end.
  */
 struct gcb_local {
     unsigned workers;
     /*
-     * Called after each round; may be NULL. link_bytes: bytes that all workers together put on
-     * their links, if the messages travel in the best known way: an all-gather sends each worker's
-     * bytes n - 1 times, an all-to-all sends each part once, an all-reduce of b bytes per worker
-     * sends 2 (n - 1) b.
+     * Called after each round; may be NULL. sent[w] is what worker w sent. link_bytes is the number
+     * of bytes that n workers would send over a network by the best known algorithm: an all-gather
+     * sends each worker's bytes n - 1 times, an all-to-all sends each part once, an all-reduce of b
+     * bytes per worker sends 2 (n - 1) b.
      */
     void (*observe)(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes);
-    /* Combines the workers' values in an all-reduce, into those of worker 0. NULL: in the order of
-     * workers. */
+    /* Combines all workers' values in an all-reduce. `values` has those of worker 0 and takes the
+     * result. NULL: values are combined in the order of the workers. */
     void (*combine)(void *ctx, unsigned round, const struct gcb_round *sent, void *values);
-    void *ctx;
-    /* If not NULL: a clock in seconds, with which the rounds of worker 0 are timed; `times` has
-     * room for time_count rounds. Later rounds are not timed. */
+    void *ctx; /* passed to the callbacks */
+    /* Returns the time in seconds. Then `times` gets the times of worker 0 in the first time_count
+     * rounds. NULL: nothing is timed. */
     double (*clock)(void);
     struct gcb_local_times {
-        double send, receive; /* gcb_exchange_next, and all calls of gcb_exchange_receive */
-        double combine; /* of a GCB_ROUND_REDUCE: to combine one worker's values with another's */
+        double send;    /* gcb_exchange_next */
+        double receive; /* all calls of gcb_exchange_receive */
+        double combine; /* GCB_ROUND_REDUCE: combining two workers' values, on average */
     } * times;
     unsigned time_count;
-    struct gcb_round *sent; /* of each worker in the current round */
-    /* what they send, copied: a worker's own is valid until its first receive only */
-    uint8_t *bytes;
-    size_t capacity;
+
+    /* private */
+    struct gcb_round *sent; /* what each worker sends in the current round; `data` is in `bytes` */
+    uint8_t *bytes;         /* copies, because a worker's data is valid until its first receive */
+    size_t capacity;        /* bytes allocated for `bytes` */
 };
 
-/* Runs all rounds of a step; e[i] is worker i. Call it after gcb_exchange_begin and before
- * gcb_exchange_conclude of all workers. */
+/* Runs all rounds of a step; e[w] is worker w. The caller has called gcb_exchange_begin for all
+ * workers. Returns 0 or the first error of a worker. */
 int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag);
 void gcb_local_fini(struct gcb_local *l);
 

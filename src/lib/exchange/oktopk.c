@@ -6,56 +6,59 @@
 
 /*
  * Ok-Topk, a sparse all-reduce (Li and Hoefler, PPoPP 2022). The positions are divided into as many
- * regions as there are workers, with about the same number of selected elements in each. A worker
- * owns a region. Rounds:
+ * regions as there are workers, with about the same number of selected elements in each. Each
+ * worker owns a region. A step has these rounds:
  *
- *   REDUCE   in the first step, and when DIVIDE_EVERY steps are over: the sum of the boundaries that would divide each
- *            worker's own selection evenly. The means are the boundaries until the next time.
- *   SCATTER  a worker sends each owner what it selected in the owner's region. The owner adds up,
- *   in the order of the
- *            workers.
- *   GATHER   an owner sends all workers the sums whose magnitude reaches a threshold. In the first step, and when
- *            ESTIMATE_EVERY steps are over, it sends all sums, and all workers drop those below the
- *            new threshold: the k-th largest magnitude, where k is the mean number of elements that
- *            a worker with a weight selected.
+ *   DIVIDE (all-reduce)
+ *            Only in the first step, and when DIVIDE_EVERY steps are over. Each worker computes the
+ *            boundaries that would divide its own selection evenly. The means of all workers'
+ *            boundaries are used until the next DIVIDE.
+ *   SCATTER  Each worker sends each owner the elements that it selected in the owner's region. The
+ *            owner adds them up, in the order of the workers.
+ *   GATHER   Each owner sends all workers the sums whose magnitude reaches a threshold. In the
+ *            first step, and when ESTIMATE_EVERY steps are over, it sends all sums. Then all
+ *            workers compute a new threshold, and drop the sums below it. The new threshold is the
+ *            k-th largest magnitude, where k is the mean number of elements that a worker with a
+ *            weight selected.
  *
- * If more than 4/3 k sums reach the threshold in another step, the k-th largest of them becomes the
- * threshold of the next step; all workers know it anyway. The published code multiplies the
- * threshold by 1.008 instead, which is too slow while a memory fills. If fewer than 2/3 k reach it,
- * the threshold is divided by 1.008, as there.
+ * In steps without a new threshold: if more than 4/3 k sums reach the threshold, the k-th largest
+ * magnitude becomes the threshold of the next step. The published code multiplies the threshold by
+ * 1.008 instead, which is too slow while a memory fills. If fewer than 2/3 k sums reach the
+ * threshold, it is divided by 1.008, as in the published code.
  *
- * The paper evens out what the owners send before the last round. Here it is left out, as in the
- * published code, because the parts of a gather may have any length.
+ * The paper balances the lengths of what the owners send before GATHER. This code does not, like
+ * the published code, because the parts of a gather may have any length.
  *
  * An element that a worker selected has arrived if its position is in the result. If values are
  * rounded, the owner's rounding errors count as part of the owner's tensor.
  *
- * All workers begin with the same steps, so they estimate in the same steps. What was estimated
- * counts after the last message of a step. If a step fails for some worker before, no worker gets
- * that far.
+ * New boundaries and thresholds are kept only after the last message of a step. If a step fails for
+ * a worker before that, no worker gets that far. So all workers compute them in the same steps.
  */
 #define DIVIDE_EVERY 64
 #define ESTIMATE_EVERY 32
-#define DRIFT 1.008f /* a threshold is divided by this */
+#define DRIFT 1.008f /* divides a threshold that too few sums reach */
 
 struct oktopk {
     struct gcb_pieces p;
-    uint64_t *boundaries; /* workers + 1: owner w has the positions from [w] to [w + 1] - 1 */
-    uint64_t *proposed;   /* the same, in a step that divides */
-    float *means;         /* workers - 1 boundaries that travel */
-    bool divided, estimated;
-    uint64_t divided_at, estimated_at; /* steps */
-    uint32_t threshold;                /* magnitude */
+    uint64_t *boundaries;  /* workers + 1: owner w has positions [w] to [w + 1] - 1 */
+    uint64_t *proposed;    /* new boundaries, in a step that divides */
+    float *means;          /* workers - 1 boundaries, as they are sent and received */
+    bool divided;          /* a step has divided the positions */
+    bool estimated;        /* a step has estimated the threshold */
+    uint64_t divided_at;   /* the last step that divided */
+    uint64_t estimated_at; /* the last step that estimated */
+    uint32_t threshold;    /* a magnitude, as a bit pattern */
 
     /* the current step */
     uint64_t step;
     bool divides, estimates;
-    struct gcb_list sent; /* what the owners add of this worker's tensor */
-    struct gcb_list sum;  /* of this worker's region; later, what rounding adds to it */
-    uint64_t selected;    /* elements that all workers selected */
+    struct gcb_list sent; /* what the owners add of this worker's tensor, after rounding */
+    struct gcb_list sum;  /* sums of this worker's region; after GATHER, their rounding errors */
+    uint64_t selected;    /* number of elements that all workers selected */
 };
 
-/* A step that computes new boundaries has one more. */
+/* A step that divides has one more round. */
 static unsigned oktopk_rounds(const struct gcb_method *method)
 {
     return 2;
@@ -130,7 +133,7 @@ static void oktopk_write(const void *state, struct gcb_wbuf *out)
         gcb_put_u64(out, s->boundaries[w]);
 }
 
-/* Called only for a new state, which needs no change to be like one. */
+/* The state is always new, so there is nothing to do if `in` is NULL. */
 static int oktopk_read(void *state, struct gcb_rbuf *in)
 {
     struct oktopk *s = state;
@@ -160,7 +163,8 @@ static const struct gcb_kept_ops oktopk_kept_ops = {
 
 /* ---- regions ---- */
 
-/* The boundaries that divide this worker's selection evenly; or the positions, if it has none. */
+/* Sends the boundaries that divide this worker's selection evenly. If the selection is empty, they
+ * divide the positions evenly. */
 static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
 {
     const uint64_t workers = s->p.env.workers, n = s->p.offered.n;
@@ -175,6 +179,7 @@ static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
     s->p.sizes.header_bytes += out->bytes;
 }
 
+/* Sets the proposed boundaries to the means of all workers' boundaries; `data` has their sums. */
 static int take_boundaries(struct oktopk *s, const void *data, size_t length, struct gcb_diag *diag)
 {
     const unsigned workers = s->p.env.workers;
@@ -188,14 +193,15 @@ static int take_boundaries(struct oktopk *s, const void *data, size_t length, st
         const float mean = s->means[w - 1] / (float)workers;
         const uint64_t before = s->proposed[w - 1];
 
-        if (!(mean >= (float)before)) /* or a NaN */
-            s->proposed[w] = before;
-        else
+        if (mean >= (float)before)
             s->proposed[w] = mean < (float)count ? (uint64_t)mean : count;
+        else /* hostile values: out of order, or a NaN */
+            s->proposed[w] = before;
     }
     return 0;
 }
 
+/* The boundaries that this step uses. */
 static const uint64_t *regions(const struct oktopk *s)
 {
     return s->divides ? s->proposed : s->boundaries;
@@ -203,6 +209,7 @@ static const uint64_t *regions(const struct oktopk *s)
 
 /* ---- rounds ---- */
 
+/* The flags of this step's messages. */
 static unsigned flags(const struct oktopk *s)
 {
     return s->estimates ? GCB_PIECES_ESTIMATES : 0;
@@ -250,6 +257,8 @@ static int gather(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag
     return err ? err : gcb_pieces_put(&s->p, region[0], region[1], &s->sum, NULL, diag);
 }
 
+/* Appends an owner's sums to the result. For its own sums, this worker computes the rounding
+ * errors. */
 static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struct gcb_diag *diag)
 {
     struct gcb_list *result = &s->p.result, *sum = &s->sum;
@@ -272,14 +281,13 @@ static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struc
 
 /* ---- the end of a step ---- */
 
-/*
- * The k-th largest magnitude of the sums becomes the threshold: if all sums arrived, or if far too
- * many reached the threshold. If far too few did, it becomes a little lower.
- */
+/* Computes the next threshold, and in a step that estimates, drops the sums below it. The comment at
+ * the top of this file explains the cases. */
 static void settle_threshold(struct oktopk *s)
 {
     struct gcb_list *result = &s->p.result;
-    uint64_t workers = 0, k; /* workers with a weight */
+    uint64_t workers = 0; /* workers with a weight */
+    uint64_t k;           /* mean number of elements that they selected */
 
     for (unsigned w = 0; w < s->p.env.workers; w++)
         workers += s->p.env.weights[w] != 0.0f;
@@ -298,6 +306,8 @@ static void settle_threshold(struct oktopk *s)
         gcb_list_filter(result, s->threshold);
 }
 
+/* Lists the part of this worker's tensor that arrived: what it sent at positions of the result, and
+ * the rounding errors of its own sums divided by its weight. */
 static int find_own(struct oktopk *s, struct gcb_diag *diag)
 {
     const struct gcb_list *result = &s->p.result, *sent = &s->sent, *rounding = &s->sum;
@@ -343,6 +353,7 @@ static int end_step(struct oktopk *s, struct gcb_diag *diag)
 /* The rounds in order; a step that does not divide leaves out the first. */
 enum { DIVIDE, SCATTER, GATHER, ROUNDS };
 
+/* Which of these rounds is number `round` of this step. */
 static unsigned kind_of(const struct oktopk *s, unsigned round)
 {
     return round + (s->divides ? DIVIDE : SCATTER);
@@ -378,12 +389,14 @@ static int oktopk_receive(void *state, unsigned round, uint32_t from, const void
     if (kind == DIVIDE)
         return take_boundaries(s, data, length, diag);
     more = gcb_pieces_open(&s->p, &in, data, length, flags(s), diag);
-    if (more > 0)
+    if (more < 0)
+        return more;
+    if (more)
         err = (kind == SCATTER ? add_piece : take_sums)(s, from, &in, diag);
-    if (more > 0 && !err)
+    if (more && !err)
         err = gcb_pieces_end(&in, diag);
-    if (more < 0 || err)
-        return more < 0 ? more : err;
+    if (err)
+        return err;
     return kind == GATHER && from + 1 == s->p.env.workers ? end_step(s, diag) : 0;
 }
 

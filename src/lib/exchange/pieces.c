@@ -51,7 +51,7 @@ void gcb_pieces_clear(struct gcb_pieces *p)
     p->out.failed = false;
 }
 
-/* Makes room for more bytes. */
+/* Makes room for `bytes` more bytes in p->out. */
 static int reserve(struct gcb_pieces *p, uint64_t bytes, struct gcb_diag *diag)
 {
     struct gcb_wbuf wider = {.len = p->out.len, .cap = 2 * p->out.cap};
@@ -183,6 +183,7 @@ int gcb_pieces_end(const struct gcb_rbuf *in, struct gcb_diag *diag)
 
 /* ---- the end of a step ---- */
 
+/* Writes the elements of a list to a tensor of n elements, and 0 elsewhere. */
 static void write_list(float *x, uint64_t n, const struct gcb_list *l)
 {
     if (n)
@@ -191,6 +192,7 @@ static void write_list(float *x, uint64_t n, const struct gcb_list *l)
         x[l->pos[i]] = l->x[i];
 }
 
+/* The part of this worker's tensor that arrived, borrowed. */
 static struct gcb_list own_list(const struct gcb_pieces *p)
 {
     if (p->spoilt)
@@ -253,7 +255,8 @@ bool gcb_pieces_spoilt(const void *state)
     return ((const struct gcb_pieces *)state)->spoilt;
 }
 
-/* What rounding changes is counted as this worker's, which needs a weight. */
+/* A worker counts its rounding errors as a part of its own tensor, divided by its weight. With
+ * weight 0 it cannot, so rounded values are not conserved. */
 bool gcb_pieces_conserves(const void *state)
 {
     const struct gcb_pieces *p = state;
@@ -267,6 +270,7 @@ bool gcb_pieces_conserves(const void *state)
 void gcb_pieces_add_selection(const void *state, float *sum)
 {
     const struct gcb_pieces *p = state;
+
     for (uint64_t i = 0; i < p->selected.n; i++)
         sum[p->selected.pos[i]] += gcb_pieces_weight(p) * p->selected.x[i];
 }

@@ -5,74 +5,88 @@
 #include "src/lib/sparse/list.h"
 
 /*
- * What the collectives for sparse messages share (oktopk.c, spardl.c). A worker selects elements of
- * its tensor. Lists of elements then travel as pieces (src/lib/sparse/list.h), are added up on
- * their way, and arrive at all workers as one list, the result.
+ * Functions that the collectives for sparse messages share (oktopk.c, spardl.c). Each worker
+ * selects elements of its tensor. Workers send each other lists of elements as pieces
+ * (src/lib/sparse/list.h), and add the lists they receive. In the end all workers have the same
+ * list, the result.
  *
- * A message, that is what one worker sends another in a round, begins with four bytes: flags, the
- * ids of the value coder and of the index coder, and the bits of a value. If a worker knows of an
- * infinity or NaN, its messages consist of these bytes, with a flag set: then all updates are NaNs.
+ * A message is what one worker sends to one other in a round. It begins with four bytes: flags, the
+ * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces.
+ *
+ * An infinity or NaN in any worker's elements spoils the step: all updates become NaNs. A worker
+ * that knows of it sends only the four bytes, with a flag.
+ *
+ * Functions that return int return 0, GCB_E_NOMEM or GCB_E_CORRUPT, unless their comment says
+ * otherwise.
  */
 
-enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 /* oktopk.c */ };
+/* Flags of a message. ESTIMATES is for oktopk.c. */
+enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 };
 
-#define GCB_PIECES_HEAD 4
+#define GCB_PIECES_HEAD 4 /* bytes before the pieces */
 
-/* The first member of a collective's state. Zero before gcb_pieces_init. */
+/* The first member of a collective's state. The caller zeroes it before gcb_pieces_init. */
 struct gcb_pieces {
     struct gcb_collective_env env;
-    struct gcb_coder *coder;   /* selects */
-    struct gcb_sparse *sparse; /* its codec */
+    struct gcb_coder *coder;   /* an encoder of the method */
+    struct gcb_sparse *sparse; /* the codec's state in `coder` */
     struct gcb_wbuf out;       /* what this worker sends in a round */
-    size_t *parts;             /* bytes in `out` for each worker */
+    size_t *parts;             /* number of bytes in `out` for each worker */
 
     /* the current step */
-    struct gcb_list selected; /* elements of this worker's tensor */
-    struct gcb_list offered;  /* the same, borrowed; none if the worker's weight is 0 */
-    struct gcb_list result;   /* the weighted sum; after the last round */
-    /* The part of this worker's tensor that the result contains, in any order; after the last
-     * round. Not used if the worker's weight is 0: then everything that it selected counts as
+    struct gcb_list selected; /* selected elements of this worker's tensor */
+    struct gcb_list offered;  /* the same, borrowed; empty if the worker's weight is 0 */
+    struct gcb_list result;   /* after the last round: the weighted sum */
+    /* After the last round: the part of this worker's tensor that the result contains, in any
+     * order. Not used if the worker's weight is 0: then everything that it selected counts as
      * arrived. */
     struct gcb_list own;
     struct gcb_list arrived, next;  /* scratch */
     bool spoilt;                    /* some worker has an infinity or NaN */
-    struct gcb_message_parts sizes; /* of all messages */
+    struct gcb_message_parts sizes; /* sizes of all messages that this worker sent in the step */
 };
 
-/* Returns 0, or an error of gcb_coder_create. After a failure gcb_pieces_fini is due. */
+/* Returns 0, or an error of gcb_coder_create. gcb_pieces_fini is due in either case. */
 int gcb_pieces_init(struct gcb_pieces *p, const struct gcb_collective_env *env,
                     struct gcb_diag *diag);
 void gcb_pieces_fini(struct gcb_pieces *p);
 
-/* Begins a step: selects, unless in->raw. */
+/* Begins a step: selects elements of in->x, unless in->raw. */
 int gcb_pieces_begin(struct gcb_pieces *p, const struct gcb_contribution *in,
                      struct gcb_diag *diag);
 
-/* Empties `out`, to which the functions below append. */
+/* Empties p->out. The functions below append to it. */
 void gcb_pieces_clear(struct gcb_pieces *p);
+/* Appends the first bytes of a message. The flag SPOILT is added if the step is spoilt. */
 int gcb_pieces_put_head(struct gcb_pieces *p, unsigned flags, struct gcb_diag *diag);
+/* Appends a number (8 bytes). */
 int gcb_pieces_put_count(struct gcb_pieces *p, uint64_t count, struct gcb_diag *diag);
-/* Appends the elements of `l` at positions from `first` to `end` - 1. If `sent` is not NULL, reads
- * them back and appends them to it, as a receiver will get them. */
+/* Appends a piece with the elements of `l` at positions `first` to `end` - 1. If `sent` is not
+ * NULL, also appends the elements to `sent` as a receiver will read them. */
 int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const struct gcb_list *l,
                    struct gcb_list *sent, struct gcb_diag *diag);
 
-/* Begins to read a message. Returns 1 if pieces follow; 0 if the sender knows of an infinity or
- * NaN, which spoils the step. GCB_E_CORRUPT; GCB_E_MISMATCH: other flags or coders. */
+/* Lets `in` read a message, and reads its first bytes. Returns 1 if more follows. Returns 0 if the
+ * sender says that the step is spoilt. Returns GCB_E_CORRUPT, or GCB_E_MISMATCH if the sender has
+ * other flags or coders. */
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
                     unsigned flags, struct gcb_diag *diag);
-/* Appends a piece to `out`. An infinity or NaN spoils the step. */
+/* Reads a piece of positions `first` to `end` - 1 and appends the elements to `out`. Checks that
+ * they are finite. */
 int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    struct gcb_list *out, struct gcb_diag *diag);
-/* Reads a piece and adds it, times a weight, to a sum. */
+/* Reads a piece of positions `first` to `end` - 1 and adds the elements, times `weight`, to
+ * `sum`. */
 int gcb_pieces_add(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    float weight, struct gcb_list *sum, struct gcb_diag *diag);
-/* After the last piece of a message: nothing may be left. */
+/* Checks that a message ends after its last piece. `in` may be NULL, for a message that is known to
+ * be damaged. */
 int gcb_pieces_end(const struct gcb_rbuf *in, struct gcb_diag *diag);
 
-/* Infinities or NaNs spoil the step. */
+/* Marks the step as spoilt if the list has an infinity or NaN. */
 void gcb_pieces_check_finite(struct gcb_pieces *p, const struct gcb_list *l);
 
+/* The weight of this worker. */
 static inline float gcb_pieces_weight(const struct gcb_pieces *p)
 {
     return p->env.weights[p->env.worker];

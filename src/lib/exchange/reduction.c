@@ -25,7 +25,8 @@ size_t gcb_reduction_size(enum gcb_reduction reduction)
 
 #define TILE 1024
 
-/* a + b. Finite values never give an infinity: two bfloat16 can exceed float32. */
+/* a + b. If two finite values would give an infinity, it is the largest float32 instead. That can
+ * happen: bfloat16 has float32's range. */
 static float add_saturating(float a, float b)
 {
     const float sum = a + b, limit = copysignf(FLT_MAX, sum);
@@ -33,7 +34,7 @@ static float add_saturating(float a, float b)
     return isinf(sum) && isfinite(a) && isfinite(b) ? limit : sum;
 }
 
-/* Sums of 16-bit floats: widened, added in float32, and rounded. */
+/* acc[i] += one[i] for n 16-bit floats: widened, added in float32, and rounded. */
 static void add_half(const struct gcb_convert_fns *f, bool bf16, uint8_t *acc, const uint8_t *one,
                      size_t n)
 {

@@ -5,30 +5,30 @@
 
 /*
  * SparDL's sparse all-reduce (Zhao et al., arXiv 2304.00737) with one team: Spar-Reduce-Scatter,
- * then an all-gather. The positions are cut into as many blocks of equal length as there are
- * workers; worker w ends with the sum of block w. With n workers, and s = ceil(log2 n), there are s
- * rounds of SCATTER and a round of GATHER:
+ * then an all-gather. The positions are cut into as many blocks of about equal length as there are
+ * workers. After the scatters, worker w has the sum of block w. With n workers, and s = ceil(log2
+ * n), there are s rounds of SCATTER and a round of GATHER:
  *
- *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends the blocks w + d to w + min(2
- *   d, n) - 1 (modulo n)
- *            to worker w + d, which adds them to its own. All other parts are empty.
- *   GATHER   worker w sends block w to all.
+ *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends its sums of the blocks w + d
+ *            to w + min(2 d, n) - 1 (modulo n) to worker w + d, which adds them to its own sums.
+ *            Worker w sends nothing to other workers.
+ *   GATHER   worker w sends block w to all workers.
  *
  * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n
  * (rounded up) largest sums of the block; among equal ones, the first. A worker sends each block
  * once.
  *
- * A worker may drop, or change by rounding, sums that contain other workers' elements. All of this
- * counts as not arrived of the worker's own tensor, so its memory keeps it (the paper's global
- * residual collection). What arrived may therefore have elements that the worker did not select. A
- * worker with weight 0 drops nothing, because nothing that it sends later would make up for it.
+ * A worker may drop sums that contain other workers' elements, or change them by rounding. It counts
+ * these errors as a part of its own tensor that has not arrived, so its memory keeps them (the
+ * paper's global residual collection). So p.own may have elements that the worker did not select. A
+ * worker with weight 0 drops nothing, because it could not send the rest later.
  */
 struct spardl {
     struct gcb_pieces p;
-    unsigned steps;         /* rounds of SCATTER */
-    struct gcb_list *block; /* the sums so far of all blocks */
-    struct gcb_list kept;   /* of a block; scratch */
-    struct gcb_list sent;   /* of a block; scratch */
+    unsigned steps;         /* number of SCATTER rounds */
+    struct gcb_list *block; /* this worker's sums of each block so far */
+    struct gcb_list kept;   /* scratch: the kept sums of a block */
+    struct gcb_list sent;   /* scratch: the kept sums of a block as receivers read them */
 };
 
 static unsigned spardl_rounds(const struct gcb_method *method)
@@ -95,8 +95,9 @@ static int spardl_begin(void *state, const struct gcb_contribution *in, struct g
 
 /* ---- sending ---- */
 
-/* Subtracts the sums of a block that are dropped, all except `kept`, from what counts as arrived of
- * this worker's tensor. */
+/* Appends the part of this worker's tensor that has arrived in a block to p.own. `sums` are the
+ * block's sums; `kept` are those that were sent, as receivers read them. An element of this worker
+ * that is part of a sum has arrived minus the error of the sum, divided by the weight. */
 static int find_own(struct spardl *s, const struct gcb_list *sums, const struct gcb_list *kept,
                     struct gcb_diag *diag)
 {
@@ -122,6 +123,7 @@ static int find_own(struct spardl *s, const struct gcb_list *sums, const struct 
     return 0;
 }
 
+/* Makes block b sparse and appends it to the message. */
 static int put_block(struct spardl *s, unsigned b, struct gcb_diag *diag)
 {
     static const struct gcb_list none;
@@ -139,7 +141,8 @@ static int put_block(struct spardl *s, unsigned b, struct gcb_diag *diag)
     return err || !weighted ? err : find_own(s, &s->block[b], &s->sent, diag);
 }
 
-/* Blocks are counted from this worker's own. */
+/* Writes a message with the blocks worker + from to worker + to - 1 (modulo the number of
+ * workers). */
 static int put_blocks(struct spardl *s, unsigned from, unsigned to, struct gcb_diag *diag)
 {
     const unsigned workers = s->p.env.workers, worker = s->p.env.worker;

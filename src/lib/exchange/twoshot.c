@@ -10,25 +10,26 @@
 
 /*
  * Two-shot all-reduce for dense methods. The tensor is cut into one share per worker. Each worker
- * encodes all shares and sends share w to worker w, which adds them up (struct gcb_sum), encodes
- * the mean and sends that to everybody. A worker sends 2 (n - 1) / n of a message, whatever n is;
- * an all-gather makes it receive n - 1 messages.
+ * encodes all shares and sends share w to its owner, worker w. The owner adds up the messages of
+ * its share (struct gcb_sum), encodes the mean and sends it to all workers. A worker sends 2 (n -
+ * 1) / n of a message, whatever the number n of workers is; in an all-gather it receives n - 1
+ * messages.
  *
  *   round 0, scatter   part w: the message of share w of x; nothing for an empty share
  *   round 1, gather    the message of the mean of the worker's own share; nothing if it is empty
  *
  * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not
- * larger than the tensors. Everybody decodes the means and multiplies them by the same number.
+ * larger than the tensors. All workers decode the means and multiply them by the same number.
  *
  * The sum may overflow although the mean does not. So the owner of a share keeps the messages of
- * round 0, and if the sum has an infinity, it adds them again with smaller weights.
+ * round 0. If the sum has an infinity, the owner adds them again with smaller weights.
  *
- * The second encoding loses something too. With second-error=feedback, it counts as not sent by the
- * owner of the share, whose memory keeps it (LoCo, arXiv 2407.04480, and DoubleSqueeze, arXiv
- * 1905.05957, feed errors back where they occur).
+ * The second encoding has an error too. With second-error=feedback, the owner of the share counts
+ * the error as not sent, so the owner's memory keeps it. LoCo (arXiv 2407.04480) and DoubleSqueeze
+ * (arXiv 1905.05957) also feed errors back where they occur.
  */
-#define GCB_TWOSHOT_WORKERS 65535u /* so that the numbers of `drawn_as` have 32 bits */
-#define GCB_TWOSHOT_LENGTHS 3      /* different lengths that shares can have */
+#define GCB_TWOSHOT_WORKERS 65535u /* so that the numbers of drawn_as fit 32 bits */
+#define GCB_TWOSHOT_LENGTHS 3      /* most different lengths of shares: see share_begin */
 
 /* Coders for shares of one length. */
 struct share_coders {
@@ -40,29 +41,30 @@ struct share_coders {
 struct twoshot {
     struct gcb_collective_env env;
     struct share_coders coders[GCB_TWOSHOT_LENGTHS];
-    bool feedback;
-    float scale;          /* the sum is the mean times `scale` */
-    float largest;        /* the largest magnitude of a weight */
-    uint64_t unit;        /* shares begin at multiples of it */
-    uint64_t first, mine; /* this worker's share: its first element, and its length */
-    struct gcb_sum *sum;  /* of this worker's share */
-    float *mean;          /* of this worker's share; the sum's accumulator */
-    float *means;         /* all decoded means; NULL if the caller wants no update */
-    float *scratch;       /* a share, if there is something to do with it */
-    float *decoded;       /* the decoded mean of this worker's share; in `means` or its own */
-    struct gcb_wbuf parts, second; /* messages of this worker, in round 0 and in round 1 */
-    size_t *part_bytes;
-    struct gcb_wbuf arrived; /* messages of this worker's share, of all workers */
-    size_t *arrived_bytes;
+    bool feedback;           /* second-error=feedback */
+    float scale;             /* the sum is the mean times `scale` */
+    float largest;           /* the largest magnitude of a weight */
+    uint64_t unit;           /* shares begin at multiples of `unit` elements */
+    uint64_t first, mine;    /* this worker's share: its first element, and its length */
+    struct gcb_sum *sum;     /* sum of this worker's share */
+    float *mean;             /* mean of this worker's share; the accumulator of `sum` */
+    float *means;            /* all decoded means; NULL if the caller wants no update */
+    float *scratch;          /* a share, or NULL if no function needs it */
+    float *decoded;          /* the decoded mean of this worker's share; in `means`, or owned */
+    struct gcb_wbuf parts;   /* messages of this worker in round 0 */
+    struct gcb_wbuf second;  /* message of this worker in round 1 */
+    size_t *part_bytes;      /* length of each message in `parts` */
+    struct gcb_wbuf arrived; /* messages of all workers of this worker's share */
+    size_t *arrived_bytes;   /* length of each message in `arrived` */
     struct gcb_contribution in;
-    bool spoilt;
-    uint32_t settled; /* shares that twoshot_settle has added */
+    bool spoilt;      /* a mean has an infinity or NaN */
+    uint32_t settled; /* number of shares that twoshot_settle has added */
 };
 
 /* ---- shares ---- */
 
-/* The first element of a share. `share` may be the number of workers: then the end of the
- * tensor. */
+/* The first element of a share; for share number `workers`, the end of the tensor. A share has
+ * units / workers units (rounded down), or one more. The tensor may end within a unit. */
 static uint64_t share_begin(const struct twoshot *s, uint64_t share)
 {
     const uint64_t count = s->env.coder.env.count, units = (count + s->unit - 1) / s->unit;
@@ -77,19 +79,22 @@ static uint64_t share_length(const struct twoshot *s, uint64_t share)
     return share_begin(s, share + 1) - share_begin(s, share);
 }
 
-/* Whole buckets, so that no bucket is cut in two; whole cache lines otherwise; fewer elements in
- * small tensors. */
+#define UNIT 64 /* elements: four cache lines */
+
+/* A unit is a bucket, so that no bucket is cut in two. If the method has no buckets, a unit has
+ * UNIT elements. If there would be less than a unit for each worker, a unit is one element. */
 static uint64_t choose_unit(const struct gcb_collective_env *env)
 {
     const uint64_t average = env->coder.env.count / env->workers;
-    double bucket;
+    double unit;
 
-    if (!gcb_method_value(&env->method, "bucket", &bucket) || bucket < 1)
-        bucket = 64;
-    return bucket <= (double)average ? (uint64_t)bucket : 1;
+    if (!gcb_method_value(&env->method, "bucket", &unit) || unit < 1)
+        unit = UNIT;
+    return unit <= (double)average ? (uint64_t)unit : 1;
 }
 
-/* The coders for a share that is not empty. */
+/* Returns the coders for the length of a share, or the first unused ones. The share is not
+ * empty. */
 static struct share_coders *coders_of(struct twoshot *s, uint64_t share)
 {
     const uint64_t count = share_length(s, share);
@@ -100,7 +105,8 @@ static struct share_coders *coders_of(struct twoshot *s, uint64_t share)
     return c;
 }
 
-/* Each of the workers^2 + workers messages of a step draws other random numbers. */
+/* The step and worker with which a message is encoded. They differ between the workers^2 + workers
+ * messages of a step, so that each message draws other random numbers. */
 static struct gcb_step drawn_as(const struct twoshot *s, unsigned round, uint32_t share)
 {
     const uint32_t n = s->env.workers;
@@ -135,6 +141,7 @@ static void twoshot_destroy(void *state)
     gcb_free(s);
 }
 
+/* The configuration of a coder for a share of `count` elements. */
 static struct gcb_coder_config share_config(const struct twoshot *s, uint64_t count)
 {
     struct gcb_coder_config config = s->env.coder;
@@ -145,6 +152,7 @@ static struct gcb_coder_config share_config(const struct twoshot *s, uint64_t co
     return config;
 }
 
+/* Makes the coders for the length of a share, unless an earlier share has the same length. */
 static int make_coders(struct twoshot *s, uint32_t share, struct gcb_diag *diag)
 {
     struct share_coders *c = coders_of(s, share);
@@ -165,6 +173,7 @@ static int make_coders(struct twoshot *s, uint32_t share, struct gcb_diag *diag)
     return gcb_coder_create(&c->decoder, &s->env.method, &config, diag);
 }
 
+/* Allocates an array, unless *err is set. Sets *err to GCB_E_NOMEM if that fails. */
 static void *take(uint64_t count, size_t size, int *err, struct gcb_diag *diag)
 {
     void *p = *err ? NULL : gcb_alloc_array(count, size);
@@ -177,7 +186,7 @@ static void *take(uint64_t count, size_t size, int *err, struct gcb_diag *diag)
 static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
 {
     const struct gcb_coder_config config = share_config(s, s->mine);
-    uint64_t longest = 0;
+    uint64_t longest = 0, scratch = s->feedback ? s->mine : 0;
     int err = 0;
 
     for (uint32_t w = 0; !err && w < s->env.workers; w++) {
@@ -197,18 +206,18 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
     s->parts.data = take(s->parts.cap, 1, &err, diag);
     s->second.data = take(s->second.cap, 1, &err, diag);
     s->mean = take(s->mine, sizeof(float), &err, diag);
-    s->scratch = take(s->env.no_update ? longest
-                      : s->feedback    ? s->mine
-                                       : 0,
-                      sizeof(float), &err, diag);
+    if (s->env.no_update) /* take_mean decodes any share there */
+        scratch = longest;
+    s->scratch = take(scratch, sizeof(float), &err, diag);
     if (!s->env.no_update)
         s->means = take(s->env.coder.env.count, sizeof(float), &err, diag);
     s->decoded = s->means ? s->means + s->first : take(s->mine, sizeof(float), &err, diag);
     return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
 }
 
-/* Weights count as shares of the largest: equal weights are 1 then, so that opposite values cancel
- * exactly and a vote can be tied. 1 if all weights are 0. */
+/* The largest magnitude of a weight, or 1 if all weights are 0. Messages are added with their
+ * weights divided by it. So equal weights become 1, opposite values cancel exactly, and a vote can
+ * be tied. */
 static float largest_weight(const struct gcb_collective_env *env)
 {
     float largest = 0.0f;
@@ -218,7 +227,7 @@ static float largest_weight(const struct gcb_collective_env *env)
     return largest > 0.0f ? largest : 1.0f;
 }
 
-/* The sum of the weights' magnitudes; 1 if they are all 0. */
+/* The sum of the weights' magnitudes, or 1 if all weights are 0. */
 static float scale_of(const struct gcb_collective_env *env)
 {
     double magnitudes = 0.0;
@@ -266,7 +275,7 @@ static int twoshot_create(void **state, const struct gcb_collective_env *env, st
 
 /* ---- rounds ---- */
 
-/* Appends the message of a share with these elements. */
+/* Appends the message of a share to `out`. x has the share's elements. */
 static int encode(struct twoshot *s, unsigned round, uint32_t share, const float *x, bool raw,
                   struct gcb_wbuf *out, struct gcb_diag *diag)
 {
@@ -303,7 +312,7 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     return err;
 }
 
-/* True if all elements are finite, also times `factor`. */
+/* True if all elements times `factor` are finite. */
 static bool stays_finite(const struct twoshot *s, const float *x, float factor, uint64_t n)
 {
     const struct gcb_codec_env *env = &s->env.coder.env;
@@ -311,18 +320,18 @@ static bool stays_finite(const struct twoshot *s, const float *x, float factor, 
     return n == 0 || isfinite(gcb_float_of(gcb_max_bits(x, n, env->kernels, env->queue)) * factor);
 }
 
-/* The share of each worker when a sum is made again: less than half of 1 / workers, so that no sum
- * overflows. */
+/* Multiplies the weights when messages are added again. It is at most half of 1 / workers, so no
+ * sum overflows. */
 #define AGAIN 0x1p-17f
-_Static_assert(GCB_TWOSHOT_WORKERS <= 1 << 16, "AGAIN is for so many workers");
+_Static_assert(GCB_TWOSHOT_WORKERS <= 1 << 16, "AGAIN is at most half of 1 / workers");
 
-/* Adds the messages of this worker's share again. Elements of the mean that were finite stay as
- * they are. */
+/* Makes the mean of this worker's share again, from the messages that arrived, without overflow.
+ * Elements of the mean that were finite stay as they are. */
 static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
 {
     const float divisor = s->scale / s->largest * AGAIN;
     const uint8_t *message = s->arrived.data;
-    float *before = s->decoded; /* not in use yet */
+    float *before = s->decoded; /* scratch until round 1 */
     int err = 0;
 
     memcpy(before, s->mean, s->mine * sizeof(*before));
@@ -334,16 +343,17 @@ static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
     for (uint64_t i = 0; !err && i < s->mine; i++) {
         const float mean = s->mean[i] / divisor;
 
+        /* a finite sum of finite elements has a finite mean, but rounding may overflow */
         if (isfinite(before[i]))
             s->mean[i] = before[i];
-        else if (isfinite(s->mean[i])) /* all tensors are finite here; rounding may not be */
+        else if (isfinite(s->mean[i]))
             s->mean[i] = isinf(mean) ? copysignf(FLT_MAX, mean) : mean;
     }
     return err;
 }
 
-/* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is
- * sent raw. */
+/* Makes the mean of this worker's share from the sum, and encodes it. A mean with an infinity or NaN
+ * is sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
     int err = gcb_sum_finish(s->sum, NULL, diag);
@@ -387,8 +397,8 @@ static int twoshot_send(void *state, unsigned round, struct gcb_round *out, stru
     return 0;
 }
 
-/* Adds a part of this worker's share, and keeps it. A message that is longer than this method makes
- * it may not fit. */
+/* Adds the message of worker `from` to the sum of this worker's share, and keeps a copy for
+ * mend_mean. A hostile message may be too long for a copy; then s->arrived.failed is set. */
 static int take_part(struct twoshot *s, uint32_t from, const void *data, size_t length,
                      struct gcb_diag *diag)
 {
@@ -401,14 +411,20 @@ static int take_part(struct twoshot *s, uint32_t from, const void *data, size_t 
     return err;
 }
 
-/* Decodes the mean of a share. The step's end multiplies it by `scale`. */
+/* The array for the decoded mean of a share. */
+static float *place_of_mean(const struct twoshot *s, uint32_t share)
+{
+    if (s->means)
+        return s->means + share_begin(s, share);
+    return share == s->env.worker ? s->decoded : s->scratch;
+}
+
+/* Decodes the mean of a share. twoshot_conclude multiplies it by s->scale. */
 static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t length,
                      struct gcb_diag *diag)
 {
     const struct share_coders *c = coders_of(s, share);
-    float *x = s->means                 ? s->means + share_begin(s, share)
-               : share == s->env.worker ? s->decoded
-                                        : s->scratch;
+    float *x = place_of_mean(s, share);
     const struct gcb_mview view = {.data = x, .count = c->count};
     int err = gcb_message_check(data, length, 0, diag);
 
@@ -424,17 +440,20 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
     struct twoshot *s = state;
     const uint32_t share = round == 0 ? s->env.worker : from;
 
+    if (share_length(s, share) == 0 && length)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived for a share without elements",
+                            length);
     if (share_length(s, share) == 0)
-        return length == 0 ? 0
-                           : gcb_diag_set(diag, GCB_E_CORRUPT,
-                                          "%zu bytes arrived for a share without elements", length);
+        return 0;
     return round == 0 ? take_part(s, from, data, length, diag)
                       : take_mean(s, share, data, length, diag);
 }
 
 /* ---- the end of a step ---- */
 
-/* What the second encoding lost counts as not sent, if this worker can make up for it. */
+/* Subtracts the error of the second encoding from this worker's part of its share, so that its
+ * memory keeps the error. A division by a tiny or zero weight may overflow; then the error is
+ * dropped. */
 static void take_back(const struct twoshot *s, float *own)
 {
     const float weight = s->env.weights[s->env.worker];
@@ -446,7 +465,8 @@ static void take_back(const struct twoshot *s, float *own)
     }
 }
 
-/* Decodes the part that this worker sent of a share, and takes back from its own share. */
+/* Decodes the part that this worker sent of a share to `own`. In this worker's own share, it then
+ * takes back the error of the second encoding. */
 static int read_part(struct twoshot *s, uint32_t share, const uint8_t *part, float *own,
                      struct gcb_diag *diag)
 {
@@ -473,8 +493,8 @@ static int twoshot_conclude(void *state, float *update, float *own, struct gcb_d
     return err;
 }
 
-/* Adds this worker's part of its own share, less what the second encoding lost. What would overflow
- * did not arrive. */
+/* Adds this worker's part of its own share, minus the error of the second encoding. An element whose
+ * addition would overflow counts as not arrived. */
 static int settle_own(struct twoshot *s, const uint8_t *part, const struct gcb_addition *to,
                       struct gcb_diag *diag)
 {
@@ -490,7 +510,7 @@ static int settle_own(struct twoshot *s, const uint8_t *part, const struct gcb_a
     return 0;
 }
 
-/* After a failure the caller may try again: `settled` says where to go on. */
+/* After a failure the caller may try again. s->settled tells with which share to go on. */
 static int twoshot_settle(void *state, const struct gcb_addition *to, struct gcb_diag *diag)
 {
     struct twoshot *s = state;
@@ -515,7 +535,7 @@ static int twoshot_settle(void *state, const struct gcb_addition *to, struct gcb
 
 /* ---- about a step ---- */
 
-/* Adds the parts of a message of a share. */
+/* Adds the sizes of a share's message to `parts`. */
 static int add_parts(struct twoshot *s, uint32_t share, const uint8_t *message, size_t length,
                      struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
@@ -548,12 +568,12 @@ static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct
             err = add_parts(s, w, message, s->part_bytes[w], parts, diag);
         message += s->part_bytes[w];
     }
-    return err || s->mine == 0
-               ? err
-               : add_parts(s, s->env.worker, s->second.data, s->second.len, parts, diag);
+    if (err || s->mine == 0)
+        return err;
+    return add_parts(s, s->env.worker, s->second.data, s->second.len, parts, diag);
 }
 
-/* The clamped count of an encoder is that of one share only, so no encoder describes the step. */
+/* Each encoder has the clamped count of its last share only, so none describes the step. */
 static struct gcb_coder *twoshot_encoder(void *state)
 {
     return NULL;
@@ -564,7 +584,7 @@ static bool twoshot_spoilt(const void *state)
     return ((const struct twoshot *)state)->spoilt;
 }
 
-/* A worker of weight 0 cannot make up for what its second encoding loses. */
+/* A worker with weight 0 cannot feed back the error of its second encoding. */
 static bool twoshot_conserves(const void *state)
 {
     const struct twoshot *s = state;
