@@ -5,21 +5,23 @@
 #include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
 
-#define STAGING ((uint64_t)16 << 20)
+#define STAGING ((uint64_t)16 << 20) /* default bytes of `staging` */
 
 struct gcb_device_batch {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
-    struct gcb_device_event *from, *to;
-    uint64_t launched, launches; /* before begin, and since then up to the last wait */
+    struct gcb_device_event *from, *to; /* the beginning and the end of the work */
+    uint64_t launched;                  /* number of kernels that were launched before begin */
+    uint64_t launches;                  /* number of kernels from begin to the last wait */
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
-    void *results_dev,
-        *results;              /* struct gcb_device_result per message: on the device and pinned */
-    void *tables_dev, *tables; /* tables of groups: on the device and pinned */
-    uint64_t tables_used;      /* bytes of tables used since the last wait */
-    void *staging;             /* pinned memory for uploads and downloads */
+    void *results_dev;    /* a struct gcb_device_result for each message */
+    void *results;        /* their copy in pinned memory */
+    void *tables_dev;     /* the tables of groups */
+    void *tables;         /* their originals in pinned memory */
+    uint64_t tables_used; /* bytes of tables used since the last finish */
+    void *staging;        /* pinned memory for uploads and downloads */
 };
 
 /* Bytes of the tables if every message of the batch is in a group of two or more. */
@@ -44,7 +46,7 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
     gcb_free(b);
 }
 
-/* If an allocation fails, its pointer becomes NULL, and the pointers after it stay NULL. */
+/* Makes events and memory. If one fails, its pointer and all later pointers are NULL. */
 static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     const uint64_t results = b->messages * sizeof(struct gcb_device_result);
@@ -110,10 +112,11 @@ int gcb_device_batch_begin(struct gcb_device_batch *b)
                                            b->messages * sizeof(struct gcb_device_result));
 
     b->launched = b->module->stream.launches(b->stream);
-    b->module->event.record(b->from, b->stream); /* the wait reports a failure */
+    b->module->event.record(b->from, b->stream); /* gcb_device_batch_finish reports a failure */
     return err;
 }
 
+/* Queues the event at the end of the work, and counts the launches. */
 static void mark_end(struct gcb_device_batch *b)
 {
     b->module->event.record(b->to, b->stream);
@@ -123,7 +126,7 @@ static void mark_end(struct gcb_device_batch *b)
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     mark_end(b);
-    /* if queueing fails, the wait reports it */
+    /* if queueing fails, `wait` returns the error */
     b->module->stream.copy(b->stream, b->results, b->results_dev,
                            b->messages * sizeof(struct gcb_device_result), GCB_COPY_OUT);
     b->tables_used = 0;
@@ -207,8 +210,8 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag)
 {
-    int err = b->module->stream.wait(b->stream,
-                                     diag); /* an earlier copy may still read the staging memory */
+    /* an earlier copy may still read the staging memory */
+    int err = b->module->stream.wait(b->stream, diag);
 
     for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
         const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;

@@ -7,10 +7,11 @@
 
 /*
  * The functions of the core that the CUDA module calls but does not contain, because they need
- * kernels or FFTW. The program that opens the module passes this table to it, because an executable
- * and libgcbench.so do not export their private functions. Each field is the function of the same
- * name with the prefix gcb_. The module defines functions of these names that call through the
- * table (src/lib/device/module/core.c), so its sources call them as the core's sources do.
+ * kernels or FFTW. The core passes this table to the module when it opens the module. The module
+ * could not find the functions itself: executables and libgcbench.so do not export private
+ * functions. A field is the function of the same name with the prefix gcb_. The module defines
+ * functions of these names that call through the table (src/lib/device/module/core.c). So the
+ * module's sources call them as the core's sources do.
  */
 struct gcb_device_core {
     uint32_t version; /* GCB_DEVICE_MODULE_VERSION; the module refuses a table of another version */

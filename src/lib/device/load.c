@@ -12,7 +12,8 @@
 
 #define MODULE "libgcbench-cuda.so"
 
-/* The path of the executable or library that this code is linked into; false if it is unknown. */
+/* Writes the path of the executable or library that contains this code. Returns false if the path
+ * is unknown or too long. */
 static bool find_own_path(char *path, size_t size)
 {
     struct link_map *map = NULL;
@@ -30,8 +31,8 @@ static bool find_own_path(char *path, size_t size)
     return true;
 }
 
-/* Looks for the module in the folder of the executable or library that contains this code. Returns
- * true and sets `path` if the module is there. */
+/* Writes the path of the module in the folder of the executable or library that contains this code.
+ * Returns false if the module is not there. */
 static bool find_beside(char *path, size_t size)
 {
     char *slash;
@@ -46,7 +47,7 @@ static bool find_beside(char *path, size_t size)
     return snprintf(slash + 1, left, "%s", MODULE) < (int)left && access(path, F_OK) == 0;
 }
 
-/* Returns NULL and sets diag if the module is not found or cannot be opened. */
+/* Opens the module. Returns NULL and sets diag if it is not found or cannot be opened. */
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
@@ -69,7 +70,7 @@ static void *open_module(struct gcb_diag *diag)
     return NULL;
 }
 
-/* Returns NULL and sets diag if the table has another version. */
+/* Returns `module`, or NULL if it is NULL or has another version; then sets diag. */
 static const struct gcb_device_module *check_version(const struct gcb_device_module *module,
                                                      struct gcb_diag *diag)
 {

@@ -7,16 +7,16 @@
 #include "src/lib/codec/device.h"
 
 /*
- * libgcbench-cuda.so exports one function, gcb_device_module. It takes the table of the core's
- * functions (src/lib/device/core.h) and returns this table, or NULL if the core's table has another
- * version. The core checks the first field of this table before it uses any other, and refuses a
- * module of another version.
+ * libgcbench-cuda.so exports one function, gcb_device_module. The function takes the table of the
+ * core's functions (src/lib/device/core.h) and returns a struct gcb_device_module. It returns NULL
+ * if the core's table has another version. The core reads the fields `version` and `size` of the
+ * returned table before any other, and refuses a module of another version.
  *
  * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it
- * has a diag. GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed.
- * A function with a stream only queues work on it and does not know how the work ends; `wait` tells
- * that. Device memory is aligned to 256 bytes, and the host cannot read it. Copies between host and
- * device go through pinned memory. A stream is for one host thread at a time.
+ * has a diag. GCB_E_BACKEND: something is missing. GCB_E_DEVICE: something failed. A function with
+ * a stream only queues work; only `wait` reports whether the work succeeded. Device memory is
+ * aligned to 256 bytes, and the host cannot read it. Copies between host and device go through
+ * pinned memory. A stream is for one host thread at a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 11
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
@@ -41,20 +41,21 @@ struct gcb_device_event; /* opaque: a point in a stream's work */
 struct gcb_device_clock; /* opaque */
 
 struct gcb_device_memory_fns {
-    /* Allocates memory for 0 bytes too. GCB_E_NOMEM: the message says how much is free. On failure
-     * the pointer becomes NULL. */
+    /* Allocates memory, also for 0 bytes. After an error *out_dev is NULL. The message of
+     * GCB_E_NOMEM says how much memory is free. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
-    void (*free)(void *dev); /* NULL is fine, here and below; waits for the device */
+    void (*free)(void *dev); /* waits for the device; NULL is fine */
+    /* Allocates pinned host memory in the same way. */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
-    void (*free_pinned)(void *p);
+    void (*free_pinned)(void *p); /* NULL is fine */
 };
 
 struct gcb_device_stream_fns {
     int (*create)(struct gcb_device_stream **out, struct gcb_diag *diag);
-    void (*destroy)(struct gcb_device_stream *s); /* waits for queued work */
-    /* Waits for queued work. GCB_E_DEVICE: the work or its queueing failed. */
+    void (*destroy)(struct gcb_device_stream *s); /* waits for queued work; NULL is fine */
+    /* Waits for queued work. Returns 0, or GCB_E_DEVICE if any work or queueing has failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
-    /* number of kernels, and of fills by codecs, that were queued since the stream was made */
+    /* Number of kernels, and of fills by codecs, that were queued since the stream was made. */
     uint64_t (*launches)(const struct gcb_device_stream *s);
     int (*copy)(struct gcb_device_stream *s, void *to, const void *from, uint64_t bytes,
                 enum gcb_device_copy how);
@@ -63,27 +64,29 @@ struct gcb_device_stream_fns {
 
 struct gcb_device_event_fns {
     int (*create)(struct gcb_device_event **out, struct gcb_diag *diag);
-    void (*destroy)(struct gcb_device_event *e);
+    void (*destroy)(struct gcb_device_event *e); /* NULL is fine */
+    /* The event happens when the work that is now queued on `s` has ended. */
     int (*record)(struct gcb_device_event *e, struct gcb_device_stream *s);
-    /* Later work of `s` begins only after the event. */
+    /* Work that is queued on `s` later begins only after the event. */
     int (*follow)(struct gcb_device_event *e, struct gcb_device_stream *s);
-    /* Waits for both events. *out: seconds between them, by the device's clock. */
+    /* Waits for both events. *out: seconds between the events, by the device's clock. */
     int (*seconds)(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
                    struct gcb_diag *diag);
 };
 
 /* Work on whole tensors, apart from codecs. */
 struct gcb_device_tensor_fns {
-    /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
+    /* Raises result->max_bits to the largest magnitude of x[0..n), as the bits of a float32. */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* Like max_bits, for each message of a group whose table has been queued for copying. */
+    /* Does the same for each message of a group. The copy of the group's table has been queued. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
-    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. If
-     * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent
-     * (in->compensated is 1). */
+    /* Converts a tensor to the raw payload of a stored message, in the type `source`. If
+     * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent;
+     * in->compensated is 1. */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
+    /* Converts a raw payload in the type `source` to n floats. */
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
     /* Adds x to a sum, unless the result says that x is damaged:
@@ -120,19 +123,20 @@ struct gcb_device_feedback_fns {
 
 /* The present clock of the multiprocessors (src/lib/device/module/libraries.h). */
 struct gcb_device_clock_fns {
-    struct gcb_device_clock *(*open)(unsigned index); /* NULL: it cannot be read */
-    unsigned (*mhz)(
-        const struct gcb_device_clock *c); /* 0: unknown. NULL is fine, here and below */
-    void (*close)(struct gcb_device_clock *c);
+    /* Returns NULL if the clock of device `index` cannot be read. */
+    struct gcb_device_clock *(*open)(unsigned index);
+    /* Returns 0 if the clock is unknown or c is NULL. */
+    unsigned (*mhz)(const struct gcb_device_clock *c);
+    void (*close)(struct gcb_device_clock *c); /* NULL is fine */
 };
 
 struct gcb_device_module {
     uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
     uint32_t size;                         /* sizeof(struct gcb_device_module) */
-    const struct gcb_device_codec *codecs; /* a row without ops ends them */
+    const struct gcb_device_codec *codecs; /* a row without ops ends the list */
 
-    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no
-     * such device. */
+    /* Fills in the facts that are known, even after an error. Returns 0, or GCB_E_BACKEND if there
+     * is no driver or no such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
     /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);

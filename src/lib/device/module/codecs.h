@@ -10,7 +10,7 @@ extern const struct gcb_device_ops gcb_device_terngrad;
 extern const struct gcb_device_ops gcb_device_randomk;
 extern const struct gcb_device_ops gcb_device_sparse;
 
-/* The codecs that the module has; a row without ops ends the table. */
+/* The codecs of the module. A row without ops ends the table. */
 extern const struct gcb_device_codec gcb_device_codecs[];
 
 #endif

@@ -1,23 +1,27 @@
 #include "kernels/convert/convert_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers
- * of the type. */
+/* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
     struct gcb_codec_base base;
-    const struct gcb_cuda_convert *by;
+    const struct gcb_cuda_convert *by; /* the conversion */
 };
 
-/* The wire ids are defined in src/lib/codec/identity.c and half.c. */
+/* Wire ids, as in src/lib/codec/identity.c and half.c. */
+enum { IDENTITY = 1, FP16 = 2 };
+
 static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct convert *s = state;
-    enum gcb_reduction sum = GCB_SUM_F32;
+    enum gcb_reduction sum = GCB_SUM_BF16;
 
-    s->by = &gcb_cuda_fp32;
-    if (env->wire_id != 1) {
-        s->by = env->wire_id == 2 ? &gcb_cuda_fp16 : &gcb_cuda_bf16;
-        sum = env->wire_id == 2 ? GCB_SUM_F16 : GCB_SUM_BF16;
+    s->by = &gcb_cuda_bf16;
+    if (env->wire_id == IDENTITY) {
+        s->by = &gcb_cuda_fp32;
+        sum = GCB_SUM_F32;
+    } else if (env->wire_id == FP16) {
+        s->by = &gcb_cuda_fp16;
+        sum = GCB_SUM_F16;
     }
     s->base.max_payload = env->count * s->by->bytes;
     s->base.nominal_bits = 8.0 * (double)s->by->bytes;
@@ -79,11 +83,12 @@ static int convert_conclude(const void *state, const void *combined_dev,
                             const struct gcb_device_call *call)
 {
     const struct convert *s = state;
-    const int err = s->by->get(call->stream, update_dev, combined_dev, s->base.env.count);
+    const uint64_t n = s->base.env.count;
+    const int err = s->by->get(call->stream, update_dev, combined_dev, n);
 
-    return err || !own_dev ? err
-                           : s->by->own(call->stream, own_dev, own->x_dev, own->values_dev,
-                                        s->base.env.count, own->weight);
+    if (err || !own_dev)
+        return err;
+    return s->by->own(call->stream, own_dev, own->x_dev, own->values_dev, n, own->weight);
 }
 
 static const struct gcb_device_reduce_ops convert_reduce = {

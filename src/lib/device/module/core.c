@@ -1,5 +1,5 @@
-/* Functions of the core under their own names; each calls through the table that the core passed
- * (src/lib/device/core.h). */
+/* Functions of the core under their own names. Each calls through the table that the core has
+ * passed (src/lib/device/core.h). */
 #include "src/lib/device/module/core.h"
 
 #include "src/lib/device/core.h"

@@ -25,7 +25,7 @@ struct fft_functions {
     decltype(&cufftExecC2R) inverse;
 };
 
-/* Transforms of one length in one direction. cuFFT has no plan for a length of 1. */
+/* A plan for transforms of one length in one direction. A length of 1 needs no plan. */
 struct fft_plan {
     cufftHandle handle;
     bool made;
@@ -33,7 +33,7 @@ struct fft_plan {
 
 enum way { FORWARD, INVERSE };
 
-/* The plans for `count` transforms of one length, by direction. count 0: no transforms. */
+/* The plans for `count` transforms of one length, by direction. `count` may be 0. */
 struct fft_plans {
     uint64_t length, count;
     fft_plan of[2]; /* of[FORWARD], of[INVERSE] */
@@ -44,8 +44,8 @@ struct fft_plans {
 struct gcb_cuda_fft {
     void *library;
     gcb::fft_functions f;
-    gcb::fft_plans all, last; /* whole chunks, and the shorter one after them */
-    size_t own; /* bytes of memory that cuFFT works in: the largest need of all plans */
+    gcb::fft_plans all, last; /* whole chunks, and the shorter last chunk */
+    size_t own;               /* bytes that cuFFT works in: the most that a plan needs */
 };
 
 namespace
@@ -135,7 +135,7 @@ int make_plans(gcb_cuda_fft *fft, plans *p, unsigned ways, struct gcb_diag *diag
     return err;
 }
 
-/* A failure is ignored, as in gcb::released. */
+/* Ignores failures, as gcb::released does. */
 void destroy_plans(gcb_cuda_fft *fft, const plans &p)
 {
     for (const gcb::fft_plan &plan : p.of)
@@ -184,8 +184,8 @@ int run(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, wa
                           : check(s, fft->f.inverse(plan, complex, x), "cufftExecC2R", __LINE__);
 }
 
-/* cuFFT requires that real input is aligned like complex numbers. So a shorter last chunk is copied
- * to aligned memory, after the memory that cuFFT works in. */
+/* Transforms all chunks. cuFFT requires real input that is aligned like complex numbers. So a shorter
+ * last chunk is copied to aligned memory, after the memory that cuFFT works in. */
 int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float *bins, float *x,
             void *work)
 {

@@ -20,11 +20,11 @@ void *gcb_cuda_fft_open(void)
 {
     /* cuFFT of CUDA 13, then of CUDA 12 */
     static const char *const names[] = {"libcufft.so.12", "libcufft.so.11"};
+    const int flags = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE; /* cuFFT keeps memory after a close */
     void *library = NULL;
 
     for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-        library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL |
-                                       RTLD_NODELETE); /* because cuFFT keeps memory of its own */
+        library = dlopen(names[i], flags);
     return library;
 }
 

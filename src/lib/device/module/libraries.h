@@ -7,25 +7,26 @@
 /* Libraries that are opened at run time, so that the module works without them: cuFFT, and NVML,
  * which the driver brings. */
 
-/* Sets *function, a pointer to a function, to the library's function of this name. Returns false if
- * the library has no such function or `library` is NULL. */
+/* Stores the library's function of this name. `function` is the address of a function pointer.
+ * Returns false and stores NULL if the library has no such function or `library` is NULL. */
 bool gcb_module_symbol(void *function, void *library, const char *name);
 
-/* Writes "cuFFT 12.0.0", or "" if cuFFT is not found. */
+/* Writes the name and version of cuFFT, such as "cuFFT 12.0.0", or "" if it is not found. */
 void gcb_cuda_fft_library(char *out, size_t size);
 
-/* cuFFT, or NULL if it is not found. The caller closes it (NULL is fine). */
+/* Opens cuFFT. Returns NULL if it is not found. */
 void *gcb_cuda_fft_open(void);
-void gcb_cuda_fft_close(void *library);
+void gcb_cuda_fft_close(void *library); /* NULL is fine */
 
-/* The present clock of a device's multiprocessors, by NVML. CUDA knows only the highest possible
- * one. */
+/* The present clock frequency of a device's multiprocessors, from NVML. CUDA tells only the highest
+ * possible frequency. */
 struct gcb_device_clock;
 
-/* `bus_id`: as CUDA names the device's place on the bus. NULL: NVML is not found or does not know
- * the device. */
+/* `bus_id` is the device's PCI bus id, as CUDA writes it. Returns NULL if NVML is not found or does
+ * not know the device. The caller frees the result with gcb_cuda_clock_close. */
 struct gcb_device_clock *gcb_cuda_clock_open(const char *bus_id);
-unsigned gcb_cuda_clock_mhz(const struct gcb_device_clock *c); /* 0: unknown, or c is NULL */
-void gcb_cuda_clock_close(struct gcb_device_clock *c);         /* NULL is fine */
+/* Returns the frequency, or 0 if it is unknown or c is NULL. */
+unsigned gcb_cuda_clock_mhz(const struct gcb_device_clock *c);
+void gcb_cuda_clock_close(struct gcb_device_clock *c); /* NULL is fine */
 
 #endif

@@ -7,7 +7,7 @@
 struct qsgd {
     struct gcb_qsgd_layout l;
     const struct gcb_codec_env *env;
-    struct gcb_cuda_qsgd how; /* without the random streams, which differ by message */
+    struct gcb_cuda_qsgd how; /* without the random streams: each message has others */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -37,7 +37,7 @@ static uint64_t qsgd_scratch(const void *state)
     return s->env->decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env->count);
 }
 
-/* `how` with the random streams of a step. */
+/* Returns s->how with the random streams of a step. */
 static struct gcb_cuda_qsgd how_at(const struct qsgd *s, const struct gcb_step *at)
 {
     const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
@@ -64,19 +64,18 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
     const struct qsgd *s = state;
     const uint64_t tiles = (s->env->count + GCB_TILE - 1) / GCB_TILE;
 
-    if (s->l.coding != GCB_QSGD_FIXED)
-        return length < s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t)
-                   ? GCB_E_CORRUPT
-                   : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length,
-                                           s->env->count, &s->how, call->scratch_dev,
-                                           call->result_dev);
-    if (length != s->l.q.base.max_payload)
+    const uint64_t head = s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t);
+
+    if (s->l.coding == GCB_QSGD_FIXED ? length != s->l.q.base.max_payload : length < head)
         return GCB_E_CORRUPT;
-    return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env->count, &s->how,
-                                call->result_dev);
+    if (s->l.coding == GCB_QSGD_FIXED)
+        return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env->count, &s->how,
+                                    call->result_dev);
+    return gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length, s->env->count, &s->how,
+                                 call->scratch_dev, call->result_dev);
 }
 
-/* Bucket sizes may differ, because a bucket is never larger than its tensor. */
+/* Buckets may differ in length, because each item has its own. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;
@@ -92,12 +91,7 @@ static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_d
     const struct qsgd *s = state;
 
     item->bucket = s->how.bucket;
-    if (at) {
-        const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
-
-        item->coarse = draw.coarse;
-        item->fine = draw.fine;
-    }
+    gcb_device_fill_draw(s->env, at, item);
 }
 
 static int qsgd_code_group(const void *state, bool decode, const struct gcb_device_group *group,

@@ -4,7 +4,7 @@
 #include "kernels/strata/strata_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The places of a step. */
+/* The places that an encoder draws in a step. */
 static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb_step *at)
 {
     struct gcb_strata where = gcb_strata_of(s->base.env.count, s->k);
@@ -13,7 +13,8 @@ static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb
     return where;
 }
 
-/* The places of a payload, without its key, which is on the device. */
+/* The places of a payload of `length` bytes. Their key is missing: it is in the payload, on the
+ * device. */
 static struct gcb_strata places_of(const struct gcb_randomk *s, uint64_t length)
 {
     return gcb_strata_of(s->base.env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));

@@ -7,9 +7,9 @@ namespace gcb
 {
 
 /*
- * Ignores the failure of a call that frees something: the next wait reports a broken device. CUDA
- * keeps the error until somebody reads it, so it is read here; otherwise the next launch would seem
- * to have failed.
+ * Ignores an error of a call that frees something: if the device is broken, the next wait says so.
+ * CUDA keeps an error until it is read. So this function reads it; otherwise the next launch would
+ * seem to have failed.
  */
 inline void released(cudaError_t error)
 {

@@ -1,4 +1,4 @@
-/* The module's table: CUDA's runtime under the names of src/lib/device/module.h. */
+/* The functions of struct gcb_device_module (src/lib/device/module.h), on CUDA's runtime. */
 #include "src/lib/device/module/released.cuh"
 
 #include <new>
@@ -22,7 +22,7 @@ struct gcb_device_event {
 namespace
 {
 
-/* Describes a call that failed. */
+/* Writes which call failed to `diag`. Returns GCB_E_NOMEM or GCB_E_DEVICE. */
 int explain(const gcb::fault &f, struct gcb_diag *diag)
 {
     const int status = f.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;

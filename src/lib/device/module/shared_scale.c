@@ -1,5 +1,17 @@
 #include "src/lib/device/module/shared_scale.h"
 
+void gcb_device_fill_draw(const struct gcb_codec_env *env, const struct gcb_step *at,
+                          struct gcb_device_item *item)
+{
+    struct gcb_rounding_draw draw;
+
+    if (!at)
+        return;
+    draw = gcb_rounding_draw(env, at);
+    item->coarse = draw.coarse;
+    item->fine = draw.fine;
+}
+
 int gcb_device_scales_absorb(const void *state, unsigned round, const void *combined_dev,
                              const struct gcb_device_share *own, const struct gcb_device_call *call)
 {
@@ -25,7 +37,8 @@ int gcb_device_levels_conclude(const void *state, const void *combined_dev,
         return 0;
     err =
         gcb_cuda_rebuild_levels(call->stream, update_dev, combined_dev, own->kept_dev, 1.0f, &how);
-    return err || !own_dev ? err
-                           : gcb_cuda_rebuild_levels(call->stream, own_dev, own->values_dev,
-                                                     own->kept_dev, own->weight, &how);
+    if (err || !own_dev)
+        return err;
+    return gcb_cuda_rebuild_levels(call->stream, own_dev, own->values_dev, own->kept_dev,
+                                   own->weight, &how);
 }

@@ -6,7 +6,8 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
 
-/* Finds the rows of the stages. A decoder needs no selector. */
+/* Sets the rows of the stages. Returns 0, or GCB_E_UNSUPPORTED if a stage has no row. A decoder needs
+ * no selector. */
 static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
 {
     const struct gcb_sparse *p = &s->p;
@@ -53,7 +54,13 @@ static void sparse_fini(void *state)
         s->transform->fini(s);
 }
 
-/* ---- scratch: for the selection, the values, the positions, and the transform ---- */
+/*
+ * ---- scratch ----
+ *
+ * An encoder's scratch has parts for the selection, the values, the positions and the transform. A
+ * decoder's has parts for the payload's lists and the transform. In both, padded elements are last.
+ * These functions return the offset of a part.
+ */
 
 static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
 {
@@ -79,12 +86,13 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
            gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.max_kept) : 0);
 }
 
+/* True if the transform takes zeros after the elements. */
 static bool is_padded(const struct gcb_device_sparse *s)
 {
     return s->p.t.length > s->p.t.env.count;
 }
 
-/* Where the elements and the zeros after them are; used only if there are zeros. */
+/* The elements with zeros after them; only if is_padded. */
 static uint64_t padded_at(const struct gcb_device_sparse *s)
 {
     return transform_scratch_at(s) +
@@ -105,8 +113,8 @@ static float *padded(const struct gcb_device_sparse *s, const struct gcb_device_
     return (float *)(void *)((uint8_t *)call->scratch_dev + padded_at(s));
 }
 
-/* Copies the tensor to scratch, with error feedback added and zeros after it. *in becomes the
- * copy. */
+/* Adds error feedback to the tensor, and copies it with zeros after it to the scratch. *in becomes
+ * the copy. */
 static void pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
                 const struct gcb_device_call *call)
 {
@@ -117,7 +125,7 @@ static void pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
     *in = gcb_device_plain(to, s->p.t.length);
 }
 
-/* Transforms and selects. The chosen coefficients are at unitary scale. */
+/* Transforms and selects. Brings the chosen coefficients to unitary scale. */
 static int choose(const struct gcb_device_sparse *s, const struct gcb_device_input *x,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
@@ -139,7 +147,8 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_device_inp
     return t->gather ? t->gather(s, chosen, w) : gcb_cuda_status(w->call->stream);
 }
 
-/* Transforms into the padded tensor, and copies the elements without the zeros. */
+/* Does what the transform's `inverse` does, for a padded tensor: transforms to the scratch, and
+ * copies the elements without the zeros to `out`. */
 static int cut_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
@@ -154,7 +163,7 @@ static int cut_inverse(const struct gcb_device_sparse *s, float *out,
     return w->from ? gcb_cuda_memory_residual(stream, out, w->from, n) : gcb_cuda_status(stream);
 }
 
-/* Turns the kept coefficients back into elements. */
+/* Turns the kept coefficients into elements. */
 static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_device_work *w,
                    const struct gcb_cuda_entries *kept)
 {
@@ -169,9 +178,9 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
 }
 
 /*
- * Feedback through a transform: decodes the message with the decoder's kernels. The residual is the
- * tensor minus the decoded message. Without a transform the selection has already updated the
- * residual.
+ * Error feedback through a transform: decodes the message that was just encoded. The residual
+ * becomes the tensor minus the decoded message. Without a transform this is not needed: the
+ * selection has updated the residual.
  */
 static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
@@ -223,6 +232,7 @@ static int open_entries(const struct gcb_device_sparse *s, struct gcb_cuda_entri
     return err ? err : s->index->get(call->stream, p, &kept->f, call->result_dev);
 }
 
+/* Does what `rebuild` does, in a decoder. */
 static int rebuild_entries(const struct gcb_device_sparse *s, const struct gcb_cuda_entries *kept,
                            float *out, const struct gcb_device_call *call)
 {
@@ -272,9 +282,9 @@ static int sparse_add(void *state, const uint8_t *payload_dev, uint64_t length,
     if (!err && s->values.side)
         err = gcb_cuda_canvas_side(call->stream, to->acc_dev, &kept.p, &s->values, to->joins,
                                    call->result_dev);
-    return err ? err
-               : gcb_cuda_accumulate_entries(call->stream, acc, &kept, to->weight,
-                                             call->result_dev);
+    if (err)
+        return err;
+    return gcb_cuda_accumulate_entries(call->stream, acc, &kept, to->weight, call->result_dev);
 }
 
 static int sparse_inverse(void *state, void *canvas_dev, float *out_dev,

@@ -15,32 +15,35 @@
  * (src/lib/sparse/sparse.h). Each stage has a table of its own here, indexed by the same ids as on
  * the CPU. A stage without a row runs on the CPU only.
  *
- * The stages after the transform take one float per position, of the tensor or of its spectrum.
+ * The selection takes one float for each position: an element, or the magnitude of a coefficient.
  */
 
-/* How chunks are transformed: by the kernels for powers of two, by those for other even lengths with
- * the factors 2, 3, 5 and 7 (both up to 4096 elements, in shared memory), or by cuFFT. */
+/* How chunks are transformed: by the kernels for powers of two (BLOCK), by the kernels for other
+ * even lengths with the factors 2, 3, 5 and 7 (STEPS), or by cuFFT (LIBRARY). The kernels work in
+ * shared memory, on up to 4096 elements. */
 enum gcb_device_way { GCB_WAY_BLOCK, GCB_WAY_STEPS, GCB_WAY_LIBRARY };
 
 /* Chunks of one length, one after the other. */
 struct gcb_device_run {
-    uint64_t first, count, length; /* elements: before the chunks, of all chunks, and of a chunk */
+    uint64_t first;  /* number of elements before the chunks */
+    uint64_t count;  /* number of elements in all chunks */
+    uint64_t length; /* number of elements in a chunk */
     enum gcb_device_way way;
-    const void *table;           /* in device memory, but not for GCB_WAY_STEPS */
-    struct gcb_cuda_steps steps; /* GCB_WAY_STEPS */
+    const void *table;           /* BLOCK, LIBRARY: the table in device memory */
+    struct gcb_cuda_steps steps; /* STEPS: with the table in device memory */
 };
 
 struct gcb_device_sparse {
-    struct gcb_sparse p; /* parameters, and the sizes that follow from them, as on the CPU */
+    struct gcb_sparse p; /* parameters, and what gcb_sparse_bind derives from them */
     const struct gcb_device_transform *transform;
-    struct gcb_device_run runs[2];       /* fft, dct: the whole chunks; the shorter last one */
-    struct gcb_cuda_fft *fft;            /* fft, dct: for GCB_WAY_LIBRARY */
-    void *table;                         /* fft, dct: tables in device memory */
+    struct gcb_device_run runs[2];       /* fft, dct: the whole chunks; the shorter last chunk */
+    struct gcb_cuda_fft *fft;            /* fft, dct: plans of LIBRARY runs, or NULL */
+    void *table;                         /* fft, dct: the tables of both runs; owned */
     struct gcb_cuda_spectrum spectrum;   /* fft: how bins are ordered and scaled */
-    struct gcb_cuda_block_fft fft_short; /* fft: for GCB_WAY_BLOCK */
-    struct gcb_cuda_dct dct[2];          /* dct: of the runs */
-    const struct gcb_device_selector *selector; /* not used by a decoder */
-    void *found; /* device memory: the threshold that later steps reuse, or NULL */
+    struct gcb_cuda_block_fft fft_short; /* fft: the run of whole chunks, if BLOCK; count 0: none */
+    struct gcb_cuda_dct dct[2];          /* dct: parameters of the runs */
+    const struct gcb_device_selector *selector; /* only in an encoder */
+    void *found; /* device memory with the threshold that later steps use again; or NULL */
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;
 };
@@ -49,59 +52,62 @@ struct gcb_device_sparse {
 
 /* A message being encoded or decoded. */
 struct gcb_device_work {
-    const uint8_t *payload; /* for decoding, and for encoding with feedback */
-    uint8_t *out;           /* for encoding */
+    const uint8_t *payload; /* decoding, and encoding with feedback: the payload to read */
+    uint8_t *out;           /* encoding: the payload to write */
     uint8_t *scratch;       /* the transform's part of the call's scratch, aligned to 256 */
     const float *from;      /* inverse with feedback: the tensor that was encoded; else NULL */
     const struct gcb_device_call *call;
-    const struct gcb_cuda_entries *kept; /* inverse: the entries that the message keeps */
+    const struct gcb_cuda_entries *kept; /* inverse: positions and values of the message */
 };
 
-/* A function that is NULL does nothing, unless said otherwise. */
+/* A NULL function does nothing, unless its comment says otherwise. Functions that return int return
+ * 0 or an error of struct gcb_device_ops. */
 struct gcb_device_transform {
-    /* Makes plans and tables; nothing else is ever allocated. fini accepts a state whose init
-     * failed. */
+    /* Makes plans and tables. Other functions allocate nothing. fini is called even after an
+     * error. */
     int (*init)(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_device_sparse *s);
+    /* Bytes of scratch that the functions below need. NULL: none. */
     uint64_t (*scratch)(const struct gcb_device_sparse *s);
-    /* Adds error feedback to in->x, transforms it, and writes what the decoder needs besides the
-     * coefficients. *order: one float per position, whose magnitude the selection compares. */
+    /* Adds error feedback to in->x, transforms the sum, and writes the side bytes to w->out. *order
+     * becomes an array of one float per position. Positions are selected by the magnitude of this
+     * float. */
     int (*forward)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                    const float **order, const struct gcb_device_work *w);
-    /* Brings the chosen coefficients to unitary scale. Coefficients of two floats are first copied
-     * from the spectrum. */
+    /* Brings the chosen coefficients to unitary scale. If a coefficient has two floats, first copies
+     * them from the spectrum. */
     int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
                   const struct gcb_device_work *w);
-    /* If `fuses` is not NULL and returns true, `choose` replaces forward, selection and gather. It
-     * selects the largest magnitudes of each chunk and needs no spectrum in memory. The caller has
-     * laid out *chosen. */
+    /* True if `choose` replaces forward, selection and gather. NULL: never. */
     bool (*fuses)(const struct gcb_device_sparse *s);
+    /* Transforms, and selects the largest magnitudes of each chunk, without a spectrum in memory.
+     * The caller has laid out *chosen. */
     int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
-    /* True if `inverse` reads the kept coefficients from w->kept instead of the scratch. NULL:
-     * false. */
+    /* True if `inverse` reads the kept coefficients from w->kept. Otherwise the caller writes all
+     * coefficients to the beginning of the scratch. NULL: never. */
     bool (*lists)(const struct gcb_device_sparse *s);
-    /* Turns coefficients at unitary scale, which are at the beginning of the scratch, into
-     * elements. If w->from is not NULL (in an encoder with env->feedback), writes w->from minus the
-     * elements instead. */
+    /* Transforms coefficients at unitary scale to elements. If w->from is not NULL (in an encoder
+     * with env->feedback), writes w->from minus the elements instead. */
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };
 
-/* Takes `bytes` of a scratch at *end and moves *end after them, aligned to 256. If `scratch` is
- * NULL only *end moves, to compute sizes. */
+/* Takes `bytes` bytes at offset *end of a scratch, and moves *end after them, aligned to 256.
+ * Returns their address. If `scratch` is NULL, only computes sizes and returns NULL. */
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 
-/* The `count` elements of the input that begin at element `from`. */
+/* Returns the part of the input with `count` elements from element `from` on. */
 struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint64_t from,
                                         uint64_t count);
 
-/* For fft and dct: cuts the elements into runs, makes their tables, and plans for cuFFT. There is at
- * least one element. gcb_device_plan_fini accepts a state whose plan failed. */
+/* For fft and dct: cuts the elements into runs, and makes the runs' tables and plans. There is at
+ * least one element. Returns 0, GCB_E_NOMEM or an error of gcb_cuda_fft_create.
+ * gcb_device_plan_fini is due in either case. */
 int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env, bool dct,
                     struct gcb_diag *diag);
 void gcb_device_plan_fini(struct gcb_device_sparse *s);
-/* The first run that cuFFT transforms. There is one if s->fft is not NULL. */
+/* Returns the first run that cuFFT transforms. s->fft is not NULL. */
 const struct gcb_device_run *gcb_device_library_run(const struct gcb_device_sparse *s);
 
 /* Indexed by enum gcb_transform_id. */
@@ -111,17 +117,17 @@ extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
 
 /* ---- selection: sparse_select.c ---- */
 
-/* The chunks of select=chunk. `length` is 0 for other selections, and if there is only one
- * chunk. */
+/* Returns how select=chunk cuts the positions. `length` is 0 for other selectors, and if there is
+ * only one chunk. */
 struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
     bool reuses; /* keeps a threshold between calls, in s->found */
-    /* bytes of scratch that select needs, including the chosen positions */
+    /* Bytes of scratch that `select` needs, with the chosen positions. */
     uint64_t (*scratch)(const struct gcb_sparse *p);
-    /* Queues the selection from in->n = p.t.positions finite floats. Lays out *chosen, whose n and
-     * most the caller has set, in the call's scratch. It must stay there until the message is
-     * written. */
+    /* Queues the selection from in->n = p.t.positions finite floats. The caller has set n and most
+     * of *chosen; `select` lays out its arrays in the call's scratch. They stay there until the
+     * message is written. */
     int (*select)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call);
 };
@@ -137,10 +143,11 @@ struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p);
 /* ---- index: sparse_index.c ---- */
 
 struct gcb_device_index {
-    struct gcb_cuda_index_length length; /* bytes of the index, if the counts determine them */
-    /* bytes of scratch for encoding at most `most` of n positions, and for decoding; NULL: 0
-     * bytes */
+    /* How many bytes the index has, if n and the number of kept positions determine that. */
+    struct gcb_cuda_index_length length;
+    /* Bytes of scratch to encode at most `most` of n positions. NULL: none. */
     uint64_t (*put_scratch)(uint64_t n, uint64_t most);
+    /* Bytes of scratch to decode some of n positions. NULL: none. */
     uint64_t (*get_scratch)(uint64_t n);
     gcb_cuda_put_index_fn *put;
     gcb_cuda_get_index_fn *get;

@@ -3,16 +3,16 @@
 #include "kernels/memory/memory_cuda.h"
 #include "src/lib/device/module/sparse.h"
 
-/* Layout of the scratch: first the coefficients of the tiles that need them, in the same place as
- * the folded elements. If cuFFT is used, its bins and its own memory follow. */
+/* Layout of the scratch. */
 struct layout {
-    float *coef, *bins;
-    void *work;
+    float *coef; /* coefficients, but not those that no kernel needs; or the folded elements */
+    float *bins; /* LIBRARY runs: cuFFT's bins */
+    void *work;  /* cuFFT's memory */
     uint64_t bytes;
 };
 
-/* True if whole chunks are transformed by the kernels for powers of two. Then the inverse needs none
- * of their coefficients in memory. The forward transform needs none either if dct_fuses is true. */
+/* True if the whole chunks are a BLOCK run. Then the inverse needs none of their coefficients in
+ * memory. If dct_fuses is true too, the forward transform needs none either. */
 static bool is_short(const struct gcb_device_sparse *s)
 {
     return s->runs[0].way == GCB_WAY_BLOCK && s->runs[0].count != 0;
@@ -30,7 +30,7 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
     return is_short(s) ? s->runs[0].count / GCB_TILE : 0;
 }
 
-/* Floats of the bins that a run has in memory. */
+/* Number of floats in the bins of a run; only a LIBRARY run has bins. */
 static uint64_t bins_of(const struct gcb_device_run *run)
 {
     return run->count && run->way == GCB_WAY_LIBRARY
@@ -85,14 +85,16 @@ static uint64_t dct_scratch(const struct gcb_device_sparse *s)
     return lay_out(s, NULL).bytes;
 }
 
-/* ---- the runs that the kernels for powers of two leave ---- */
+/* ---- STEPS and LIBRARY runs ---- */
 
+/* Number of floats in the bins before those of a run. */
 static uint64_t bins_before(const struct gcb_device_sparse *s, unsigned run)
 {
     return run ? bins_of(&s->runs[0]) : 0;
 }
 
-/* Transforms to coefficients; coef[0] is coefficient `before`. Error feedback has been added. */
+/* Transforms the elements x to coefficients. coef[0] is coefficient number `before`. The caller has
+ * added error feedback to x. */
 static int rest_forward(const struct gcb_device_sparse *s, float *coef, uint64_t before,
                         const float *x, const struct gcb_device_work *w)
 {
@@ -125,7 +127,8 @@ static const float *part_of(const float *array, uint64_t first)
     return array ? array + first : NULL;
 }
 
-/* The reverse. Overwrites the coefficients. */
+/* Transforms coefficients to elements. coef[0] is coefficient number `before`. Overwrites the
+ * coefficients. */
 static int rest_inverse(const struct gcb_device_sparse *s, float *out, float *coef, uint64_t before,
                         const struct gcb_device_work *w)
 {
@@ -202,7 +205,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return gcb_cuda_status(stream);
 }
 
-/* First fills in the coefficients of a shorter last chunk if only these are needed. */
+/* If there is a BLOCK run, the coefficients of a shorter last chunk are not in memory yet. Then
+ * dct_inverse fills them in. */
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {

@@ -5,25 +5,26 @@
 #include "src/lib/device/module/sparse.h"
 
 /*
- * Layout of the scratch: the bins; if encoding, also the power of each bin, the chosen bins, and
- * the largest real or imaginary part; then cuFFT's own memory. If whole chunks are transformed and
- * selected from in one kernel, only the bins of a shorter last chunk are in memory (with feedback,
- * all that the inverse needs), and `reach` has a word for each whole chunk.
+ * Layout of the scratch. An encoder that fuses (is_fused) has only the bins of a shorter last chunk
+ * in memory, or with feedback, the bins that the inverse needs.
  */
 struct layout {
-    float *bins, *power, *chosen;
-    struct gcb_device_result *most;
-    uint32_t *reach;
-    void *work;
-    uint64_t bytes;
+    float *bins;
+    float *power;                   /* encoder: the power of each bin */
+    float *chosen;                  /* encoder: the chosen bins */
+    struct gcb_device_result *most; /* encoder: the largest real or imaginary part */
+    uint32_t *reach;                /* encoder that fuses: a word for each whole chunk */
+    void *work;                     /* cuFFT's memory */
+    uint64_t bytes;                 /* of the scratch */
 };
 
+/* Number of chunks in the BLOCK run. */
 static uint64_t whole_chunks(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
-/* For the inverse: the first tile of positions that contains bins of rest_inverse. */
+/* The first tile of positions that has bins for rest_inverse. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
@@ -52,8 +53,8 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
 
 /* ---- plans and tables ---- */
 
-/* True if whole chunks are transformed and selected from in one kernel. Then only the shorter
- * last chunk has a spectrum in memory. */
+/* True if one kernel transforms whole chunks and selects from them. Then only the shorter last
+ * chunk has a spectrum in memory. */
 static bool is_fused(const struct gcb_device_sparse *s)
 {
     return !s->p.t.env.decoding && s->fft_short.count &&
@@ -84,7 +85,7 @@ static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env
     return err;
 }
 
-/* The place of a run's first bin. */
+/* The number of bins before a run. */
 static uint64_t first_bin(const struct gcb_device_sparse *s, const struct gcb_device_run *run)
 {
     return run == s->runs ? 0 : s->spectrum.tail;
@@ -97,8 +98,8 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* Transforms the elements after those of fft_short into bins, and finds the largest real or
- * imaginary part. Adds error feedback before. */
+/* Adds error feedback to the elements after the BLOCK run, transforms them to bins, and finds the
+ * largest real or imaginary part. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
@@ -116,7 +117,7 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     if (s->fft) {
         const struct gcb_device_run *run = gcb_device_library_run(s);
         const uint64_t from = first_bin(s, run) - sp->first;
-        const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
+        const uint64_t seen = from / 2 * 2; /* two bins are 16 bytes, to which max_bits aligns */
 
         gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, in->x + run->first, l->work);
         gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (sp->bins - sp->first - seen), l->most);
@@ -158,8 +159,8 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
     return s->spectrum.first != 0;
 }
 
-/* Selects from the shorter last chunk. Until the bins are gathered, the values of the list are
- * powers. */
+/* Selects from the shorter last chunk, and appends the bins to the list of chosen ones. The
+ * selection first writes powers as the values of the list; then the bins replace them. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
                        const struct gcb_device_input *in,
                        const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
@@ -208,8 +209,8 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* Transforms the bins after those of fft_short. If whole chunks are transformed in shared memory,
- * first fills in these bins. */
+/* Transforms the bins after the BLOCK run to elements. If there is a BLOCK run, first fills in these
+ * bins; otherwise the caller has filled in all bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

@@ -1,8 +1,7 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/sparse/select.h"
 
-/* Bytes of scratch for most selectors: memory for the collected positions and for the chosen
- * positions. */
+/* `scratch` of most selectors: room for the collected positions and for the chosen positions. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
 {
     return gcb_cuda_select_scratch(p->t.positions, p->max_kept);
@@ -57,7 +56,7 @@ static uint64_t chunk_scratch(const struct gcb_sparse *p)
     return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->max_kept, NULL);
 }
 
-/* If one chunk is the whole message, this is the same as topk. */
+/* If the whole message is one chunk, this is topk. */
 static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
@@ -92,6 +91,7 @@ static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_
 
 /* ---- RedSync ---- */
 
+/* `found` is memory for a threshold that later steps use again, or NULL. */
 static int search(const struct gcb_device_sparse *s, void *found, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
@@ -129,8 +129,7 @@ const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS] = {
     [GCB_SELECT_THRESHOLD] = {.scratch = select_scratch, .select = select_threshold},
     [GCB_SELECT_ONE_SIDED] = {.scratch = one_sided_scratch, .select = select_one_sided},
     [GCB_SELECT_ALTERNATE] = {.scratch = select_scratch, .select = select_alternate},
-    /* The CPU lowers a threshold until at least k positions reach it, then keeps the k largest.
-     * topk keeps the same positions and is faster here. */
+    /* `trimmed` keeps exactly the k largest, as topk does, and topk is faster on a device. */
     [GCB_SELECT_TRIMMED] = {.scratch = select_scratch, .select = select_topk},
     [GCB_SELECT_SEARCH] = {.scratch = select_scratch, .select = select_search},
     [GCB_SELECT_REDSYNC] = {.reuses = true, .scratch = select_scratch, .select = select_redsync},

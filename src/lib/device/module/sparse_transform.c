@@ -29,18 +29,21 @@ struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint6
 
 /* ---- fft and dct: runs, tables and plans ---- */
 
+/* How a run is transformed. Only the run of whole chunks can be BLOCK. */
 static enum gcb_device_way way_of(const struct gcb_device_sparse *s,
                                   const struct gcb_device_run *run)
 {
     const uint64_t length = run->length;
+    const bool power_of_two = (length & (length - 1)) == 0;
 
     if (length > GCB_DEVICE_FFT_MOST || !gcb_fft_is_own(length))
         return GCB_WAY_LIBRARY;
-    return run == s->runs && length >= GCB_CUDA_FFT_BLOCK_LEAST && (length & (length - 1)) == 0
-               ? GCB_WAY_BLOCK
-               : GCB_WAY_STEPS;
+    if (run == s->runs && length >= GCB_CUDA_FFT_BLOCK_LEAST && power_of_two)
+        return GCB_WAY_BLOCK;
+    return GCB_WAY_STEPS;
 }
 
+/* Bytes of a run's table. */
 static uint64_t table_bytes(const struct gcb_device_run *run, bool dct)
 {
     if (run->count == 0)
@@ -66,6 +69,7 @@ static void fill_table(const struct gcb_device_run *run, bool dct, void *table)
         (dct ? gcb_cuda_dct_block_table : gcb_cuda_fft_block_table)(table, run->length);
 }
 
+/* Makes the tables of both runs in host memory, and copies them to the device. */
 static int make_tables(struct gcb_device_sparse *s, bool dct, struct gcb_diag *diag)
 {
     const uint64_t at[] = {0, gcb_cuda_align256(table_bytes(&s->runs[0], dct))};
@@ -104,7 +108,7 @@ int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env
     const uint64_t n = s->p.t.length, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
     const unsigned ways = (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
                           (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
-    uint64_t count = 0; /* elements that cuFFT transforms */
+    uint64_t count = 0; /* number of elements that cuFFT transforms */
     int err = 0;
 
     s->runs[0] = (struct gcb_device_run){.count = n - n % length, .length = length};
@@ -126,7 +130,7 @@ void gcb_device_plan_fini(struct gcb_device_sparse *s)
     gcb_cuda_table_destroy(s->table);
 }
 
-/* ---- hadamard: its coefficients begin the scratch in both directions ---- */
+/* ---- hadamard: the coefficients are at the beginning of the scratch, in both directions ---- */
 
 static uint64_t hadamard_length(const struct gcb_device_sparse *s)
 {

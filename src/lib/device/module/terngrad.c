@@ -7,7 +7,7 @@
 struct terngrad {
     struct gcb_terngrad p;
     const struct gcb_codec_env *env;
-    struct gcb_cuda_terngrad how; /* without the random streams, which differ by message */
+    struct gcb_cuda_terngrad how; /* without the random streams: each message has others */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -31,7 +31,7 @@ static uint64_t terngrad_scratch(const void *state)
     return s->env->decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env->count);
 }
 
-/* `how` with the random streams of a step. */
+/* Returns s->how with the random streams of a step. */
 static struct gcb_cuda_terngrad how_at(const struct terngrad *s, const struct gcb_step *at)
 {
     const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
@@ -73,14 +73,7 @@ static bool terngrad_alike(const void *state, const void *other)
 static void terngrad_fill(const void *state, const struct gcb_step *at,
                           struct gcb_device_item *item)
 {
-    const struct terngrad *s = state;
-
-    if (at) {
-        const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
-
-        item->coarse = draw.coarse;
-        item->fine = draw.fine;
-    }
+    gcb_device_fill_draw(((const struct terngrad *)state)->env, at, item);
 }
 
 static int terngrad_code_group(const void *state, bool decode, const struct gcb_device_group *group,
@@ -98,7 +91,7 @@ static const struct gcb_device_group_ops terngrad_group = {
     .code_async = terngrad_code_group,
 };
 
-/* ---- all-reduce: kept_dev has the scale of all workers, and then this worker's own ---- */
+/* ---- all-reduce: kept_dev has the shared scale, then this worker's own scale ---- */
 
 static uint64_t terngrad_kept(const void *state)
 {
