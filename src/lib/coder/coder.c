@@ -54,7 +54,7 @@ void gcb_codec_env_drop(struct gcb_codec_env_copy *copy)
     gcb_free(copy->shape);
 }
 
-/* Binds a coder whose frame is set to its tensor. */
+/* Sets the coder's environment from `config`. The frame must be set. */
 static int bind(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     c->place = config->place;
@@ -67,8 +67,8 @@ static int bind(struct gcb_coder *c, const struct gcb_coder_config *config, stru
     return gcb_codec_env_keep(&c->env, &c->kept, diag);
 }
 
-/* Makes the codec's state, unless there is no codec. Parameters from a message may be hostile: then
- * what init calls invalid is a damaged message. */
+/* Makes the codec's state, if there is a codec. Parameters from a message may be hostile. If init
+ * calls them invalid, the message is damaged, so the error becomes GCB_E_CORRUPT. */
 static int start(struct gcb_coder *c, struct gcb_diag *diag)
 {
     size_t size;
@@ -107,7 +107,7 @@ static void stop(struct gcb_coder *c)
     gcb_free(c->state);
 }
 
-/* Completes the frame of an encoder's messages, after start. */
+/* Sets the flag WIDE and the parameters in the frame of an encoder's messages, after start. */
 static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = c->frame.params, .cap = sizeof(c->frame.params)};
@@ -166,7 +166,7 @@ static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
     return 0;
 }
 
-/* Gives the decoder a message's frame, and the method and parameters that the frame names. */
+/* Sets the decoder's frame, method and parameters from a message's frame. */
 static int take_frame(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     struct gcb_rbuf params = {.data = frame->params, .len = frame->param_bytes};
@@ -294,7 +294,7 @@ struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c)
     return c->state;
 }
 
-/* Restores what the coder can keep. */
+/* Restores the numbers if they fit the coder's parameters. Otherwise the coder keeps nothing. */
 static void keep(struct gcb_coder *c, const uint64_t *kept)
 {
     static const uint64_t nothing[GCB_KEPT];
@@ -385,8 +385,8 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
         memcpy(p, in->data, in->count * sizeof(float));
 }
 
-/* Completes the message that starts at `start`: reserves the checksum field and updates the
- * head. */
+/* Completes the message that begins at `start`: reserves the checksum field and rewrites the
+ * header. */
 static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
                   struct gcb_diag *diag)
 {
@@ -399,7 +399,7 @@ static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
     return 0;
 }
 
-/* A tensor with infinities or NaNs is sent raw, or refused. */
+/* Sends a tensor with infinities or NaNs raw, or refuses it. */
 static int encode_nonfinite(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {
@@ -440,10 +440,12 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     const struct gcb_wbuf before = *out;
     int err = check_count(c, in, diag);
 
-    if (!err && c->place)
+    if (err)
+        return err;
+    if (c->place)
         return gcb_coder_encode_view_there(c, at, in, out, diag);
-    if (err || c->nonfinite == GCB_NONFINITE_TRUSTED)
-        return err ? err : gcb_coder_encode_finite(c, at, in, out, diag);
+    if (c->nonfinite == GCB_NONFINITE_TRUSTED)
+        return gcb_coder_encode_finite(c, at, in, out, diag);
     if (c->state->sees_nonfinite)
         c->state->nonfinite = true;
     else if (gcb_max_bits(in->data, in->count, c->env.kernels, c->env.queue) >= GCB_INF_BITS)
@@ -452,7 +454,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     if (!c->state->sees_nonfinite || !c->state->nonfinite)
         return err;
     c->state->nonfinite = false;
-    if (err == GCB_E_NOSPACE) /* the codec may not have come to look */
+    if (err == GCB_E_NOSPACE) /* the codec may have returned before it looked */
         return err;
     *out = before;
     return encode_nonfinite(c, in, out, diag);
@@ -521,7 +523,7 @@ static int explain(const struct gcb_coder *c, const struct gcb_frame *frame, str
     struct gcb_rbuf sent = {.data = frame->params, .len = frame->param_bytes};
     struct gcb_rbuf own = {.data = c->frame.params, .len = c->frame.param_bytes};
     double got[GCB_MAX_PARAMS], expected[GCB_MAX_PARAMS];
-    char texts[2][40];
+    char texts[2][GCB_PARAM_TEXT];
     int err;
 
     if (frame->count != c->env.count)
@@ -561,6 +563,7 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
     return explain(c, frame, diag);
 }
 
+/* Describes an error of a codec's `read` or `inverse`. */
 static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     if (!err || err == GCB_E_MISMATCH)
@@ -568,6 +571,14 @@ static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag
     if (err == GCB_E_NOMEM)
         return gcb_diag_set(diag, err, "method '%s': %s", c->method.name, gcb_status_text(err));
     return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
+}
+
+/* Decodes a whole payload to `out`. */
+static int decode_payload(const struct gcb_coder *c, struct gcb_rbuf *in, float *out)
+{
+    const int err = gcb_coder_ops(c)->read(c->state, in, out, NULL);
+
+    return !err && (in->failed || gcb_rbuf_left(in)) ? GCB_E_CORRUPT : err;
 }
 
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
@@ -588,13 +599,10 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
         gcb_widen(out->data, payload.data, frame.count, frame.source, c->env.kernels, c->env.queue);
         return 0;
     }
-    err = gcb_coder_ops(c)->read(c->state, &payload, out->data, NULL);
-    if (!err && (payload.failed || gcb_rbuf_left(&payload)))
-        err = GCB_E_CORRUPT;
-    return err ? tell_damage(c, err, diag) : 0;
+    return tell_damage(c, decode_payload(c, &payload, out->data), diag);
 }
 
-/* Codecs on a device do not describe messages, so a decoder on the host does. */
+/* Describes a message by a decoder on the host, because codecs on a device do not describe. */
 static int describe_here(const struct gcb_frame *frame, const void *message, size_t length,
                          struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
@@ -647,7 +655,7 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Gives the decoder the message's method, with a new state. After a failure the decoder is
+/* Gives the decoder the frame's method, with a new state. After an error the decoder is
  * unchanged. */
 static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
@@ -667,7 +675,8 @@ static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_
     return err;
 }
 
-/* Gives the decoder's state the parameters of the frame, if it can take them. */
+/* Gives the decoder the frame's parameters, and keeps its state. After an error the decoder is
+ * unchanged. */
 static int rebind(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_method method = c->method;
@@ -708,9 +717,7 @@ static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct
         c->decoded = gcb_alloc_array(count, sizeof(*c->decoded));
     if (!c->decoded)
         return GCB_E_NOMEM;
-    err = gcb_coder_ops(c)->read(c->state, in, c->decoded, NULL);
-    if (!err && (in->failed || gcb_rbuf_left(in)))
-        err = GCB_E_CORRUPT;
+    err = decode_payload(c, in, c->decoded);
     if (!err)
         gcb_add_raw(to, c->decoded, count, GCB_F32, c->env.kernels, c->env.queue);
     return err;

@@ -4,34 +4,34 @@
 #include "src/lib/codec/device.h"
 #include "src/lib/coder/coder.h"
 
-/* The fields of a coder: a method, the tensor that it is bound to, and the frame of its messages.
- * Only src/lib/coder uses this header. */
+/* The fields of a coder. Only src/lib/coder uses this header. */
 
 /* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
 
 struct gcb_coder {
-    struct gcb_method method; /* its codec is NULL in the decoder of a stored message */
-    struct gcb_codec_env env; /* points to `kept` */
-    struct gcb_codec_env_copy kept;
+    struct gcb_method method;       /* method.codec is NULL in the decoder of a stored message */
+    struct gcb_codec_env env;       /* points to `kept` */
+    struct gcb_codec_env_copy kept; /* copies of the caller's environment */
     enum gcb_nonfinite nonfinite;
     struct gcb_frame frame;       /* the messages' frame, without payload length and stored flag */
-    struct gcb_codec_base *state; /* the codec's; NULL in the decoder of a stored message */
+    struct gcb_codec_base *state; /* the codec's state; NULL in the decoder of a stored message */
     bool met_nonfinite; /* the last tensor was refused or sent raw because of an infinity or NaN */
-    float *decoded;     /* elements of a message to add; NULL until a message needs it */
-    struct gcb_place *place;            /* NULL: the host */
-    const struct gcb_device_ops *there; /* the codec's at the place; NULL on the host */
+    float *decoded;     /* scratch for the elements of a message to add; NULL until needed */
+    struct gcb_place *place;            /* where the codec runs; NULL: on the host */
+    const struct gcb_device_ops *there; /* the codec's functions at the place; NULL on the host */
 };
 
-/* The coder must have a codec. */
+/* The codec's functions on the host. The coder must have a codec. */
 static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *c)
 {
     return c->method.codec->ops;
 }
 
-/* For a coder with a place (device_coder.c). The first sets c->there, before init; the others are
- * as the functions of coder.h without "there". */
+/* device_coder.c: sets c->there. Returns 0, or GCB_E_UNSUPPORTED if the codec does not run at the
+ * place. */
 int gcb_coder_find_there(struct gcb_coder *c, struct gcb_diag *diag);
+/* device_coder.c: gcb_coder_encode and gcb_coder_decode of a coder with a place. */
 int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
                                 const struct gcb_view *in, struct gcb_wbuf *out,
                                 struct gcb_diag *diag);

@@ -42,16 +42,17 @@ uint64_t gcb_device_coder_scratch(const struct gcb_coder *c)
     return c->state && c->there->scratch ? c->there->scratch(c->state) : 0;
 }
 
-/* Describes why work could not be queued. The stream keeps the cause, and the next wait reports
- * it. */
+/* Describes an error of queueing, if `err` is one. The stream keeps its cause, which the next wait
+ * reports. */
 static int explain_queueing(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
-    return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
-                              c->method.name ? c->method.name : "raw", gcb_status_text(err))
-               : 0;
+    if (!err)
+        return 0;
+    return gcb_diag_set(diag, err, "device cuda: method '%s': %s",
+                        c->method.name ? c->method.name : "raw", gcb_status_text(err));
 }
 
-/* The encoder's input; `compensated` as in struct gcb_device_input. */
+/* Returns the encoder's input. `compensated` is that of struct gcb_device_input. */
 static struct gcb_device_input make_input(const struct gcb_coder *c,
                                           const struct gcb_device_message *m, int compensated)
 {
@@ -64,7 +65,7 @@ static struct gcb_device_input make_input(const struct gcb_coder *c,
     };
 }
 
-/* True if this coder can encode the message. */
+/* Returns 0, or GCB_E_MISMATCH if this coder cannot encode the message. */
 static int check_encoder(const struct gcb_coder *c, const struct gcb_device_message *m,
                          struct gcb_diag *diag)
 {
@@ -89,7 +90,7 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
         return err;
     call.at = *at;
     err = c->there->encode_async(c->state, &in, m->payload_dev, &call);
-    /* after encoding, which adds the residual: the sum has to be finite */
+    /* Encoding has added the residual to the tensor. The sum must be finite. */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = module_of(c)->tensor.max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
     return explain_queueing(c, err, diag);
@@ -105,8 +106,7 @@ int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_
 
     *frame = c->frame;
     frame->payload_bytes = r->length;
-    c->state->clamped =
-        bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
+    c->state->clamped = bad || r->status ? 0 : r->clamped; /* nothing is clamped in a raw tensor */
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)
@@ -141,7 +141,7 @@ int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message 
     return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
 }
 
-/* Describes why a payload could not be read, or why reading it could not be queued. */
+/* Describes an error of a payload or of queueing, if `err` is one. */
 static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     if (err == GCB_E_CORRUPT)
@@ -191,8 +191,8 @@ int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
     return gcb_place_reserve(c->place, &size, diag);
 }
 
-/* Waits for a call that was queued with this outcome. If the device failed, the stream's message
- * says more. */
+/* Waits for a call. `err` is what queueing returned. If the device failed, the error of the stream
+ * is reported, because it says more. */
 static int end_call(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     const int ended =
@@ -209,7 +209,7 @@ int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float
     struct gcb_frame frame;
     int err;
 
-    gcb_device_batch_begin(m.batch); /* the wait reports failures of queueing */
+    gcb_device_batch_begin(m.batch); /* end_call reports a failure */
     err = end_call(c, gcb_device_coder_encode_async(c, at, &m, diag), diag);
     if (!err)
         err = gcb_device_coder_encode_finish(c, &m, &frame, diag);
@@ -247,7 +247,7 @@ int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
         err = gcb_device_batch_upload(p->batch, p->tensor.dev, out->data, size.tensor, diag);
     if (err)
         return err;
-    gcb_device_batch_begin(p->batch); /* the wait reports failures of queueing */
+    gcb_device_batch_begin(p->batch); /* end_call reports a failure */
     err = gcb_device_coder_decode_async(c, frame, p->payload.dev, p->tensor.dev, &m, diag);
     err = end_call(c, err, diag);
     if (!err)
@@ -290,11 +290,12 @@ int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float 
                                    const struct gcb_device_message *m, struct gcb_diag *diag)
 {
     struct gcb_device_call call;
-    const int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
+    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
-    return err ? err
-               : explain_queueing(
-                     c, c->there->sum->inverse_async(c->state, canvas_dev, out_dev, &call), diag);
+    if (err)
+        return err;
+    err = c->there->sum->inverse_async(c->state, canvas_dev, out_dev, &call);
+    return explain_queueing(c, err, diag);
 }
 
 const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c)
@@ -319,8 +320,8 @@ bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b
            (!ops->alike || ops->alike(a->state, b->state));
 }
 
-/* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch
- * is aligned. */
+/* Bytes of scratch of one message in a group. They are rounded up, so that the next message's
+ * scratch is aligned. */
 static uint64_t own_scratch(const struct gcb_coder *c)
 {
     return gcb_cuda_align256(gcb_device_coder_scratch(c));
@@ -331,16 +332,16 @@ uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count
     uint64_t most = 0, sum = 0;
 
     for (size_t i = 0; i < count; i++) {
-        sum = i > 0 && gcb_device_group_takes(coders[i - 1], coders[i])
-                  ? sum + own_scratch(coders[i])
-                  : own_scratch(coders[i]);
+        if (i == 0 || !gcb_device_group_takes(coders[i - 1], coders[i]))
+            sum = 0;
+        sum += own_scratch(coders[i]);
         most = sum > most ? sum : most;
     }
     return most;
 }
 
-/* True if this message can be decoded in a group. If not, a single call decodes it or reports
- * the error. */
+/* True if this message can be decoded in a group. Otherwise a single call decodes it, or reports
+ * its error. */
 static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
     return c->state && gcb_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
@@ -348,9 +349,9 @@ static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 }
 
 /*
- * The number of messages, at least 1, that the next launches handle. `received` is NULL to encode.
- * The search ends at the first message that does not fit, so that many small groups cost no more
- * than one large group.
+ * Returns the number of messages, at least 1, in the group that begins with the first message.
+ * `received` is NULL to encode. The group ends before the first message that does not fit, so each
+ * message is looked at only once or twice.
  */
 static size_t next_group(struct gcb_coder *const coders[],
                          const struct gcb_device_received received[],
@@ -420,7 +421,7 @@ static int run_group(struct gcb_coder *const coders[], const struct gcb_step *at
     if (err)
         return err;
     err = ops->code_async(coders[0]->state, received != NULL, &g, s);
-    /* after encoding, which adds the residual: the sum has to be finite */
+    /* Encoding has added the residuals to the tensors. The sums must be finite. */
     if (!err && !received && coders[0]->nonfinite != GCB_NONFINITE_TRUSTED)
         err = module_of(coders[0])->tensor.max_bits_group(s, &g);
     return explain_queueing(coders[0], err, diag);

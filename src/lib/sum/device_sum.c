@@ -4,14 +4,13 @@
 #include "src/lib/sum/sum.h"
 
 struct gcb_device_sum {
-    struct gcb_place space; /* its tensor is for decoded elements */
-    struct gcb_coder *main; /* decoder of the sum's method */
-    /* decoder of the last message that `main` did not accept, or NULL */
-    struct gcb_coder *other;
-    uint64_t count;
-    void *canvas;                      /* device memory, NULL until needed */
-    void *elements;                    /* device memory, NULL until needed */
-    bool canvas_begun, elements_begun; /* was anything added since the last result? */
+    struct gcb_place space;  /* space.tensor takes decoded elements */
+    struct gcb_coder *main;  /* decoder of the sum's method */
+    struct gcb_coder *other; /* decoder of the last message that `main` did not accept, or NULL */
+    uint64_t count;          /* elements */
+    void *canvas;            /* device memory, NULL until needed */
+    void *elements;          /* device memory, NULL until needed */
+    bool canvas_begun, elements_begun; /* something has been added since the last result */
 };
 
 int gcb_device_sum_create(struct gcb_device_sum **out, const struct gcb_device *device,
@@ -54,7 +53,7 @@ void gcb_device_sum_destroy(struct gcb_device_sum *s)
 
 /* ---- adding ---- */
 
-/* Finds a decoder that accepts the frame: the sum's own, or one for the other messages. */
+/* Finds a decoder that accepts the frame: s->main, or s->other, which it makes anew if needed. */
 static int find_decoder(struct gcb_device_sum *s, const struct gcb_frame *frame,
                         struct gcb_coder **out, struct gcb_diag *diag)
 {
@@ -74,8 +73,8 @@ static int find_decoder(struct gcb_device_sum *s, const struct gcb_frame *frame,
     return err;
 }
 
-/* Makes room for a call of the decoder, and begins a batch. `tensor`: true if the call decodes
- * to the scratch tensor. */
+/* Makes room for a call of the decoder, and begins a batch. `tensor` is true if the call decodes to
+ * s->space.tensor. */
 static int begin_call(struct gcb_device_sum *s, const struct gcb_coder *c, bool tensor,
                       struct gcb_diag *diag)
 {
@@ -84,7 +83,7 @@ static int begin_call(struct gcb_device_sum *s, const struct gcb_coder *c, bool 
     const int err = gcb_place_reserve(&s->space, &size, diag);
 
     if (!err)
-        gcb_device_batch_begin(s->space.batch); /* the wait reports failures of queueing */
+        gcb_device_batch_begin(s->space.batch); /* gcb_device_batch_finish reports a failure */
     return err;
 }
 
@@ -101,7 +100,7 @@ static int begin_accumulator(struct gcb_device_sum *s, void **acc, uint64_t byte
     return err;
 }
 
-/* Waits. Returns the outcome of the batch's message. */
+/* Waits for a call. Returns an error of the device, or the status of the message. */
 static int finish_call(struct gcb_device_sum *s, struct gcb_coder *c, struct gcb_diag *diag)
 {
     const struct gcb_device_message m = {.batch = s->space.batch};
@@ -112,7 +111,8 @@ static int finish_call(struct gcb_device_sum *s, struct gcb_coder *c, struct gcb
     return err ? err : gcb_device_coder_decode_finish(c, &m, diag);
 }
 
-/* Adds a message in the domain of its decoder: to the canvas, or to the kept elements. */
+/* Adds the kept positions of a message to the canvas, or to the elements if the decoder has no
+ * canvas. Returns GCB_E_MISMATCH if the message does not fit the canvas. */
 static int add_entries(struct gcb_device_sum *s, struct gcb_coder *c, const struct gcb_frame *frame,
                        const uint8_t *payload_dev, float weight, struct gcb_diag *diag)
 {

@@ -8,22 +8,21 @@
 #include "src/lib/codec/packed.h"
 
 struct gcb_sum {
-    /* decoder of the sum's method; its canvas is the sum's canvas. NULL: no method yet */
+    /* Decoder of the sum's method. Its canvas is the sum's canvas. NULL: no method yet. */
     struct gcb_coder *main;
-    /* decoder of the last message that did not fit `main`, or NULL */
-    struct gcb_coder *other;
+    struct gcb_coder *other; /* decoder of the last message that did not fit `main`, or NULL */
     struct gcb_coder_config config;
-    struct gcb_codec_env_copy kept; /* to which config.env points */
-    uint64_t count;
-    float *into;     /* the caller's tensor, or NULL */
+    struct gcb_codec_env_copy kept; /* what config.env points to */
+    uint64_t count;                 /* elements */
+    float *into;                    /* the caller's tensor, or NULL */
     float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
-    /* for the inverse transform, if the tensor that it should fill holds the elements; else NULL */
-    float *scratch;
-    bool canvas_begun, elements_begun; /* was anything added since the last result? */
+    float *scratch;  /* result of the inverse transform if `into` has the elements; or NULL */
+    bool canvas_begun, elements_begun; /* something has been added since the last result */
 };
 
 /* ---- opening ---- */
 
+/* Makes a sum without decoders. *out must be closed even after an error. */
 static int create(struct gcb_sum **out, float *into, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
 {
@@ -38,6 +37,7 @@ static int create(struct gcb_sum **out, float *into, const struct gcb_coder_conf
     return gcb_codec_env_keep(&s->config.env, &s->kept, diag);
 }
 
+/* Completes the opening of a sum, or closes it if `err` is set. */
 static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
 {
     if (err) {
@@ -98,22 +98,23 @@ void gcb_sum_close(struct gcb_sum *s)
 
 /* ---- adding ---- */
 
-/* Finds a decoder that accepts the frame: the sum's own, or one for the other messages. */
+/* Finds a decoder that accepts the frame and adds to elements: s->main, or s->other, which it makes
+ * anew if needed. */
 static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                         size_t length, struct gcb_coder **out, struct gcb_diag *diag)
 {
-    int err = !s->main || gcb_coder_has_canvas(s->main) ? GCB_E_MISMATCH
-                                                        : gcb_coder_adopt(s->main, frame, diag);
+    int err = GCB_E_MISMATCH;
 
     *out = s->main;
+    if (s->main && !gcb_coder_has_canvas(s->main))
+        err = gcb_coder_adopt(s->main, frame, diag);
     if (err != GCB_E_MISMATCH)
         return err;
-    if (!s->other || gcb_coder_adopt(s->other, frame, NULL)) {
+    err = s->other ? gcb_coder_adopt(s->other, frame, NULL) : GCB_E_MISMATCH;
+    if (err) {
         gcb_coder_destroy(s->other);
         s->other = NULL;
         err = gcb_coder_create_decoder(&s->other, message, length, &s->config, diag);
-    } else {
-        err = 0;
     }
     *out = s->other;
     return err;
@@ -141,6 +142,7 @@ static int add_to_elements(struct gcb_sum *s, const struct gcb_frame *frame, con
     return err;
 }
 
+/* Adds a message to the canvas if it fits there, otherwise to the elements. */
 static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                        size_t length, float weight, struct gcb_diag *diag)
 {
@@ -154,8 +156,8 @@ static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const v
     return err;
 }
 
-/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes
- * the message's method, unless the message is refused. */
+/* Adds the first message that is not stored to a sum that was opened from a stored message. The sum
+ * takes the message's method, unless there is an error. */
 static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                      size_t length, float weight, struct gcb_diag *diag)
 {
@@ -189,8 +191,9 @@ static int add_parsed(struct gcb_sum *s, const struct gcb_frame *frame, const vo
 
     if (err)
         return err;
-    return (s->main || frame->flags & GCB_WIRE_STORED ? add_message : add_first)(
-        s, frame, message, length, weight, diag);
+    if (!s->main && !(frame->flags & GCB_WIRE_STORED))
+        return add_first(s, frame, message, length, weight, diag);
+    return add_message(s, frame, message, length, weight, diag);
 }
 
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
@@ -219,7 +222,8 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
 
 /* ---- finishing ---- */
 
-/* Writes the rebuilt canvas to `x`, plus the elements if there are any. */
+/* Writes the inverse transform of the canvas plus the elements to x. If x is the elements' array, the
+ * transform goes to scratch first. */
 static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
 {
     float *rebuilt = x;
@@ -248,9 +252,10 @@ int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
 
     if (err)
         return err;
-    out = x ? x : s->into ? s->into : s->count ? NULL : &none;
-    if (!out)
+    out = x ? x : s->into;
+    if (!out && s->count)
         return gcb_diag_set(diag, GCB_E_INVALID, "the sum needs a tensor to write to");
+    out = out ? out : &none;
     if (s->canvas_begun)
         err = finish_canvas(s, out, diag);
     else if (!s->elements_begun)
