@@ -4,7 +4,7 @@
 
 #include "src/lib/base/sized.h"
 
-/* ---- the array `kept`: of the encoder, then of `state` ---- */
+/* ---- the array `kept`: what the encoder keeps, then what the collective keeps ---- */
 
 static const struct gcb_kept_ops *kept_ops_of(const struct gcb_checkpoint *c)
 {
@@ -39,13 +39,13 @@ static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s
     if (c->kept_ops)
         c->kept_ops->write(c->state, &out);
     s->kept_bytes = out.len;
-    return out.failed || out.len != bytes
-               ? gcb_diag_set(diag, GCB_E_INTERNAL, "a state has another length")
-               : 0;
+    if (out.failed || out.len != bytes)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "a state has another length");
+    return 0;
 }
 
-/* If both the encoder and `state` keep something, the second is a new state, which the caller drops
- * after a failure. */
+/* Restores the encoder and the collective from the array, or makes them as new if it is NULL. If
+ * the collective fails, the caller drops its state, which is new. */
 static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_view *s)
 {
     const struct gcb_kept_ops *codec = kept_ops_of(c);

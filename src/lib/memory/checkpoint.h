@@ -4,17 +4,19 @@
 #include "src/lib/coder/coder.h"
 #include "src/lib/memory/memory.h"
 
-/* What a worker keeps from step to step for a tensor. */
+/* The objects that keep something from step to step for a worker's tensor. All are borrowed. */
 struct gcb_checkpoint {
     struct gcb_memory *memory;
-    struct gcb_coder *encoder;           /* NULL: none */
-    const struct gcb_kept_ops *kept_ops; /* of something else; NULL: none */
-    void *state;                         /* that kept_ops saves and restores */
+    struct gcb_coder *encoder;           /* may be NULL */
+    const struct gcb_kept_ops *kept_ops; /* of a collective; may be NULL */
+    void *state;                         /* the collective's state, for kept_ops */
 };
 
-/* Saves and restores it. src/gcbench.h describes the structs and the errors. After a failure
- * nothing has changed. */
+/* Bytes of the array `kept` in struct gcb_memory_state. */
 uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c);
+/* Save and restore the objects. src/gcbench.h describes the structs and the errors
+ * (gcb_encoder_save, gcb_encoder_restore). After an error the memory and the encoder are
+ * unchanged. */
 int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state *state,
                         struct gcb_diag *diag);
 int gcb_checkpoint_restore(const struct gcb_checkpoint *c, const struct gcb_memory_view *saved,

@@ -10,12 +10,12 @@ struct gcb_device_memory {
     struct gcb_device_stream *stream;
     struct gcb_device_batch *batch;
     struct gcb_memory_params p;
-    struct gcb_cuda_memory on; /* the arrays in it are owned */
-    float *scale;              /* dgc with clipping: one float, and scratch to compute it */
-    void *scratch;
-    bool scaled;     /* `scale` is for the next gradient */
-    double limit;    /* the norm that gradients are clipped to */
-    uint64_t summed; /* delay: steps since the last message */
+    struct gcb_cuda_memory on; /* arrays, which this struct owns, and parameters for kernels */
+    float *scale;              /* dgc with clipping: the factor of a gradient, on the device */
+    void *scratch;             /* dgc with clipping: scratch to compute the factor */
+    bool scaled;               /* `scale` has been set for the next gradient */
+    double limit;              /* the norm to which gradients are clipped */
+    uint64_t summed;           /* delay: steps since the last message */
 };
 
 /* Makes an array of floats, all zero. */
@@ -31,6 +31,7 @@ static int make_array(float **out, const struct gcb_device_memory *m, struct gcb
     return err;
 }
 
+/* Makes what clipping needs. */
 static int make_clip(struct gcb_device_memory *m, struct gcb_diag *diag)
 {
     void *p = NULL;
@@ -38,9 +39,9 @@ static int make_clip(struct gcb_device_memory *m, struct gcb_diag *diag)
 
     m->scale = err ? NULL : p;
     m->on.scale = m->scale;
-    return err ? err
-               : m->module->memory.alloc(&m->scratch, m->module->feedback.clip_scratch(m->on.n),
-                                         diag);
+    if (!err)
+        err = m->module->memory.alloc(&m->scratch, m->module->feedback.clip_scratch(m->on.n), diag);
+    return err;
 }
 
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,

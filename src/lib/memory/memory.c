@@ -8,24 +8,23 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
-/* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum, or the last
- * update (gmc). */
 struct gcb_memory {
     struct gcb_memory_params p;
-    uint64_t count;
+    uint64_t count; /* elements */
     unsigned workers;
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
-    float *e, *u;
+    float *e;          /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
+    float *u;          /* momentum; gmc: the last update, h in memory.h; or NULL */
     uint64_t summed;   /* delay: steps since the last message, at most p.delay */
-    double norm;       /* of the next gradient, for clipping; NAN: not known yet */
+    double norm;       /* norm of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
     float total;       /* gmc: sum of the workers' weights */
 };
 
 /* ---- elementwise passes ---- */
 
-/* A pass over elements [from, to). `in` is a gradient, or the decoded message. */
+/* A pass over elements `from` to `to` - 1. `in` is a gradient, an update or a decoded message. */
 typedef void span_fn(struct gcb_memory *m, const float *in, uint64_t from, uint64_t to);
 
 struct pass {
@@ -41,6 +40,7 @@ static void run_span(void *ctx, uint64_t i)
     pass->run(pass->m, pass->in, i * GCB_SPAN, i * GCB_SPAN + gcb_span_length(pass->m->count, i));
 }
 
+/* Runs a pass over all elements. */
 static void each(struct gcb_memory *m, const float *in, span_fn *run)
 {
     struct pass pass = {.m = m, .in = in, .run = run};
@@ -48,7 +48,8 @@ static void each(struct gcb_memory *m, const float *in, span_fn *run)
     gcb_parallel(&m->queue, gcb_span_count(m->count), run_span, &pass);
 }
 
-/* For dgc and delay. Inline, so that the compiler removes the test of `nesterov` from the loop. */
+/* Adds a gradient, for dgc and delay. Inline, so that the compiler makes a loop for each value of
+ * `nesterov`, without a test. */
 static inline void accumulate(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to,
                               int nesterov)
 {
@@ -72,7 +73,7 @@ static void add_momentum(struct gcb_memory *m, const float *g, uint64_t from, ui
         accumulate(m, g, from, to, GCB_NESTEROV_NO);
 }
 
-/* For gmc: the last update stays. */
+/* Adds a gradient, for gmc. */
 static void add_global(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
     const float momentum = (float)m->p.momentum;
@@ -105,7 +106,7 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* For ef and demo: multiplies the residual of the last step by the factor and adds the gradient. */
+/* Adds a gradient, for ef and demo. */
 static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
     const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
@@ -116,10 +117,9 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
 
 /* ---- one memory ---- */
 
-/* How a gradient enters. All kinds but none keep what has not been sent. */
 static const struct kind {
-    span_fn *add;
-    bool keeps_momentum;
+    span_fn *add;        /* adds a gradient; NULL: the kind keeps nothing */
+    bool keeps_momentum; /* has the array u */
 } kinds[] = {
     [GCB_MEMORY_NONE] = {.add = NULL},
     [GCB_MEMORY_EF] = {.add = add_carried},
@@ -185,8 +185,8 @@ static void measure_norm(struct gcb_memory *m, const float *g)
     m->norm = sqrt(gcb_reduce_blocks(m->reduce.sum_sq, g, m->count));
 }
 
-/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum
- * has about norm clip. */
+/* The factor of DGC's local clipping. Each worker clips to the norm clip / sqrt(workers), so that
+ * the sum of the workers has about the norm clip. */
 static double clip_scale(const struct gcb_memory *m)
 {
     return gcb_memory_clip_norm(m->norm, m->p.clip / sqrt((double)m->workers));
@@ -199,8 +199,8 @@ struct finite_pass {
     uint32_t largest; /* magnitude */
 };
 
-/* The same arithmetic as add_carried, accumulate and add_global. Infinite momentum makes the sum
- * infinite. */
+/* Finds the largest magnitude in the sum that compensate would make. The arithmetic is that of
+ * add_carried, accumulate and add_global. Infinite momentum makes the sum infinite. */
 static void find_largest(void *ctx, uint64_t span)
 {
     struct finite_pass *pass = ctx;
@@ -212,12 +212,15 @@ static void find_largest(void *ctx, uint64_t span)
 
     for (uint64_t i = from; i < to; i++) {
         const float x = pass->g[i] * pass->scale;
-        const float p =
-            m->u ? gcb_memory_accumulated(m->e[i], gcb_memory_momentum(carry, m->u[i], x, nesterov),
-                                          x, nesterov)
-                 : gcb_memory_carried(carry, m->e[i], x);
+        float u, sum;
 
-        largest = gcb_magnitude(p) > largest ? gcb_magnitude(p) : largest;
+        if (m->u) {
+            u = gcb_memory_momentum(carry, m->u[i], x, nesterov);
+            sum = gcb_memory_accumulated(m->e[i], u, x, nesterov);
+        } else {
+            sum = gcb_memory_carried(carry, m->e[i], x);
+        }
+        largest = gcb_magnitude(sum) > largest ? gcb_magnitude(sum) : largest;
     }
     gcb_raise_max(&pass->largest, largest);
 }
@@ -273,12 +276,12 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
 
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
 {
+    float *cleared = m->p.clears ? m->e : NULL;
+
     return (struct gcb_addition){
         .acc = m->e,
         .weight = -1.0f,
-        .mask = m->p.masking  ? m->u
-                : m->p.clears ? m->e
-                              : NULL,
+        .mask = m->p.masking ? m->u : cleared, /* `clears` needs a mask */
         .clears = m->p.clears,
     };
 }
@@ -307,7 +310,7 @@ struct input_pass {
     float *sum;
 };
 
-/* What this step added to the array `e` at element k. */
+/* What this step added to element k of the array e. `in` is the gradient. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)
 {
     const float momentum = (float)m->p.momentum, g = in[k];
@@ -335,6 +338,7 @@ void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum
     gcb_parallel(&m->queue, gcb_span_count(m->count), add_input_span, &pass);
 }
 
+/* Subtracts what this step added to e, and to u if that is momentum. */
 static void forget(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
     const float scale =
@@ -384,7 +388,8 @@ void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentu
     *summed = m->summed;
 }
 
-/* True if the array is one that this memory can have. An array that it lacks must be zero. */
+/* Checks a saved array, which may be NULL. `has` is false if the memory has no such array; then the
+ * saved array must be zero. Returns 0, GCB_E_NONFINITE or GCB_E_MISMATCH. */
 static int check_array(const float *array, bool has, uint64_t count, const char *what,
                        struct gcb_diag *diag)
 {

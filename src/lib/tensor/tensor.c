@@ -50,7 +50,8 @@ void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dim
                                  dims[i]);
 }
 
-/* Parses decimal digits without leading zeros and moves *s after them. */
+/* Parses a decimal number without leading zeros, and moves *s after it. Returns 0 or
+ * GCB_E_CORRUPT. */
 static int parse_dim(const char **s, uint64_t *out)
 {
     const char *p = *s;

@@ -30,12 +30,12 @@ const char *gcb_dtype_name(enum gcb_dtype dtype);
 /* Parses a type's name. Returns 0 or GCB_E_INVALID. */
 int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
-#define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
+#define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21) /* a uint64_t has up to 20 digits, and an 'x' */
 
-/* Writes a shape as text: "64x3x7x7", "" for a scalar. */
+/* Writes a shape as text: "64x3x7x7", or "" for a scalar. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* Parses a shape that gcb_shape_text wrote. *count: product of the dims. GCB_E_CORRUPT: malformed,
- * or the product overflows. */
+/* Parses a text that gcb_shape_text wrote. *count becomes the product of the dimensions. Returns 0,
+ * or GCB_E_CORRUPT if the text is malformed or the product overflows. */
 int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 #endif

@@ -8,8 +8,8 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * A stream of bits; the first one is the lowest bit of the first byte. The functions are inline
- * because each symbol of a variable-length code calls them.
+ * A stream of bits. The first bit is the lowest bit of the first byte. The functions are inline,
+ * because coders call them for each symbol.
  */
 
 /* The writer stores whole words, so the buffer must extend GCB_BITS_SLACK bytes after the last
@@ -17,9 +17,9 @@
 #define GCB_BITS_SLACK 8
 
 struct gcb_bitw {
-    uint8_t *p;
-    uint64_t acc;
-    unsigned fill; /* bits in acc, below 8 between calls */
+    uint8_t *p;    /* the next byte to write; borrowed */
+    uint64_t acc;  /* bits that do not fill a byte yet */
+    unsigned fill; /* number of bits in acc, below 8 between calls */
 };
 
 /* Appends the n lowest bits of v, n <= 56. The other bits of v must be 0. */
@@ -33,7 +33,7 @@ static inline void gcb_bitw_put(struct gcb_bitw *w, uint64_t v, unsigned n)
     w->fill &= 7;
 }
 
-/* Appends n ones. */
+/* Appends n ones, 48 in a call: gcb_bitw_put takes at most 56 bits. */
 static inline void gcb_bitw_ones(struct gcb_bitw *w, uint64_t n)
 {
     for (; n > 48; n -= 48)
@@ -41,7 +41,7 @@ static inline void gcb_bitw_ones(struct gcb_bitw *w, uint64_t n)
     gcb_bitw_put(w, (UINT64_C(1) << n) - 1, (unsigned)n);
 }
 
-/* Fills the last byte with zeros; returns the end of the stream. */
+/* Fills the last byte with zeros. Returns the end of the stream. */
 static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
 {
     if (w->fill)
@@ -53,9 +53,10 @@ static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
 
 /* Reads only inside [p, end). A read past the end gives zeros and sets `failed`. */
 struct gcb_bitr {
-    const uint8_t *p, *end;
-    uint64_t acc;
-    unsigned fill; /* valid bits in acc */
+    const uint8_t *p;   /* the next byte to load; borrowed */
+    const uint8_t *end; /* the end of the stream */
+    uint64_t acc;       /* loaded bits that have not been read */
+    unsigned fill;      /* number of valid bits in acc */
     bool failed;
 };
 
@@ -88,7 +89,7 @@ static inline void gcb_bitr_skip(struct gcb_bitr *r, unsigned n)
     r->fill -= n;
 }
 
-/* The next n <= 56 bits. */
+/* Reads the next n <= 56 bits. */
 static inline uint64_t gcb_bitr_get(struct gcb_bitr *r, unsigned n)
 {
     uint64_t v;
@@ -106,8 +107,8 @@ static inline bool gcb_bitr_is_done(const struct gcb_bitr *r)
     return !r->failed && r->p == r->end && r->fill < 8 && r->acc == 0;
 }
 
-/* Reads ones up to the next zero, and the zero, and returns their number. More than `limit` ones
- * fail. */
+/* Reads the ones before the next zero, and the zero. Returns the number of ones. More than `limit`
+ * ones set `failed`; then it returns 0. */
 static inline uint64_t gcb_bitr_ones(struct gcb_bitr *r, uint64_t limit)
 {
     uint64_t n = 0;

@@ -1,6 +1,6 @@
 #include "src/lib/wire/buf.h"
 
-/* Messages are little-endian, and arrays are copied to them without conversion. */
+/* Messages are little-endian, and values are copied to them without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian hosts only");
 
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)

@@ -7,31 +7,35 @@
 #include <string.h>
 
 /*
- * Bounded little-endian writing and reading. The first access that does not fit sets `failed`. From
- * then on writes are dropped, and reads give 0 or NULL. So a caller can check once after several
- * fields, and nothing outside the buffer is ever touched.
+ * Bounded little-endian writing and reading. The first access that does not fit sets `failed`.
+ * After that, writes are dropped, and reads give 0 or NULL. So a caller can check once after
+ * several fields, and nothing outside the buffer is ever accessed.
  */
 struct gcb_wbuf {
     uint8_t *data; /* borrowed */
-    size_t len, cap;
+    size_t len;    /* bytes that have been written */
+    size_t cap;    /* bytes of `data` */
     bool failed;
 };
 
 struct gcb_rbuf {
     const uint8_t *data; /* borrowed */
-    size_t len, pos;
+    size_t len;          /* bytes of `data` */
+    size_t pos;          /* bytes that have been read */
     bool failed;
 };
 
-/* Returns the next n bytes for the caller to fill, which count as written, or NULL (and `failed`).
- * n may be 0. */
+/* Returns the next n bytes for the caller to fill, and counts them as written. Returns NULL and sets
+ * `failed` if they do not fit. n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
+/* Append a value. */
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
 void gcb_put_f32(struct gcb_wbuf *w, float v);
 
-/* Returns the next n bytes and moves after them, or NULL (and `failed`). */
+/* Returns the next n bytes and counts them as read. Returns NULL and sets `failed` if there are
+ * fewer. */
 static inline const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
 {
     const uint8_t *p;
@@ -45,18 +49,20 @@ static inline const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
     return p;
 }
 
+/* Number of bytes that have not been read; 0 if `failed` is set. */
 static inline size_t gcb_rbuf_left(const struct gcb_rbuf *r)
 {
     return r->failed ? 0 : r->len - r->pos;
 }
 
+/* Read a value. Return 0 and set `failed` if it is missing. */
 uint8_t gcb_get_u8(struct gcb_rbuf *r);
 uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
 
-/* Load and store at a pointer of any alignment. Inline, because coders call them for each
- * symbol. */
+/* Load and store a value at an address of any alignment. Inline, because coders call these functions
+ * for each symbol. */
 static inline uint32_t gcb_load_u32(const uint8_t *p)
 {
     uint32_t v;

@@ -7,7 +7,7 @@
 #include "src/lib/tensor/tensor.h"
 
 #define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
-#define FLAGS_AT 5
+#define FLAGS_AT 5    /* offset of the flags */
 #define FIXED_BYTES 8 /* from the magic to the parameter count */
 
 static const uint8_t magic[3] = {'G', 'C', 'B'};
@@ -22,6 +22,7 @@ size_t gcb_frame_tail(const struct gcb_frame *f)
     return f->flags & GCB_WIRE_CHECKSUM ? GCB_CHECKSUM_BYTES : 0;
 }
 
+/* Appends a length of 4 bytes, or 8 if the frame is wide. */
 static void put_length(const struct gcb_frame *f, struct gcb_wbuf *out, uint64_t v)
 {
     if (f->flags & GCB_WIRE_WIDE)
@@ -84,8 +85,8 @@ static int check_magic(struct gcb_rbuf *in, struct gcb_diag *diag)
     return 0;
 }
 
-/* Reads the fields after the version, and the parameters. Fields of a message that is cut read as
- * 0. */
+/* Reads the fields after the version, and the parameters. If the message is cut, missing fields
+ * become 0 and in->failed is set. */
 static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag *diag)
 {
     uint8_t source;
@@ -115,7 +116,7 @@ static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag 
     return 0;
 }
 
-/* True if the payload is as long as the raw tensor. */
+/* True if the payload is as long as the raw tensor. The division avoids an overflow. */
 static bool holds_tensor(const struct gcb_frame *f)
 {
     const size_t size = gcb_raw_size(f->source);
@@ -177,7 +178,7 @@ int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, stru
 {
     if (length < FIXED_BYTES)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for a header");
-    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* then the lengths must add up */
+    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) {
         struct gcb_frame frame;
         struct gcb_rbuf payload;
 

@@ -22,47 +22,50 @@
  * Nothing may follow a frame.
  */
 #define GCB_WIRE_VERSION 1
-#define GCB_WIRE_MAX_PARAMS 64
+#define GCB_WIRE_MAX_PARAMS 64 /* most bytes of parameters */
 #define GCB_CHECKSUM_BYTES 8
 
+/* STORED: the payload is the raw tensor. CHECKSUM: a checksum follows the payload. WIDE: lengths
+ * have 8 bytes. */
 enum gcb_wire_flags { GCB_WIRE_STORED = 1, GCB_WIRE_CHECKSUM = 2, GCB_WIRE_WIDE = 4 };
 
+/* The fields of a frame. */
 struct gcb_frame {
-    uint8_t codec;
-    uint8_t flags;
-    enum gcb_dtype source;
-    uint64_t count;
-    uint64_t payload_bytes;
-    uint8_t param_bytes;
+    uint8_t codec;          /* wire id */
+    uint8_t flags;          /* enum gcb_wire_flags */
+    enum gcb_dtype source;  /* source element type */
+    uint64_t count;         /* elements */
+    uint64_t payload_bytes; /* bytes of the payload */
+    uint8_t param_bytes;    /* bytes of `params` */
     uint8_t params[GCB_WIRE_MAX_PARAMS];
 };
 
-/* Bytes of the frame before the payload, and after it. */
+/* Bytes of the frame before the payload. */
 size_t gcb_frame_head(const struct gcb_frame *f);
+/* Bytes of the frame after the payload. */
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
-/* Appends the bytes before the payload. The payload's length may be filled in later, by
- * gcb_frame_patch. */
+/* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
 /* Rewrites flags, parameter count and lengths of a frame that begins at `head`. */
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 
 /*
- * Parses and validates a message of `length` bytes, and sets *payload to its payload. Lengths are
- * checked before they are used; the checksum is not checked here. GCB_E_CORRUPT: not a message, cut
- * or contradictory. GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_INVALID: `message`
- * is NULL.
+ * Parses and validates a message of `length` bytes, which may be hostile. Sets *payload to the
+ * message's payload, borrowed. Does not check the checksum. Returns 0 or:
+ *   GCB_E_CORRUPT      not a message, or cut, or its lengths contradict each other
+ *   GCB_E_UNSUPPORTED  a newer version, or unknown flags
+ *   GCB_E_INVALID      `message` is NULL
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag);
 
-/*
- * Fill and check the checksum field of a message. A message without a checksum passes if its
- * lengths add up; a caller that requires a checksum looks at the frame's flags. `salt` is the seed
- * of the checksum: the container passes a hash of what it stores besides the message, others pass
- * 0.
- */
+/* Fills the checksum field of a message, if it has one. `salt` is the seed of the checksum: a
+ * container passes a hash of what it stores besides the message, others pass 0. */
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt);
+/* Checks the checksum of a message; without a checksum, checks only that gcb_frame_parse accepts
+ * the message. A caller that requires a checksum must look at the frame's flags. Returns 0,
+ * GCB_E_CORRUPT or an error of gcb_frame_parse. */
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag);
 
 #endif
