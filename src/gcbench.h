@@ -186,10 +186,10 @@ size_t gcb_encoder_length(const struct gcb_encoder *encoder);
  * overflows, then GCB_NONFINITE_RAW sends x itself raw, also in a step that would send nothing, and
  * the memory stays as it was. The other values of enum gcb_nonfinite make the call fail.
  *
- * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below
- * gcb_encoder_bound. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no
- * memory. After a failure the memory is as before the call. The only exception is GCB_E_NOMEM: then
- * x was added to it, as in a step that sends nothing.
+ * GCB_E_NOSPACE: without a memory, the message does not fit `out`; with a memory, cap is below
+ * gcb_encoder_bound. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: an allocation failed.
+ * After a failure the encoder's memory is as before the call. The only exception is GCB_E_NOMEM:
+ * then x was added to the memory, as in a step that sends nothing.
  */
 int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
@@ -223,11 +223,11 @@ struct gcb_memory_state {
     float *momentum; /* of dgc and delay; NULL: not wanted */
     /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
     uint64_t counters[8];
-    /* What the method keeps besides, such as powersgd's Q: an array of `kept_bytes` bytes, at least
-     * as many as gcb_encoder_kept_bytes says. Only the same version of the library can read it.
-     * NULL: not wanted */
+    /* Takes what else the method keeps, such as powersgd's Q. The array has `kept_bytes` bytes, at
+     * least gcb_encoder_kept_bytes. Only the same version of the library can read it. NULL: not
+     * wanted. */
     void *kept;
-    size_t kept_bytes; /* saving sets it to the bytes written, if `kept` is not NULL */
+    size_t kept_bytes; /* if `kept` is not NULL, saving sets this to the bytes that it wrote */
 };
 
 /* Number of bytes that gcb_encoder_save writes to `kept`; 0 for most methods. gcb_encoder_set may
@@ -254,8 +254,8 @@ struct gcb_memory_view {
 };
 
 /*
- * Puts a saved state into an encoder of the same method, count and options, which then gives the
- * same bytes as the saved one would. The state may be hostile. After a failure the encoder is as
+ * Restores a saved state in an encoder of the same method, count and options. Then the encoder gives
+ * the same bytes as the saved encoder would. The state may be hostile. After a failure the encoder is as
  * before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the method cannot have this state.
  * GCB_E_NONFINITE: an array has an infinity or NaN.
  */
@@ -364,9 +364,9 @@ int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into
                  const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
- * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The
- * message is not added. If the message is a raw tensor, the method is that of the first added
- * message that is not. Options: threads, max_elements. Errors are those of gcb_decoder_open_like.
+ * Opens a sum for messages like `message` (`length` bytes, maybe hostile), which gives the method
+ * and n. The message is not added. If the message is a raw tensor, the first added message that is
+ * not gives the method. Options: threads, max_elements. Errors: as gcb_decoder_open_like.
  */
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag);
@@ -375,9 +375,9 @@ int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, 
 void gcb_sum_close(struct gcb_sum *sum);
 
 /*
- * Adds `weight` times the tensor that a message (`length` bytes, maybe hostile) stands for. A
- * message is checked before anything is added; after a failure the sum is as before. May allocate
- * when a message has other parameters than those before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
+ * Adds `weight` times the decoded tensor of a message (`length` bytes, maybe hostile). The message
+ * is checked before anything is added, so after a failure the sum is as before. May allocate when a
+ * message has other parameters than earlier messages. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
  * gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the weight is not finite.
  * GCB_E_NOMEM.
  */
@@ -385,9 +385,9 @@ int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float w
                 struct gcb_diag *diag);
 
 /*
- * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero.
- * Without a message the sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is
- * as before, and x is unspecified.
+ * Writes the sum to x (n floats), or to the tensor `into` if x is NULL. Then a new sum begins at
+ * zero. Without a message the sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the
+ * sum is as before, and x is unspecified.
  */
 int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
 
@@ -485,10 +485,10 @@ int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct g
 /*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that
  * sends nothing ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has
- * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. That
- * is possible in the first step in which "powersgd" or "countsketch" cannot represent some worker's
- * tensor (docs/exchange.md): the tensors are added up themselves, and only then n floats are
- * allocated, which are kept for later steps. No other step allocates here.
+ * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. This
+ * is possible only in the first step in which "powersgd" or "countsketch" cannot represent a
+ * worker's tensor (docs/exchange.md). Then the tensors themselves are added up, which needs n
+ * floats. They are kept for later steps.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);

@@ -12,18 +12,18 @@ struct gcb_encoder {
     struct gcb_coder *coder;
     enum gcb_nonfinite nonfinite;
     struct gcb_memory *memory;
-    struct gcb_coder *own; /* decodes what this encoder sent; NULL if the memory keeps nothing */
-    bool has_norm;         /* the caller gave `norm` for the next tensor */
+    struct gcb_coder *own; /* decodes this encoder's messages; NULL if the memory keeps nothing */
+    bool has_norm;         /* the caller has given `norm` for the next tensor */
     double norm;
-    uint64_t count;
+    uint64_t count; /* elements */
     struct gcb_codec_env_copy kept;
     enum gcb_dtype input;
-    float *wide; /* the tensor as float32; NULL if the input is float32 */
+    float *wide; /* scratch for the tensor as float32; NULL if the input is float32 */
 };
 
 /* ---- opening ---- */
 
-/* The memory, and what it needs to learn what was sent. */
+/* Makes the memory, and the decoder that tells the memory what was sent. */
 static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
                        const struct gcb_settings *s, struct gcb_diag *diag)
 {
@@ -34,9 +34,10 @@ static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
     gcb_method_memory_for(&params, method, e->count);
     config.env.decoding = true;
     err = params.kind == GCB_MEMORY_NONE ? 0 : gcb_coder_create(&e->own, method, &config, diag);
-    return err ? err
-               : gcb_memory_create(&e->memory, &params, e->count, s->options.workers,
-                                   &e->kept.queue, &e->kept.kernels, diag);
+    if (err)
+        return err;
+    return gcb_memory_create(&e->memory, &params, e->count, s->options.workers, &e->kept.queue,
+                             &e->kept.kernels, diag);
 }
 
 static int init(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_settings *s,
@@ -58,8 +59,8 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
     return err ? err : init_memory(e, method, s, diag);
 }
 
-/* An encoder's messages are added up by the receivers, as an all-gather does. The encoder does not
- * learn the sum. */
+/* Refuses methods that need an exchange. The receivers of an encoder's messages add them up, as in
+ * an all-gather, and the encoder does not learn the sum. */
 static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
 {
     struct gcb_memory_params memory;
@@ -156,8 +157,8 @@ int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *di
     return 0;
 }
 
-/* True if the next tensor has a given norm, and the method, which may have changed since, uses
- * it. */
+/* True if the caller has given a norm for the next tensor, and the method uses it. The method may
+ * have changed since. */
 static bool uses_norm(const struct gcb_encoder *e)
 {
     struct gcb_memory_params p;
@@ -166,7 +167,7 @@ static bool uses_norm(const struct gcb_encoder *e)
     return e->has_norm && p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
 }
 
-/* The tensor cannot enter the memory. The memory stays as it is. */
+/* Sends a tensor raw that cannot enter the memory, or refuses it. The memory stays as it is. */
 static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {
@@ -181,7 +182,8 @@ static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, st
                         "the sum of the tensor and the encoder's memory overflows float32");
 }
 
-/* Also with GCB_NONFINITE_TRUSTED, because an infinity would stay in the memory. */
+/* True if the tensor can enter the memory. Looks even with GCB_NONFINITE_TRUSTED, because an
+ * infinity would stay in the memory. */
 static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
 {
     if (uses_norm(e)) {
@@ -192,7 +194,7 @@ static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
     return gcb_memory_stays_finite(e->memory, in->data);
 }
 
-/* The memory learns what the receiver will decode. */
+/* Tells the memory what the receiver will decode. */
 static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, struct gcb_diag *diag)
 {
     const struct gcb_addition sent = gcb_memory_addition(e->memory);
@@ -203,7 +205,8 @@ static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, stru
     return err;
 }
 
-/* All that may fail, except for the FFT library's memory, comes before the memory changes. */
+/* Checks whatever can fail before it changes the memory. Only the FFT library and e->own may run out
+ * of memory later. */
 static int encode_with_memory(struct gcb_encoder *e, const struct gcb_step *at,
                               const struct gcb_view *in, struct gcb_wbuf *out,
                               struct gcb_diag *diag)
@@ -291,7 +294,7 @@ int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_view *sav
     return gcb_checkpoint_restore(&c, saved, diag);
 }
 
-/* Makes coders for the changed method. */
+/* Makes coders for the changed method. After an error the encoder is unchanged. */
 static int remake(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_diag *diag)
 {
     struct gcb_coder *coder = NULL, *own = NULL;

@@ -4,10 +4,9 @@
 
 #include "src/lib/api/options.h"
 
-#define WORKERS_MOST 0x100000u /* each takes some bytes, also of this worker */
+/* Public functions of struct gcb_exchange. src/lib/exchange/exchange.c has most others. */
 
-/* Opens exchanges from public options; src/lib/exchange/exchange.c has most other functions of
- * struct gcb_exchange. */
+#define WORKERS_MOST 0x100000u /* GCB_SUMMAND_MOST relies on it */
 
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
 {

@@ -2,7 +2,7 @@
 
 #include "src/lib/api/options.h"
 
-/* Opens sums from public options; src/lib/sum/sum.c has the other functions of struct gcb_sum. */
+/* Public functions that open a sum. src/lib/sum/sum.c has the other functions of struct gcb_sum. */
 
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag)

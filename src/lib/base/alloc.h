@@ -11,13 +11,14 @@
  */
 #define GCB_ALIGN 64
 
-/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. For 0 bytes it returns a unique
- * pointer. NULL: out of memory. Pages of a large block that are never written take no memory. */
+/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. The caller frees them with
+ * gcb_free. For 0 bytes it returns a unique pointer. Returns NULL if there is no memory. Pages of a
+ * large block that are never written take no memory. */
 void *gcb_alloc(size_t bytes);
 void gcb_free(void *p); /* NULL is fine */
 
-/* Allocate count * size bytes; gcb_alloc_zero sets them to zero. NULL: out of memory, or the
- * product overflows. */
+/* Allocate count * size bytes, as gcb_alloc does. gcb_alloc_zero sets them to zero. Return NULL if
+ * there is no memory or the product overflows. */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
 
@@ -25,7 +26,8 @@ void *gcb_alloc_zero(uint64_t count, size_t size);
  * ever or end the process when they get no memory. */
 bool gcb_has_room(uint64_t count, size_t size);
 
-/* Copy a string, or its first n bytes. NULL: out of memory. */
+/* Copy a string, or its first n bytes. The caller frees the copy with gcb_free. Return NULL if there
+ * is no memory. */
 char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 

@@ -16,8 +16,9 @@ void gcb_cpu_relax(void)
     __builtin_ia32_pause();
 }
 
-#define LOOKED (1u << 31)
+#define LOOKED (1u << 31) /* not a feature: makes the result of `look` differ from 0 */
 
+/* Asks the processor for its features. */
 static unsigned look(void)
 {
     unsigned flags = LOOKED, a, b, c, d;

@@ -2,15 +2,14 @@
 #define SRC_LIB_BASE_CPU_FLAGS_H
 
 /*
- * CPU features. The init() function of each kernel family (a folder of kernels/) chooses its
- * variant by these flags. A flag stands for all instruction sets that a variant's file is compiled
- * with, so variants need no tests of their own:
+ * CPU features. The init function of each kernel family (a folder of kernels/) chooses the family's
+ * variant by these flags. A flag stands for all instruction sets with which a variant's file is
+ * compiled. So a variant need not test for instructions itself:
  *   AVX2    avx2, bmi, bmi2, f16c, popcnt, lzcnt   (no FMA: products are never contracted)
  *   AVX512  all of AVX2, and avx512 f, bw, dq, vl
  *   NEON    the AArch64 baseline
  *   FLUSH   clflushopt; not used for computing, so --isa has no name for it
- * Flags are always an argument, never a global: a test can hold tables for different flags side by
- * side.
+ * Flags are always an argument, never a global, so that a test can use variants side by side.
  */
 enum gcb_cpu_flags {
     GCB_CPU_AVX2 = 1u << 0,
@@ -22,7 +21,7 @@ enum gcb_cpu_flags {
 /* Tells the processor that a loop waits for another thread. */
 void gcb_cpu_relax(void);
 
-/* The features of this processor. */
+/* Returns the features of this processor. */
 unsigned gcb_cpu_detect(void);
 
 /*

@@ -11,13 +11,14 @@
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". bytes 0: unknown, so the
- * message leaves them out. */
+/* Returns GCB_E_NOMEM, with the message "out of memory (BYTES bytes for WHAT)". If `bytes` is 0, the
+ * number is unknown, and the message leaves it out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
-/* Returns 0, or GCB_E_INVALID with the message "WHAT is NULL": a caller of a public function gave
- * NULL where the header does not allow it. */
+/* For pointers from callers of public functions: returns 0, or GCB_E_INVALID with the message "WHAT
+ * is NULL". */
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag);
+/* The same for two pointers. */
 int gcb_need_both(const void *first, const char *what, const void *second, const char *what_else,
                   struct gcb_diag *diag);
 

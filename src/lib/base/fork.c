@@ -2,16 +2,16 @@
 
 #include <pthread.h>
 
-/* A fork holds `lock` from its first handler to its last one. */
+/* A fork holds `lock` from its first handler to its last handler. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned inside;  /* threads in a section */
-    unsigned waiting; /* forks that wait until there are none */
+    unsigned inside;  /* number of threads in a section */
+    unsigned waiting; /* number of forks that wait until no thread is in a section */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Handlers that this thread's fork has called; more than one if they were registered several
- * times. */
+/* How often this thread's fork has called before_fork. More than once, if the handlers were
+ * registered several times; then only the first call counts. */
 static _Thread_local unsigned depth;
 
 void gcb_fork_hold(void)

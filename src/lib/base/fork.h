@@ -2,19 +2,20 @@
 #define SRC_LIB_BASE_FORK_H
 
 /*
- * A child process has only the thread that called fork. A lock that another thread held stays
- * locked in the child, and what the lock protects may be half changed. So a fork waits until no
- * thread is in a section, and a thread waits with its section until the fork is over. Locks of the
- * process, and calls of libraries that have such locks, are inside sections. (Only the lock of
- * src/lib/base/queue.c is not.)
+ * Sections make fork safe. A child process has only the thread that called fork. If another thread
+ * held a lock, the lock stays locked in the child, and the data that it protects may be half
+ * changed. So code that holds a global lock, or calls a library with global locks, is a section: it
+ * is between gcb_fork_hold and gcb_fork_release. A fork waits until no thread is in a section, and
+ * no thread enters a section during a fork. The lock of src/lib/base/queue.c needs no section: it
+ * has fork handlers of its own.
  *
- * Between hold and release a thread must not call hold again, and must not fork.
+ * In a section a thread must not call gcb_fork_hold again, and must not fork.
  */
 void gcb_fork_hold(void);
 void gcb_fork_release(void);
 
-/* Registers the handlers. Call it again after loading a library that has fork handlers of its own:
- * then a fork waits for the sections before it calls those handlers. */
+/* Registers the fork handlers. It must be called again after a library with fork handlers of its own
+ * was loaded, so that a fork waits for the sections before it calls the library's handlers. */
 void gcb_fork_watch(void);
 
 #endif

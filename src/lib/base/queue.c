@@ -11,7 +11,7 @@
 
 #define STACK_BYTES (1 << 20) /* stack of a thread; FFTW uses up to 64 KiB of it at a time */
 #define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
-#define SPINS 2000 /* checks of a counter before a thread sleeps: about 20 microseconds */
+#define SPINS 2000 /* checks of a counter before a thread sleeps; they take about 20 microseconds */
 
 /* One call of gcb_parallel. It lives on the caller's stack. */
 struct job {
@@ -19,19 +19,20 @@ struct job {
     void *ctx;
     uint64_t tasks;
     _Atomic uint64_t next;   /* the first task that no thread has taken */
-    _Atomic unsigned inside; /* threads working on this job, except the caller */
-    unsigned wanted;         /* threads that may still join */
+    _Atomic unsigned inside; /* number of threads working on this job, except the caller */
+    unsigned wanted;         /* number of threads that may still join */
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The threads of the process. Every access needs `lock`, except that `offers` may be read without
- * it. */
+/* The library's threads in this process. Every access needs `lock`, but `offers` may be read without
+ * the lock. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct job *first;       /* jobs that want threads */
     _Atomic unsigned offers; /* sum of `wanted` over these jobs */
-    unsigned busy, count;    /* threads inside a job; all threads */
+    unsigned busy;           /* number of threads that work on a job */
+    unsigned count;          /* number of threads */
     bool stop;
     pthread_t threads[GCB_THREADS_MOST];
 } pool = {
@@ -48,7 +49,7 @@ static void run_tasks(struct job *job)
         job->task(job->ctx, i);
 }
 
-/* Takes the job out of the list, if it is still there. The caller holds the lock. */
+/* Removes the job from the list, if it is still there. The caller holds the lock. */
 static void withdraw(struct job *job)
 {
     struct job **at = &pool.first;
@@ -62,8 +63,8 @@ static void withdraw(struct job *job)
     job->wanted = 0;
 }
 
-/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the
- * lock. */
+/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the lock;
+ * the function releases it while it waits. */
 static struct job *join_job(void)
 {
     struct job *job;
@@ -87,6 +88,7 @@ static struct job *join_job(void)
     return job;
 }
 
+/* What each thread runs. */
 static void *serve(void *unused)
 {
     struct job *job;
@@ -154,8 +156,8 @@ __attribute__((destructor)) static void end_threads(void)
 /* ---- running a job ---- */
 
 /* Starts threads until as many are idle as the waiting jobs want, or until the system allows no
- * more. If threads took all of a limited address space, the work itself would fail. The caller
- * holds the lock. */
+ * more. It leaves ROOM_LEFT bytes of a limited address space, because the work itself allocates.
+ * The caller holds the lock. */
 static void start_threads(void)
 {
     sigset_t all, before;
@@ -175,6 +177,7 @@ static void start_threads(void)
     pthread_attr_destroy(&how);
 }
 
+/* Appends the job to the list and wakes threads. */
 static void offer(struct job *job)
 {
     struct job **end = &pool.first;

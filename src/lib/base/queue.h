@@ -7,22 +7,20 @@
 /* The largest number of threads that a caller may ask for. */
 #define GCB_THREADS_MOST 256
 
-/*
- * Says how many threads a coder uses on the CPU. On a GPU, coders use a stream instead of the queue
- * (src/lib/codec/device.h).
- */
+/* How many threads a coder uses on the CPU. On a device, coders use a stream instead
+ * (src/lib/codec/device.h). */
 struct gcb_queue {
     int threads; /* 1 to GCB_THREADS_MOST */
 };
 
 /*
  * Calls task(ctx, i) once for each i in [0, tasks), on up to queue->threads threads, and returns
- * when all calls have returned. No task may read or write what another task writes; then the result
+ * when all calls have returned. No task may read or write what another task writes. So the result
  * is the same for any number of threads. A task may call gcb_parallel itself, but not fork.
  *
- * The calling thread works too. The other threads are started when they are first needed, are
- * shared by all callers in the process, and wait for the next call. If a thread cannot be started,
- * the others do its work: nothing fails. The threads block all signals.
+ * The calling thread works too. The other threads are started when they are first needed. All
+ * callers in the process share them, and they wait for the next call. If a thread cannot be
+ * started, the others do its work, so nothing fails. The threads block all signals.
  */
 void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
                   void (*task)(void *ctx, uint64_t i), void *ctx);

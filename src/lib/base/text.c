@@ -12,12 +12,16 @@
 /* Length of the UTF-8 sequence at s, or 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
-    size_t n = s[0] < 0x80                   ? 1
-               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                             : 0;
+    size_t n = 0;
 
+    if (s[0] < 0x80)
+        n = 1;
+    else if (s[0] >= 0xc2 && s[0] < 0xe0)
+        n = 2;
+    else if (s[0] >= 0xe0 && s[0] < 0xf0)
+        n = 3;
+    else if (s[0] >= 0xf0 && s[0] < 0xf5)
+        n = 4;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
@@ -100,7 +104,8 @@ char *gcb_escape_again(char *out, size_t size, const char *s)
     return out;
 }
 
-/* strtod also accepts "0x1p3", "nan" and leading blanks, which are refused here. */
+/* True if the text has only characters of decimal numbers. strtod also accepts "0x1p3", "nan" and
+ * leading blanks. */
 static bool looks_decimal(const char *s)
 {
     return *s != '\0' && strspn(s, "+-.eE0123456789") == strlen(s);
@@ -137,8 +142,8 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-/* Reads a unit, "K", "KiB" (1024) or "KB" (1000) and so on, at the end of the text. Returns its
- * value and sets *length; 1 and 0 if there is none. */
+/* Finds a unit at the end of the text: "K" or "KiB" (1024), "KB" (1000), and so on. Returns the
+ * unit's value and sets *length to its length. Without a unit returns 1 and sets *length to 0. */
 static uint64_t size_unit(const char *s, size_t *length)
 {
     static const char letters[] = "KMGT";
@@ -190,14 +195,17 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Edit distance with transpositions. Returns 64 if a string has more than 63 bytes. */
+#define MOST_WORD 64 /* bytes of a word that can be compared, with its final zero */
+
+/* Edit distance of two words, where a transposition counts as one edit. Returns MOST_WORD if a word
+ * is too long. */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);
-    size_t row[3][64];
+    size_t row[3][MOST_WORD];
 
-    if (n > 63 || m > 63)
-        return 64;
+    if (n >= MOST_WORD || m >= MOST_WORD)
+        return MOST_WORD;
     for (size_t j = 0; j <= m; j++)
         row[0][j] = j;
     for (size_t i = 1; i <= n; i++) {
@@ -218,7 +226,7 @@ static size_t edit_distance(const char *a, const char *b)
 const char *gcb_suggest(const char *word, const char *const *names, size_t count)
 {
     const size_t n = strlen(word);
-    const size_t limit = n < 2 ? 0 : n < 4 ? 1 : n < 8 ? 2 : 3;
+    const size_t limit = (n >= 2) + (n >= 4) + (n >= 8); /* edits to allow in words this long */
     const char *best = NULL;
     size_t least = limit + 1;
 
@@ -317,9 +325,10 @@ char *gcb_real_text(char *out, double value)
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t old = uselocale(c);
     char text[32];
-    int digits =
-        fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* 15: no exponent in whole numbers */
+    int digits = 1;
 
+    if (fabs(value) < 1e15 && value == floor(value))
+        digits = 15; /* so that a whole number has no exponent */
     /* The text has at most 24 characters. It is not written to `out` directly, because gcc with
      * UBSan would warn that `out` may be NULL. */
     while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&

@@ -37,8 +37,8 @@ bool gcb_parse_u64(const char *s, uint64_t *out);
  * of 1024; KB and so on are powers of 1000: "25M", "1.4GB". Fractions of a byte are rounded. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
-/* The closest name to `word`, by edit distance, among `count` names (entries may be NULL). NULL if
- * none is close enough to suggest. */
+/* Returns the name that is closest to `word`, by edit distance, among `count` names (entries may be
+ * NULL). Returns NULL if none is close enough to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
 /* True if `name` is one of the names in "a, b". */

@@ -12,27 +12,27 @@
 #include "src/lib/base/text.h"
 
 #define LIBRARY "libopenblas.so.0"
-/* Address space that OpenBLAS takes when it is loaded, and for the buffer of each thread that calls
- * it. If it does not get it, it tries for ever. */
+/* Address space that OpenBLAS allocates when it is loaded, and for each thread that calls it. If an
+ * allocation fails, OpenBLAS tries again for ever. */
 #define LOADED_BYTES ((size_t)64 << 20)
 #define THREAD_BYTES ((size_t)160 << 20)
 
 static struct {
     pthread_mutex_t lock;
     void *library;
-    int threads; /* the largest number that had room for its buffers */
+    int threads; /* the most threads for which there was address space */
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_threads;
     __typeof__(&openblas_get_num_threads) get_threads;
     __typeof__(&openblas_get_corename) get_kernel; /* this and the next may be NULL */
     __typeof__(&openblas_get_config) get_config;
-    unsigned inside;    /* calls of gcb_blas_begin without gcb_blas_end */
+    unsigned inside;    /* number of threads between gcb_blas_begin and gcb_blas_end */
     int threads_before; /* OpenBLAS's number of threads before the first of them */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- kernels ---- */
 
-/* What a kernel needs of the processor; a higher one is faster. */
+/* The instructions that a kernel needs. A kernel of a higher level is faster. */
 enum level { SSE, AVX, AVX_FMA4, AVX2_FMA, AVX512 };
 
 static const struct {
@@ -73,11 +73,13 @@ static bool runs_here(enum level level)
 
 const char *gcb_blas_fastest(void)
 {
-    return runs_here(AVX512) ? "SkylakeX" : runs_here(AVX2_FMA) ? "Haswell" : NULL;
+    if (runs_here(AVX512))
+        return "SkylakeX";
+    return runs_here(AVX2_FMA) ? "Haswell" : NULL;
 }
 
-/* True if this is a kernel that the processor can run. If so, *faster becomes one that is
- * faster, or NULL. */
+/* True if the processor can run this kernel, or the kernel is unknown. *faster becomes the name of a
+ * faster kernel, or NULL. */
 static bool judge_kernel(const char *name, const char **faster)
 {
     *faster = NULL;
@@ -93,7 +95,8 @@ static bool judge_kernel(const char *name, const char **faster)
     return true;
 }
 
-/* A processor that lacks instructions of the kernel would end the process at the first product. */
+/* Returns GCB_E_BACKEND if the processor lacks instructions of OpenBLAS's kernel. The first product
+ * would end the process. */
 static int check_kernel(struct gcb_diag *diag)
 {
     const char *kernel = blas.get_kernel ? blas.get_kernel() : "", *faster;
@@ -138,7 +141,8 @@ bool gcb_blas_facts(struct gcb_blas_facts *out)
 
 /* ---- opening ---- */
 
-/* A function of the library. A pointer to void becomes a pointer to a function by POSIX. */
+/* Stores the library's function of this name. `function` is the address of a function pointer.
+ * Returns false if there is no such function. POSIX allows the conversion. */
 static bool find(const char *name, void *function)
 {
     void *symbol = dlsym(blas.library, name);
@@ -147,8 +151,8 @@ static bool find(const char *name, void *function)
     return symbol;
 }
 
-/* OpenBLAS's threads inherit the signal mask: no signal handler of the program should run in
- * them. */
+/* Loads OpenBLAS. Its threads inherit the signal mask, which blocks all signals, so that no signal
+ * handler of the program runs in them. */
 static void load(void)
 {
     sigset_t all, before;
@@ -212,7 +216,7 @@ int gcb_blas_open(int threads, struct gcb_diag *diag)
     return err;
 }
 
-/* A fork waits until gcb_blas_end: OpenBLAS has a lock of its own around its buffers. */
+/* A fork waits until gcb_blas_end, because OpenBLAS has a lock of its own. */
 void gcb_blas_begin(void)
 {
     gcb_fork_hold();

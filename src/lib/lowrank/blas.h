@@ -6,38 +6,38 @@
 #include "src/lib/base/diag.h"
 
 /*
- * OpenBLAS, opened when it is first needed. It is not linked, because it starts a thread for each
- * core as soon as it is loaded, and never returns from loading if it finds no memory: programs that
- * use no low-rank method should not pay for that.
+ * OpenBLAS, opened when it is first needed. It is not linked, so that programs without low-rank
+ * methods do not load it. Loading starts a thread for each core, and never returns if there is no
+ * memory.
  */
 
-/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. GCB_E_BACKEND: it
- * cannot be opened, or has chosen a kernel that this processor cannot run. GCB_E_NOMEM: there is
- * too little address space for its buffers. */
+/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. Returns 0, GCB_E_BACKEND
+ * if OpenBLAS cannot be opened or uses a kernel that this processor cannot run, or GCB_E_NOMEM if
+ * there is too little address space for its buffers. */
 int gcb_blas_open(int threads, struct gcb_diag *diag);
 
 /*
- * OpenBLAS has a kernel for each kind of processor, and chooses one when it is loaded: the one that
- * the environment variable OPENBLAS_CORETYPE names; otherwise by the processor's model. For a model
- * that is newer than OpenBLAS it takes one of the oldest kernels, which is several times slower.
+ * OpenBLAS has a kernel for each kind of processor. When it is loaded, it chooses the kernel that
+ * the environment variable OPENBLAS_CORETYPE names; otherwise it chooses by the processor's model.
+ * For a model that is newer than OpenBLAS, it chooses one of the oldest kernels, which is several
+ * times slower.
  */
 struct gcb_blas_facts {
     char version[32], kernel[32]; /* "" if unknown */
-    /* a kernel that this processor can run and that is faster; NULL: none is known */
-    const char *faster;
+    const char *faster; /* a faster kernel that this processor can run; NULL: none is known */
 };
 /* Returns false if OpenBLAS is not open. */
 bool gcb_blas_facts(struct gcb_blas_facts *out);
 
-/* The name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE. NULL: not
- * known. */
+/* Returns the name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE; NULL if
+ * none is known. */
 const char *gcb_blas_fastest(void);
 
 /*
- * Between these two, products run in the calling thread only, so that the library's own threads can
+ * Between begin and end, each product runs in its calling thread only. So the library's own threads
  * share the work, and their number does not change the result. OpenBLAS has one number of threads
- * for the whole process: if the program also uses OpenBLAS itself, its calls run in one thread
- * meanwhile. Several threads may be between the two at once. This is a section
+ * for the whole process: if the program also calls OpenBLAS, its calls run in one thread meanwhile.
+ * Several threads may be between begin and end at once. Between begin and end is a section
  * (src/lib/base/fork.h).
  */
 void gcb_blas_begin(void);
@@ -46,7 +46,7 @@ void gcb_blas_end(void);
 /*
  * c = alpha op(a) op(b) + beta c, for row-major matrices: c has m rows of n elements, op(a) m rows
  * of k, op(b) k rows of n. op transposes if the flag is set. A row begins lda, ldb or ldc elements
- * after the row before. Where beta is 0, c is not read. After gcb_blas_open only.
+ * after the previous row. If beta is 0, c is not read. OpenBLAS must be open.
  */
 struct gcb_product {
     int m, n, k;

@@ -5,10 +5,12 @@
 
 #include "src/lib/lowrank/blas.h"
 
-#define DEPENDENT \
-    1e-7 /* of a vector's length: what rounding to float32 leaves of a dependent one */
+/* Share of a vector's length. Rounding to float32 leaves about this much of a vector that depends on
+ * others. */
+#define DEPENDENT 1e-7
 
-/* A block has about BLOCK elements of the tensor, and at least so many rows or columns. */
+/* A block has about BLOCK elements of the tensor, and at least ROWS_LEAST rows or COLUMNS_LEAST
+ * columns. */
 #define BLOCK ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)64)
 #define COLUMNS_LEAST ((uint64_t)512)
@@ -48,6 +50,7 @@ uint64_t gcb_matrix_columns(const struct gcb_codec_env *env)
 
 /* ---- products ---- */
 
+/* A product of matrices. The fields m, p and q are the operands; one of them is NULL. */
 struct product_job {
     const struct gcb_factors *f;
     const float *m, *p, *q;
@@ -56,6 +59,7 @@ struct product_job {
     uint64_t block; /* rows or columns of a block */
 };
 
+/* Number of rows (or columns) in a block, if a row (column) has `other_side` elements. */
 static uint64_t block_length(uint64_t other_side, uint64_t least)
 {
     return BLOCK / other_side > least ? BLOCK / other_side : least;
@@ -66,8 +70,8 @@ static uint64_t full_rows(const struct gcb_matrix *m)
     return m->rows - (m->tail != 0);
 }
 
-/* Rows [*first, *first + n) of a block: whole rows of m->cols elements, or the last row alone if it
- * is not full. Returns n, and sets *cols to the length of these rows. */
+/* Finds the rows of block i: full rows, or only the last row if it is not full. Returns the number
+ * of rows. Sets *first to the first row, and *cols to the number of elements in each row. */
 static int rows_of_block(const struct product_job *job, uint64_t i, uint64_t *first, int *cols)
 {
     const struct gcb_matrix *m = &job->f->m;

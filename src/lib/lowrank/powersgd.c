@@ -9,34 +9,35 @@
 /*
  * PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithm 1): one step of power iteration. M
  * is the tensor as a matrix (src/lib/lowrank/matrix.h). P = M Q; P is made orthonormal; Q = M^T P;
- * the tensor becomes P Q^T. In an all-reduce, P and Q are summed over the workers, so that all of
- * them factor the sum of their tensors. With start=warm a step begins with the last step's Q,
+ * the tensor becomes P Q^T. In an all-reduce, the P and the Q of all workers are added up, so all
+ * workers factor the sum of their tensors. With start=warm, a step begins with the last step's Q;
  * otherwise with random draws.
  *
- * A tensor that is no matrix, or whose factors would not be shorter, is sent whole.
+ * A tensor is sent whole if it is no matrix, or if its factors would not be shorter.
  *
- * Payload: columns of M (uint32), then P and Q (float32).
+ * Payload: number of columns of M (uint32), then P and Q (float32).
  */
 #define RANK_MOST 1024
-/* No element of a worker's P or Q is larger; so no sum of them, and no element of P Q^T,
+/* The largest element of a worker's P or Q. So no sum of them, and no element of P Q^T,
  * overflows. */
 #define LARGEST GCB_SUMMAND_MOST
-#define DRAW_BYTES 4096
+#define DRAW_BYTES 4096 /* random bytes that are drawn at a time */
 
 enum { START_WARM, START_COLD };
 
 struct powersgd {
     struct gcb_codec_base base;
-    uint64_t rank_wanted;
-    int start;
-    bool dense;
+    uint64_t rank_wanted; /* parameter */
+    int start;            /* parameter */
+    bool dense;           /* the tensor is sent whole */
     struct gcb_factors f;
-    float *first; /* the orthonormal Q with which this step begins */
-    float *p, *q; /* this step's factors */
-    float *kept;  /* the last step's Q; a vector of it that is zero is drawn anew */
-    double *work;
-    float *read; /* decoder: factors from a payload, at most env.count floats */
-    /* encoder: the step that begins with `first`. Encoding it again begins with the same. */
+    float *first; /* the orthonormal Q with which a step begins */
+    float *p, *q; /* a step's factors */
+    float *kept;  /* the last step's Q; a vector that is zero is drawn anew */
+    double *work; /* scratch of gcb_orthonormalise */
+    float *read;  /* decoder: the factors of a payload, at most env.count floats */
+    /* Encoder of messages: the step and worker that begin with `first`. Encoding the same step again
+     * begins with `first` again. */
     bool begun;
     struct gcb_step at;
 };
@@ -70,7 +71,7 @@ static void powersgd_fini(void *state)
     gcb_free(s->read);
 }
 
-/* The sizes of an encoder's messages and rounds. */
+/* Sets the sizes of an encoder's messages and rounds. */
 static void set_sizes(struct powersgd *s)
 {
     const uint64_t count = s->base.env.count;
@@ -107,7 +108,7 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
     longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
     s->first = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
     s->p = gcb_alloc_array(p_floats(&s->f), sizeof(float));
-    if (!env->workers) /* an exchange has room for Q */
+    if (!env->workers) /* an exchange passes its own array to contribute */
         s->q = gcb_alloc_array(q_floats(&s->f), sizeof(float));
     s->kept = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
     s->work = gcb_alloc_array(s->f.rank * longest, sizeof(double));
@@ -127,7 +128,10 @@ static bool is_zero(const float *x, uint64_t n)
     return i == n;
 }
 
-/* Draws vector v: sums of four random bytes, about Gaussian. All workers draw the same. */
+#define MEAN_OF_DRAW 510.0f /* of a sum of four random bytes */
+
+/* Draws vector v of Q: sums of four random bytes minus their mean, about Gaussian. All workers draw
+ * the same vector. */
 static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
 {
     const uint64_t stream =
@@ -140,11 +144,12 @@ static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
 
         s->base.env.kernels->philox.bytes(byte, m * 4, s->base.env.seed, i * 4, stream);
         for (uint64_t k = 0; k < m; k++)
-            to[i + k] =
-                (float)(byte[4 * k] + byte[4 * k + 1] + byte[4 * k + 2] + byte[4 * k + 3]) - 510.0f;
+            to[i + k] = (float)(byte[4 * k] + byte[4 * k + 1] + byte[4 * k + 2] + byte[4 * k + 3]) -
+                        MEAN_OF_DRAW;
     }
 }
 
+/* Sets `first`. */
 static void begin_step(struct powersgd *s, uint64_t step)
 {
     const bool warm = s->start == START_WARM;
@@ -166,6 +171,7 @@ static void end_step(struct powersgd *s, const float *q)
 
 /* ---- the products ---- */
 
+/* True if no element is larger than LARGEST. */
 static bool are_small(const struct powersgd *s, const float *factor, uint64_t n)
 {
     return s->base.env.kernels->reduce.max_bits(factor, n) <= gcb_bits_of(LARGEST);
@@ -178,7 +184,7 @@ static void make_p(struct powersgd *s, float *p, float weight, const float *x)
     gcb_blas_end();
 }
 
-/* Returns false if the method cannot represent x. */
+/* Returns false if the result is too large. */
 static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
 {
     gcb_blas_begin();
@@ -196,7 +202,7 @@ static void rebuild(const struct gcb_factors *f, float *out, const float *p, con
 
 /* ---- messages ---- */
 
-/* The first call for a step chooses what it begins with. */
+/* Begins a step, unless this step of this worker has begun already. */
 static void choose_start(struct powersgd *s, const struct gcb_step *at)
 {
     const bool same_worker = s->begun && at->worker == s->at.worker;
@@ -239,8 +245,8 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Reads the factors' sizes. The payload must have exactly their length, and be shorter than the
- * tensor. */
+/* Reads the number of columns and derives the sizes of P and Q. Returns false unless the rest of the
+ * payload has exactly these sizes and is shorter than the tensor. */
 static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
 {
     const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);
@@ -268,6 +274,7 @@ static int powersgd_read(void *state, struct gcb_rbuf *in, float *out,
     floats = p + q_floats(&s->f);
     from = gcb_rbuf_take(in, floats * sizeof(float));
     memcpy(s->read, from, floats * sizeof(float));
+    /* the vectors of P have length 1; 2 leaves room for rounding */
     if (s->base.env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
         s->base.env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
         return GCB_E_CORRUPT;
@@ -287,7 +294,7 @@ static int powersgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     return 0;
 }
 
-/* ---- checkpoints: `kept`; an encoder's step and `first` too ---- */
+/* ---- checkpoints: step, worker, `begun` and `kept`; `first` too, except in an exchange ---- */
 
 static bool keeps(const struct powersgd *s)
 {
@@ -410,6 +417,7 @@ static const struct gcb_reduce_ops powersgd_reduce = {
     .adds_whole = true,
 };
 
+/* value[1] is the parameter `start`. */
 static unsigned powersgd_caps(const double *value)
 {
     return GCB_CAP_LIBRARY_MATH | GCB_CAP_DEVICE_MATH |
