@@ -254,10 +254,10 @@ struct gcb_memory_view {
 };
 
 /*
- * Restores a saved state in an encoder of the same method, count and options. Then the encoder gives
- * the same bytes as the saved encoder would. The state may be hostile. After a failure the encoder is as
- * before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the method cannot have this state.
- * GCB_E_NONFINITE: an array has an infinity or NaN.
+ * Restores a saved state in an encoder of the same method, count and options. Then the encoder
+ * gives the same bytes as the saved encoder would. The state may be hostile. After a failure the
+ * encoder is as before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the method cannot have
+ * this state. GCB_E_NONFINITE: an array has an infinity or NaN.
  */
 int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag);

@@ -26,8 +26,8 @@ void *gcb_alloc_zero(uint64_t count, size_t size);
  * ever or end the process when they get no memory. */
 bool gcb_has_room(uint64_t count, size_t size);
 
-/* Copy a string, or its first n bytes. The caller frees the copy with gcb_free. Return NULL if there
- * is no memory. */
+/* Copy a string, or its first n bytes. The caller frees the copy with gcb_free. Return NULL if
+ * there is no memory. */
 char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 

@@ -11,8 +11,8 @@
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns GCB_E_NOMEM, with the message "out of memory (BYTES bytes for WHAT)". If `bytes` is 0, the
- * number is unknown, and the message leaves it out. */
+/* Returns GCB_E_NOMEM, with the message "out of memory (BYTES bytes for WHAT)". If `bytes` is 0,
+ * the number is unknown, and the message leaves it out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
 /* For pointers from callers of public functions: returns 0, or GCB_E_INVALID with the message "WHAT

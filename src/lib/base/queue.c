@@ -24,15 +24,14 @@ struct job {
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The library's threads in this process. Every access needs `lock`, but `offers` may be read without
- * the lock. */
+/* The library's threads in this process. Every access needs `lock`, but `offers` may be read
+ * without the lock. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct job *first;       /* jobs that want threads */
     _Atomic unsigned offers; /* sum of `wanted` over these jobs */
-    unsigned busy;           /* number of threads that work on a job */
-    unsigned count;          /* number of threads */
+    unsigned busy, count;    /* number of threads that work on a job; number of threads */
     bool stop;
     pthread_t threads[GCB_THREADS_MOST];
 } pool = {

@@ -83,8 +83,8 @@ static const struct field fields[] = {
     WHOLE(round),
 };
 
-/* True if a struct of this size ends after a field, after the padding behind it, or after all fields
- * that this library knows. */
+/* True if a struct of this size ends after a field, after the padding behind it, or after all
+ * fields that this library knows. */
 static bool ends_at_a_field(size_t size, const char *type)
 {
     size_t whole = 0;

@@ -12,16 +12,12 @@
 /* Length of the UTF-8 sequence at s, or 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
-    size_t n = 0;
+    const size_t more =
+        (s[0] >= 0xc2) + (s[0] >= 0xe0) + (s[0] >= 0xf0); /* bytes after the first */
+    const size_t n = more + 1;
 
-    if (s[0] < 0x80)
-        n = 1;
-    else if (s[0] >= 0xc2 && s[0] < 0xe0)
-        n = 2;
-    else if (s[0] >= 0xe0 && s[0] < 0xf0)
-        n = 3;
-    else if (s[0] >= 0xf0 && s[0] < 0xf5)
-        n = 4;
+    if ((s[0] >= 0x80 && s[0] < 0xc2) || s[0] >= 0xf5)
+        return 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;

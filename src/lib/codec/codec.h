@@ -89,9 +89,9 @@ struct gcb_reduce_round {
 };
 
 /*
- * The beginning of every state, on the host and on a device. gcb_codec_base_init sets defaults
- * before init. init sets max_payload, which has no default, and changes other fields if its codec
- * needs that. encode sets the last three fields.
+ * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
+ * nominal_bits, density and largest to NAN, and all else to 0. init sets max_payload, and changes
+ * other fields if its codec needs that. encode sets the last three fields.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
@@ -114,13 +114,6 @@ struct gcb_codec_base {
     uint64_t clamped; /* number of elements that were clamped */
     double largest;   /* largest magnitude; NAN: the encoder did not need it */
 };
-
-/* Sets the defaults. The caller has zeroed *base. */
-static inline void gcb_codec_base_init(struct gcb_codec_base *base, const struct gcb_codec_env *env)
-{
-    base->env = *env;
-    base->nominal_bits = base->density = base->largest = (double)NAN;
-}
 
 /* Copies of what an environment points to, for an object that outlives its caller's environment.
  * The caller zeroes the struct before the first use. */

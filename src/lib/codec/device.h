@@ -49,7 +49,8 @@ struct gcb_device_group_ops {
      * differ. NULL: always true. */
     bool (*alike)(const void *state, const void *other);
     /* Sets the fields of `item` that depend on the message, except input, payload, result and
-     * scratch, which the caller sets. `at` is NULL when decoding. NULL: there are no such fields. */
+     * scratch, which the caller sets. `at` is NULL when decoding. NULL: there are no such fields.
+     */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
     /* Encodes or decodes a group: fills the grids of its table, then queues the copy of the table
      * and the work. `state` is the state of any message in the group. */

@@ -65,6 +65,13 @@ void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
  * float32 elements: copies `combined` to `update` and x to `own`. */
 void gcb_conclude_whole(uint64_t count, const float *x, const void *combined, float *update,
                         float *own);
+/* Sets x[0..n) to 0. x may be NULL if n is 0. */
+static inline void gcb_set_zero(float *x, uint64_t n)
+{
+    if (n)
+        memset(x, 0, n * sizeof(*x));
+}
+
 /* Returns the largest magnitude of x, as the bits of a float32. It is GCB_INF_BITS or more if x has
  * an infinity or NaN. */
 uint32_t gcb_max_bits(const float *x, uint64_t count, const struct gcb_kernels *kernels,

@@ -57,15 +57,16 @@ static int parse_choice(double *out, const struct gcb_param *p, const char *name
 
 static bool parse_number(double *out, const struct gcb_param *p, const char *text)
 {
+    bool (*parse)(const char *, uint64_t *) =
+        p->type == GCB_PARAM_SIZE ? gcb_parse_size : gcb_parse_u64;
     uint64_t v;
-    bool valid;
 
     if (p->type == GCB_PARAM_REAL)
         return gcb_parse_real(text, out);
-    valid = p->type == GCB_PARAM_SIZE ? gcb_parse_size(text, &v) : gcb_parse_u64(text, &v);
-    if (valid)
-        *out = (double)v;
-    return valid;
+    if (!parse(text, &v))
+        return false;
+    *out = (double)v;
+    return true;
 }
 
 static bool in_range(const struct gcb_param *p, double v)
@@ -142,13 +143,11 @@ static double load(const struct gcb_param *p, const void *state)
 /* Bytes of a value in a header. */
 static unsigned wire_width(const struct gcb_param *p)
 {
-    if (p->type == GCB_PARAM_CHOICE)
+    if (p->type == GCB_PARAM_CHOICE || (p->type != GCB_PARAM_REAL && p->max <= UINT8_MAX))
         return 1;
     if (p->type == GCB_PARAM_REAL || p->max > UINT32_MAX)
         return 8;
-    if (p->max > UINT16_MAX)
-        return 4;
-    return p->max > UINT8_MAX ? 2 : 1;
+    return p->max > UINT16_MAX ? 4 : 2;
 }
 
 static void write_value(const struct gcb_param *p, double value, struct gcb_wbuf *out)

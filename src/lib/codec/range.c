@@ -143,18 +143,12 @@ static void measure_span(void *ctx, uint64_t i)
     join_stats(job->stats, &mine);
 }
 
-/* Byte offset of the codes of span i. */
-static uint64_t span_offset(const struct gcb_range_state *s, uint64_t i)
-{
-    return i * (GCB_SPAN / 8) * s->p.bits;
-}
-
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct gcb_range_state *s = job->s;
     const uint64_t clamped =
-        gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
+        gcb_range_put(job->out + i * (GCB_SPAN / 8) * s->p.bits, job->from + i * GCB_SPAN,
                       gcb_span_length(s->base.env.count, i), &job->format, s->base.env.kernels);
 
     if (clamped)

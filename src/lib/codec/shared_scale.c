@@ -101,6 +101,6 @@ void gcb_shared_scale_conclude(void *state, const struct gcb_reduce_at *at, cons
         rebuild(s, combined, 1.0f, update);
     if (own && at->weight != 0.0f)
         rebuild(s, s->shared.own, at->weight, own);
-    else if (own && s->base.env.count)
-        memset(own, 0, s->base.env.count * sizeof(*own));
+    else if (own)
+        gcb_set_zero(own, s->base.env.count);
 }

@@ -10,12 +10,11 @@
  * the levels stands for the sum of the tensors.
  */
 struct gcb_shared_scale {
-    uint64_t bucket;  /* elements in a bucket; the last bucket may have fewer */
-    uint64_t buckets; /* number of buckets */
-    uint32_t levels;  /* largest level of one worker */
-    bool wide;        /* sums of levels need 16 bits, not 8 */
-    float *scale;     /* the shared scale of each bucket; NULL on a device */
-    void *own;        /* the levels of this worker: int8_t, or int16_t if wide; NULL on a device */
+    uint64_t bucket, buckets; /* most elements in a bucket; number of buckets */
+    uint32_t levels;          /* largest level of one worker */
+    bool wide;                /* sums of levels need 16 bits, not 8 */
+    float *scale;             /* the shared scale of each bucket; NULL on a device */
+    void *own; /* the levels of this worker: int8_t, or int16_t if wide; NULL on a device */
 };
 
 /* The beginning of a quantiser's state, on the CPU and on a device. */

@@ -6,8 +6,8 @@
  * EF-signSGD (Karimireddy et al., ICML 2019) to + or - the mean magnitude of the bucket.
  *
  * If a sum of such messages is encoded again, the result is a majority vote (Bernstein et al., ICLR
- * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign. All workers draw the
- * same bit, so the result does not depend on which worker encodes the sum.
+ * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign. All workers draw
+ * the same bit, so the result does not depend on which worker encodes the sum.
  *
  * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale
  * of a bucket of zeros is 0, so a tensor of zeros is decoded to zeros.

@@ -52,11 +52,6 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     return env->workers ? gcb_shared_scale_init(&s->p.q, 1, env->count ? env->count : 1, diag) : 0;
 }
 
-static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
-{
-    return gcb_terngrad_code_bytes(&s->p, n);
-}
-
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     struct terngrad *s;
@@ -107,13 +102,6 @@ static double clip_threshold(const struct terngrad *s)
     return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env->count);
 }
 
-/* The scale s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has a
- * deviation of 0 and is not clipped. */
-static float scale_of(const struct terngrad *s, uint32_t max_bits)
-{
-    return gcb_clipped_max(s->p.clip != 0.0 && s->env->count ? clip_threshold(s) : 0.0, max_bits);
-}
-
 static uint64_t span_length(const struct terngrad *s, uint64_t span)
 {
     const uint64_t left = s->env->count - span * SPAN;
@@ -151,7 +139,7 @@ static void encode_span(void *ctx, uint64_t i)
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint64_t first = i * SPAN + at;
-        uint8_t *out = job->out + code_bytes(job->s, first);
+        uint8_t *out = job->out + gcb_terngrad_code_bytes(&job->s->p, first);
 
         quantise(job, job->from + first, first, m, code);
         if (job->s->p.clip != 0.0)
@@ -165,12 +153,15 @@ static void encode_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&job->s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* Returns the scale of job->from, and sets job->max_bits. */
+/* Sets job->max_bits, and returns the scale: max|x|, or the clipping threshold if that is lower. A
+ * tensor of equal values has a deviation of 0 and is not clipped. */
 static float measure(struct job *job)
 {
+    const bool clips = job->s->p.clip != 0.0 && job->s->env->count;
+
     job->max_bits = 0;
     gcb_parallel(job->s->env->queue, gcb_span_count(job->s->env->count), measure_span, job);
-    return scale_of(job->s, job->max_bits);
+    return gcb_clipped_max(clips ? clip_threshold(job->s) : 0.0, job->max_bits);
 }
 
 static void set_dither(struct job *job, const struct gcb_step *at, float scale)
@@ -197,7 +188,7 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
     set_dither(&job, at, measure(&job));
     s->p.q.base.nonfinite = job.max_bits >= GCB_INF_BITS;
     gcb_put_f32(out, job.scale);
-    job.out = gcb_wbuf_take(out, code_bytes(s, s->env->count));
+    job.out = gcb_wbuf_take(out, gcb_terngrad_code_bytes(&s->p, s->env->count));
     if (!job.out)
         return GCB_E_NOSPACE;
     s->p.q.base.clamped = 0;
@@ -216,7 +207,7 @@ static void decode_span(void *ctx, uint64_t i)
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint64_t first = i * SPAN + at;
 
-        unpack(job->s, code, job->in + code_bytes(job->s, first), m);
+        unpack(job->s, code, job->in + gcb_terngrad_code_bytes(&job->s->p, first), m);
         if (job->add)
             k->dither.add_trits(job->add->acc + first, code, m, job->scale, job->add->weight);
         else
@@ -230,7 +221,7 @@ static int terngrad_read(void *state, struct gcb_rbuf *in, float *out,
     struct terngrad *s = state;
     struct job job = {.s = s, .to = out, .add = add, .scale = gcb_get_f32(in)};
 
-    job.in = gcb_rbuf_take(in, code_bytes(s, s->env->count));
+    job.in = gcb_rbuf_take(in, gcb_terngrad_code_bytes(&s->p, s->env->count));
     if (!job.in || gcb_rbuf_left(in) || gcb_bits_of(job.scale) >= GCB_INF_BITS)
         return GCB_E_CORRUPT;
     gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, decode_span, &job);
@@ -249,7 +240,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     parts->kept = parts->positions = s->env->count;
     for (uint64_t left = s->env->count; left;) {
         const size_t m = left < TILE ? left : TILE;
-        const uint8_t *p = gcb_rbuf_take(in, code_bytes(s, m));
+        const uint8_t *p = gcb_rbuf_take(in, gcb_terngrad_code_bytes(&s->p, m));
 
         if (!p)
             return GCB_E_CORRUPT;
@@ -292,8 +283,8 @@ static void level_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* If weight * x overflows, this worker's scale is infinite. Then so is the shared scale, which tells
- * all workers. */
+/* If weight * x overflows, this worker's scale is infinite. Then so is the shared scale, which
+ * tells all workers. */
 static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                                const float *x, void *values)
 {

@@ -84,7 +84,8 @@ static int start(struct gcb_coder *c, struct gcb_diag *diag)
     c->state = gcb_alloc_zero(1, size);
     if (!c->state)
         return gcb_diag_nomem(diag, size, "a codec's state");
-    gcb_codec_base_init(c->state, &c->env);
+    c->state->env = c->env;
+    c->state->nominal_bits = c->state->density = c->state->largest = (double)NAN;
     gcb_param_store(c->method.codec->params, c->method.value, c->state);
     err = (c->there ? c->there->init : gcb_coder_ops(c)->init)(c->state, &c->state->env, diag);
     if (err != GCB_E_INVALID || !c->env.from_message)

@@ -53,8 +53,8 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
 /* Number of elements of the tensor. */
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
-/* Most bytes of a payload, also of the raw tensor if the coder may send it because of the codec, the
- * device, or an infinity or NaN. */
+/* Most bytes of a payload, also of the raw tensor if the coder may send it because of the codec,
+ * the device, or an infinity or NaN. */
 uint64_t gcb_coder_max_payload(const struct gcb_coder *c);
 /* Most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
@@ -94,8 +94,8 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
 /* On a device: makes the memory that the coder needs at its place. Returns 0, GCB_E_NOMEM or
  * GCB_E_DEVICE. */
 int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag);
-/* On a device: does what gcb_coder_encode does for a tensor on the device, x_dev, which is only read.
- * The caller has called gcb_coder_reserve. */
+/* On a device: does what gcb_coder_encode does for a tensor on the device, x_dev, which is only
+ * read. The caller has called gcb_coder_reserve. */
 int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float *x_dev,
                            struct gcb_wbuf *out, struct gcb_diag *diag);
 /* Does what gcb_coder_encode does, but does not look for infinities and NaNs. With them the message
@@ -161,8 +161,7 @@ struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c);
 
 /* The sizes of a message's parts. */
 struct gcb_message_parts {
-    uint64_t wire_bytes;   /* the whole message */
-    uint64_t header_bytes; /* all except the payload; includes the checksum */
+    uint64_t wire_bytes, header_bytes; /* the whole message; all except the payload */
     struct gcb_parts payload;
     bool stored;
 };

@@ -5,8 +5,8 @@
 #include "src/lib/device/place.h"
 
 /*
- * Functions of coders with a place (struct gcb_coder_config) that only queue work. So the caller can
- * queue many messages and wait once. The messages are those of a coder on the host. The payload
+ * Functions of coders with a place (struct gcb_coder_config) that only queue work. So the caller
+ * can queue many messages and wait once. The messages are those of a coder on the host. The payload
  * stays on the device. The host makes the header, whose size is known beforehand. If an encoder
  * will get residuals, the caller must set env.feedback, so that the encoder also plans the inverse
  * transform.
@@ -40,8 +40,8 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
 /*
  * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the
  * raw tensor, or the method cannot encode the tensor, queues the raw tensor as the payload instead.
- * Returns 0, GCB_E_DEVICE, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder was
- * made with GCB_NONFINITE_ERROR.
+ * Returns 0, GCB_E_DEVICE, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder
+ * was made with GCB_NONFINITE_ERROR.
  */
 int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
@@ -105,9 +105,9 @@ bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b
 uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count);
 
 /*
- * Does what gcb_device_coder_encode_async does, for `count` messages of one batch. coders[i] belongs
- * to messages[i]; one coder may serve several messages. Never waits and never allocates. After an
- * error some of the messages are queued.
+ * Does what gcb_device_coder_encode_async does, for `count` messages of one batch. coders[i]
+ * belongs to messages[i]; one coder may serve several messages. Never waits and never allocates.
+ * After an error some of the messages are queued.
  */
 int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct gcb_step *at,
                                   const struct gcb_device_message messages[], size_t count,

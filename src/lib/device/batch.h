@@ -22,8 +22,8 @@ struct gcb_device_batch_config {
     uint64_t staging; /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
-/* Makes a batch and all of its memory. `device` is borrowed until the batch is destroyed. Returns 0,
- * GCB_E_NOMEM or GCB_E_DEVICE. */
+/* Makes a batch and all of its memory. `device` is borrowed until the batch is destroyed. Returns
+ * 0, GCB_E_NOMEM or GCB_E_DEVICE. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
 /* Waits for queued work first. Memory that this work uses must not be freed earlier. NULL is

@@ -148,7 +148,8 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 static uint32_t look(enum gcb_reduction reduction, const void *values, uint64_t bytes,
                      const struct gcb_kernels *kernels)
 {
-    /* 2^15 minus the bits of infinity: added to a magnitude, it sets bit 15 if that is not finite */
+    /* 2^15 minus the bits of infinity: added to a magnitude, it sets bit 15 if that is not finite
+     */
     const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400;
     const uint16_t *half = values;
     uint16_t any = 0;
@@ -272,18 +273,14 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
     const struct gcb_reduce_at at = here(s);
     const uint64_t n = s->env.coder.env.count;
 
-    if (!s->spoilt && s->whole) {
+    if (s->spoilt) {
+        set_all(update, update ? n : 0, NAN);
+        gcb_set_zero(own, own ? n : 0);
+    } else if (s->whole) {
         gcb_conclude_whole(n, s->in.x, s->values, update, own);
-        return 0;
-    }
-    if (!s->spoilt) {
+    } else {
         s->ops->conclude(s->codec, &at, s->in.x, s->values, update, own);
-        return 0;
     }
-    if (update)
-        set_all(update, n, NAN);
-    if (own && n)
-        memset(own, 0, n * sizeof(*own));
     return 0;
 }
 

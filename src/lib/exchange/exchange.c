@@ -468,12 +468,6 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     return err;
 }
 
-static void set_zero(float *x, uint64_t n)
-{
-    if (x && n)
-        memset(x, 0, n * sizeof(*x));
-}
-
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
 {
     int err;
@@ -482,8 +476,8 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
         return wrong_order(e->begun ? "a round is left" : "no step was begun", diag);
     e->begun = false;
     if (!e->in.x) {
-        set_zero(update, e->env.coder.env.count);
-        set_zero(own, e->env.coder.env.count);
+        gcb_set_zero(update, update ? e->env.coder.env.count : 0);
+        gcb_set_zero(own, own ? e->env.coder.env.count : 0);
         return 0;
     }
     err = conclude(e, update, own, diag);

@@ -15,17 +15,12 @@ static struct gcb_local_times *times_of(const struct gcb_local *l, unsigned roun
     return l->clock && round < l->time_count ? &l->times[round] : NULL;
 }
 
-/* True if two workers are in the same kind of round. */
-static bool agree(const struct gcb_round *a, const struct gcb_round *b)
-{
-    return a->kind == b->kind && (a->kind != GCB_ROUND_REDUCE || a->bytes == b->bytes);
-}
-
 /* Asks all workers what they send. Returns 1, 0 if no round is left, or an error. */
 static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                struct gcb_diag *diag)
 {
     struct gcb_local_times *times = times_of(l, round);
+    const struct gcb_round *first = l->sent;
     int any = 0;
 
     for (unsigned w = 0; w < l->workers; w++) {
@@ -38,7 +33,8 @@ static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned roun
             *times = (struct gcb_local_times){.send = now(l) - begun};
         if (more < 0)
             return more;
-        if (w && (more != any || !agree(&l->sent[w], &l->sent[0])))
+        if (w && (more != any || l->sent[w].kind != first->kind ||
+                  (first->kind == GCB_ROUND_REDUCE && l->sent[w].bytes != first->bytes)))
             return gcb_diag_set(diag, GCB_E_INTERNAL, "worker %u is in another round", w);
         any = more;
     }

@@ -24,9 +24,8 @@ struct gcb_local {
      * rounds. NULL: nothing is timed. */
     double (*clock)(void);
     struct gcb_local_times {
-        double send;    /* gcb_exchange_next */
-        double receive; /* all calls of gcb_exchange_receive */
-        double combine; /* GCB_ROUND_REDUCE: combining two workers' values, on average */
+        double send, receive; /* gcb_exchange_next; all calls of gcb_exchange_receive */
+        double combine;       /* GCB_ROUND_REDUCE: combining two workers' values, on average */
     } * times;
     unsigned time_count;
 

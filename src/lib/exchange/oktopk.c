@@ -3,6 +3,7 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/exchange/pieces.h"
+#include "src/lib/sparse/select.h"
 
 /*
  * Ok-Topk, a sparse all-reduce (Li and Hoefler, PPoPP 2022). The positions are divided into as many
@@ -41,14 +42,12 @@
 
 struct oktopk {
     struct gcb_pieces p;
-    uint64_t *boundaries;  /* workers + 1: owner w has positions [w] to [w + 1] - 1 */
-    uint64_t *proposed;    /* new boundaries, in a step that divides */
-    float *means;          /* workers - 1 boundaries, as they are sent and received */
-    bool divided;          /* a step has divided the positions */
-    bool estimated;        /* a step has estimated the threshold */
-    uint64_t divided_at;   /* the last step that divided */
-    uint64_t estimated_at; /* the last step that estimated */
-    uint32_t threshold;    /* a magnitude, as a bit pattern */
+    uint64_t *boundaries;              /* workers + 1: owner w has positions [w] to [w + 1] - 1 */
+    uint64_t *proposed;                /* new boundaries, in a step that divides */
+    float *means;                      /* workers - 1 boundaries, as they are sent and received */
+    bool divided, estimated;           /* whether boundaries, or a threshold, have been computed */
+    uint64_t divided_at, estimated_at; /* the last steps that computed them */
+    uint32_t threshold;                /* a magnitude, as a bit pattern */
 
     /* the current step */
     uint64_t step;
@@ -281,13 +280,12 @@ static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struc
 
 /* ---- the end of a step ---- */
 
-/* Computes the next threshold, and in a step that estimates, drops the sums below it. The comment at
- * the top of this file explains the cases. */
+/* Computes the next threshold, and in a step that estimates, drops the sums below it. The comment
+ * at the top of this file explains the cases. */
 static void settle_threshold(struct oktopk *s)
 {
     struct gcb_list *result = &s->p.result;
-    uint64_t workers = 0; /* workers with a weight */
-    uint64_t k;           /* mean number of elements that they selected */
+    uint64_t workers = 0, k, above; /* workers with a weight, and mean number of their elements */
 
     for (unsigned w = 0; w < s->p.env.workers; w++)
         workers += s->p.env.weights[w] != 0.0f;
@@ -298,8 +296,8 @@ static void settle_threshold(struct oktopk *s)
         s->estimated_at = s->step;
     }
     if (result->n && (s->estimates || 3 * result->n > 4 * k))
-        s->threshold =
-            gcb_list_kth(result, s->p.sparse->t.env.kernels, k < result->n ? k : result->n);
+        s->threshold = gcb_select_kth(s->p.sparse->t.env.kernels, result->x, result->n,
+                                      k < result->n ? k : result->n, &above);
     else if (3 * result->n < 2 * k)
         s->threshold = gcb_bits_of(gcb_float_of(s->threshold) / DRIFT);
     if (s->estimates)

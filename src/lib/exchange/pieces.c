@@ -5,6 +5,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 
 int gcb_pieces_init(struct gcb_pieces *p, const struct gcb_collective_env *env,
                     struct gcb_diag *diag)
@@ -186,8 +187,7 @@ int gcb_pieces_end(const struct gcb_rbuf *in, struct gcb_diag *diag)
 /* Writes the elements of a list to a tensor of n elements, and 0 elsewhere. */
 static void write_list(float *x, uint64_t n, const struct gcb_list *l)
 {
-    if (n)
-        memset(x, 0, n * sizeof(*x));
+    gcb_set_zero(x, n);
     for (uint64_t i = 0; i < l->n; i++)
         x[l->pos[i]] = l->x[i];
 }

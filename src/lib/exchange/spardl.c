@@ -18,10 +18,10 @@
  * (rounded up) largest sums of the block; among equal ones, the first. A worker sends each block
  * once.
  *
- * A worker may drop sums that contain other workers' elements, or change them by rounding. It counts
- * these errors as a part of its own tensor that has not arrived, so its memory keeps them (the
- * paper's global residual collection). So p.own may have elements that the worker did not select. A
- * worker with weight 0 drops nothing, because it could not send the rest later.
+ * A worker may drop sums that contain other workers' elements, or change them by rounding. It
+ * counts these errors as a part of its own tensor that has not arrived, so its memory keeps them
+ * (the paper's global residual collection). So p.own may have elements that the worker did not
+ * select. A worker with weight 0 drops nothing, because it could not send the rest later.
  */
 struct spardl {
     struct gcb_pieces p;

@@ -41,21 +41,20 @@ struct share_coders {
 struct twoshot {
     struct gcb_collective_env env;
     struct share_coders coders[GCB_TWOSHOT_LENGTHS];
-    bool feedback;           /* second-error=feedback */
-    float scale;             /* the sum is the mean times `scale` */
-    float largest;           /* the largest magnitude of a weight */
-    uint64_t unit;           /* shares begin at multiples of `unit` elements */
-    uint64_t first, mine;    /* this worker's share: its first element, and its length */
-    struct gcb_sum *sum;     /* sum of this worker's share */
-    float *mean;             /* mean of this worker's share; the accumulator of `sum` */
-    float *means;            /* all decoded means; NULL if the caller wants no update */
-    float *scratch;          /* a share, or NULL if no function needs it */
-    float *decoded;          /* the decoded mean of this worker's share; in `means`, or owned */
-    struct gcb_wbuf parts;   /* messages of this worker in round 0 */
-    struct gcb_wbuf second;  /* message of this worker in round 1 */
-    size_t *part_bytes;      /* length of each message in `parts` */
-    struct gcb_wbuf arrived; /* messages of all workers of this worker's share */
-    size_t *arrived_bytes;   /* length of each message in `arrived` */
+    bool feedback;        /* second-error=feedback */
+    float scale;          /* the sum is the mean times `scale` */
+    float largest;        /* the largest magnitude of a weight */
+    uint64_t unit;        /* shares begin at multiples of `unit` elements */
+    uint64_t first, mine; /* this worker's share: its first element, and its length */
+    struct gcb_sum *sum;  /* sum of this worker's share */
+    float *mean;          /* mean of this worker's share; the accumulator of `sum` */
+    float *means;         /* all decoded means; NULL if the caller wants no update */
+    float *scratch;       /* a share, or NULL if no function needs it */
+    float *decoded;       /* the decoded mean of this worker's share; in `means`, or owned */
+    struct gcb_wbuf parts, second; /* messages of this worker in round 0; message in round 1 */
+    size_t *part_bytes;            /* length of each message in `parts` */
+    struct gcb_wbuf arrived;       /* messages of all workers of this worker's share */
+    size_t *arrived_bytes;         /* length of each message in `arrived` */
     struct gcb_contribution in;
     bool spoilt;      /* a mean has an infinity or NaN */
     uint32_t settled; /* number of shares that twoshot_settle has added */
@@ -352,8 +351,8 @@ static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
     return err;
 }
 
-/* Makes the mean of this worker's share from the sum, and encodes it. A mean with an infinity or NaN
- * is sent raw. */
+/* Makes the mean of this worker's share from the sum, and encodes it. A mean with an infinity or
+ * NaN is sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
     int err = gcb_sum_finish(s->sum, NULL, diag);
@@ -493,8 +492,8 @@ static int twoshot_conclude(void *state, float *update, float *own, struct gcb_d
     return err;
 }
 
-/* Adds this worker's part of its own share, minus the error of the second encoding. An element whose
- * addition would overflow counts as not arrived. */
+/* Adds this worker's part of its own share, minus the error of the second encoding. An element
+ * whose addition would overflow counts as not arrived. */
 static int settle_own(struct twoshot *s, const uint8_t *part, const struct gcb_addition *to,
                       struct gcb_diag *diag)
 {

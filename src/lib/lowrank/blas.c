@@ -78,8 +78,8 @@ const char *gcb_blas_fastest(void)
     return runs_here(AVX2_FMA) ? "Haswell" : NULL;
 }
 
-/* True if the processor can run this kernel, or the kernel is unknown. *faster becomes the name of a
- * faster kernel, or NULL. */
+/* True if the processor can run this kernel, or the kernel is unknown. *faster becomes the name of
+ * a faster kernel, or NULL. */
 static bool judge_kernel(const char *name, const char **faster)
 {
     *faster = NULL;

@@ -11,9 +11,9 @@
  * memory.
  */
 
-/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. Returns 0, GCB_E_BACKEND
- * if OpenBLAS cannot be opened or uses a kernel that this processor cannot run, or GCB_E_NOMEM if
- * there is too little address space for its buffers. */
+/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. Returns 0,
+ * GCB_E_BACKEND if OpenBLAS cannot be opened or uses a kernel that this processor cannot run, or
+ * GCB_E_NOMEM if there is too little address space for its buffers. */
 int gcb_blas_open(int threads, struct gcb_diag *diag);
 
 /*
@@ -29,8 +29,8 @@ struct gcb_blas_facts {
 /* Returns false if OpenBLAS is not open. */
 bool gcb_blas_facts(struct gcb_blas_facts *out);
 
-/* Returns the name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE; NULL if
- * none is known. */
+/* Returns the name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE; NULL
+ * if none is known. */
 const char *gcb_blas_fastest(void);
 
 /*

@@ -5,8 +5,8 @@
 
 #include "src/lib/lowrank/blas.h"
 
-/* Share of a vector's length. Rounding to float32 leaves about this much of a vector that depends on
- * others. */
+/* Share of a vector's length. Rounding to float32 leaves about this much of a vector that depends
+ * on others. */
 #define DEPENDENT 1e-7
 
 /* A block has about BLOCK elements of the tensor, and at least ROWS_LEAST rows or COLUMNS_LEAST

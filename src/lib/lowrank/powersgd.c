@@ -36,8 +36,8 @@ struct powersgd {
     float *kept;  /* the last step's Q; a vector that is zero is drawn anew */
     double *work; /* scratch of gcb_orthonormalise */
     float *read;  /* decoder: the factors of a payload, at most env.count floats */
-    /* Encoder of messages: the step and worker that begin with `first`. Encoding the same step again
-     * begins with `first` again. */
+    /* Encoder of messages: the step and worker that begin with `first`. Encoding the same step
+     * again begins with `first` again. */
     bool begun;
     struct gcb_step at;
 };
@@ -119,15 +119,6 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
 
 /* ---- the Q that a step begins with ---- */
 
-static bool is_zero(const float *x, uint64_t n)
-{
-    uint64_t i = 0;
-
-    while (i < n && gcb_magnitude(x[i]) == 0)
-        i++;
-    return i == n;
-}
-
 #define MEAN_OF_DRAW 510.0f /* of a sum of four random bytes */
 
 /* Draws vector v of Q: sums of four random bytes minus their mean, about Gaussian. All workers draw
@@ -156,7 +147,9 @@ static void begin_step(struct powersgd *s, uint64_t step)
     const uint64_t n = s->f.m.cols;
 
     for (unsigned v = 0; v < s->f.rank; v++) {
-        if (warm && !is_zero(s->kept + v * n, n))
+        const bool is_zero = s->base.env.kernels->reduce.max_bits(s->kept + v * n, n) == 0;
+
+        if (warm && !is_zero)
             memcpy(s->first + v * n, s->kept + v * n, n * sizeof(float));
         else
             draw(s, s->first + v * n, v, warm ? 0 : step);
@@ -245,8 +238,8 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Reads the number of columns and derives the sizes of P and Q. Returns false unless the rest of the
- * payload has exactly these sizes and is shorter than the tensor. */
+/* Reads the number of columns and derives the sizes of P and Q. Returns false unless the rest of
+ * the payload has exactly these sizes and is shorter than the tensor. */
 static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
 {
     const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);

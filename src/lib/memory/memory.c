@@ -212,14 +212,10 @@ static void find_largest(void *ctx, uint64_t span)
 
     for (uint64_t i = from; i < to; i++) {
         const float x = pass->g[i] * pass->scale;
-        float u, sum;
+        const float u = m->u ? gcb_memory_momentum(carry, m->u[i], x, nesterov) : 0.0f;
+        const float sum = m->u ? gcb_memory_accumulated(m->e[i], u, x, nesterov)
+                               : gcb_memory_carried(carry, m->e[i], x);
 
-        if (m->u) {
-            u = gcb_memory_momentum(carry, m->u[i], x, nesterov);
-            sum = gcb_memory_accumulated(m->e[i], u, x, nesterov);
-        } else {
-            sum = gcb_memory_carried(carry, m->e[i], x);
-        }
         largest = gcb_magnitude(sum) > largest ? gcb_magnitude(sum) : largest;
     }
     gcb_raise_max(&pass->largest, largest);
@@ -371,20 +367,21 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
         m->summed = m->p.delay;
 }
 
-static void save_array(float *out, const float *array, uint64_t count)
+/* Copies an array. Does nothing if `to` is NULL; writes zeros if `from` is NULL. */
+static void copy_array(float *to, const float *from, uint64_t count)
 {
-    if (!out || count == 0)
+    if (!to || count == 0)
         return;
-    if (array)
-        memcpy(out, array, count * sizeof(*out));
+    if (from)
+        memcpy(to, from, count * sizeof(*to));
     else
-        memset(out, 0, count * sizeof(*out));
+        memset(to, 0, count * sizeof(*to));
 }
 
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum, uint64_t *summed)
 {
-    save_array(residual, m->e, m->count);
-    save_array(momentum, m->u, m->count);
+    copy_array(residual, m->e, m->count);
+    copy_array(momentum, m->u, m->count);
     *summed = m->summed;
 }
 
@@ -405,16 +402,6 @@ static int check_array(const float *array, bool has, uint64_t count, const char 
     return 0;
 }
 
-static void restore_array(float *array, const float *in, uint64_t count)
-{
-    if (!array || count == 0)
-        return;
-    if (in)
-        memcpy(array, in, count * sizeof(*array));
-    else
-        memset(array, 0, count * sizeof(*array));
-}
-
 int gcb_memory_check(const struct gcb_memory *m, const float *residual, const float *momentum,
                      uint64_t summed, struct gcb_diag *diag)
 {
@@ -431,7 +418,7 @@ int gcb_memory_check(const struct gcb_memory *m, const float *residual, const fl
 void gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
                         uint64_t summed)
 {
-    restore_array(m->e, residual, m->count);
-    restore_array(m->u, momentum, m->count);
+    copy_array(m->e, residual, m->count);
+    copy_array(m->u, momentum, m->count);
     m->summed = summed;
 }

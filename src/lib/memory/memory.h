@@ -74,9 +74,9 @@ bool gcb_memory_skip(struct gcb_memory *m);
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
 
 /*
- * Does what gcb_memory_update does in two steps, for a sender that knows which few elements it sent.
- * The caller adds the sent elements as the returned struct says, and then calls gcb_memory_update
- * with NULL. The arrays in the struct belong to the memory and have count floats.
+ * Does what gcb_memory_update does in two steps, for a sender that knows which few elements it
+ * sent. The caller adds the sent elements as the returned struct says, and then calls
+ * gcb_memory_update with NULL. The arrays in the struct belong to the memory and have count floats.
  */
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m);
 

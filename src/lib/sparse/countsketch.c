@@ -25,14 +25,12 @@
 
 struct countsketch {
     struct gcb_codec_base base;
-    uint64_t rows;    /* parameter */
-    double cells;     /* parameter: cells for each element */
-    uint64_t asked;   /* parameter: columns; 0: from `cells` */
-    double theta;     /* parameter */
-    uint64_t columns; /* columns of an encoder's table */
-    uint64_t k;       /* number of estimates to keep */
-    uint64_t key;     /* key of an encoder's hashes */
-    float *table;     /* scratch of an encoder that makes messages */
+    uint64_t rows;            /* parameter */
+    double cells;             /* parameter: cells for each element */
+    uint64_t asked;           /* parameter: columns; 0: from `cells` */
+    double theta;             /* parameter */
+    uint64_t columns, k, key; /* encoder: columns of the table, estimates kept, key of the hashes */
+    float *table;             /* scratch of an encoder that makes messages */
 };
 
 static uint64_t choose_columns(const struct countsketch *s)
@@ -161,9 +159,10 @@ static void make_table(const struct countsketch *s, const float *x, float *table
         gcb_parallel(s->base.env.queue, s->rows, sketch_row, &job);
 }
 
-static bool is_finite(const struct countsketch *s, const float *table)
+/* The largest magnitude of a cell. */
+static uint32_t largest_cell(const struct countsketch *s, const float *table)
 {
-    return gcb_max_bits(table, cells_of(s), s->base.env.kernels, s->base.env.queue) < GCB_INF_BITS;
+    return gcb_max_bits(table, cells_of(s), s->base.env.kernels, s->base.env.queue);
 }
 
 /* ---- estimates ---- */
@@ -303,7 +302,7 @@ static int countsketch_encode(void *state, const struct gcb_step *at, const stru
     if (!cells)
         return GCB_E_NOSPACE;
     make_table(s, in->data, s->table);
-    if (!is_finite(s, s->table))
+    if (largest_cell(s, s->table) >= GCB_INF_BITS)
         return GCB_E_SEND_RAW;
     if (cells_of(s))
         memcpy(cells, s->table, cells_of(s) * sizeof(float));
@@ -353,10 +352,7 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
 
     make_table(s, x, values);
     gcb_weigh(values, values, at->weight, cells_of(s), s->base.env.queue);
-    return gcb_max_bits(values, cells_of(s), s->base.env.kernels, s->base.env.queue) <=
-                   gcb_bits_of(GCB_SUMMAND_MOST)
-               ? 0
-               : GCB_E_SEND_RAW;
+    return largest_cell(s, values) <= gcb_bits_of(GCB_SUMMAND_MOST) ? 0 : GCB_E_SEND_RAW;
 }
 
 /* Nobody can tell which part of the update came from which worker. So each worker counts an equal

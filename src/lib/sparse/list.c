@@ -86,13 +86,6 @@ int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gc
     return 0;
 }
 
-uint32_t gcb_list_kth(const struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k)
-{
-    uint64_t above;
-
-    return gcb_select_kth(kernels, l->x, l->n, k, &above);
-}
-
 void gcb_list_filter(struct gcb_list *l, uint32_t magnitude)
 {
     uint64_t n = 0;

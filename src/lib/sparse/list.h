@@ -39,9 +39,6 @@ struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_
 int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
                  float weight);
 
-/* Returns the k-th largest magnitude, as a bit pattern; 1 <= k <= l->n. */
-uint32_t gcb_list_kth(const struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k);
-
 /* Drops the elements below the magnitude, a bit pattern. */
 void gcb_list_filter(struct gcb_list *l, uint32_t magnitude);
 

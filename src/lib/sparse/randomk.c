@@ -1,5 +1,4 @@
 #include "src/lib/sparse/randomk.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
 /*
@@ -22,12 +21,11 @@
 struct job {
     const struct gcb_codec_env *env;
     struct gcb_strata where;
-    float factor;                   /* gather, keep: multiplies the elements */
-    float weight;                   /* gather: multiplies them once more */
-    const float *from;              /* gather, keep: the tensor */
-    uint8_t *out;                   /* gather: takes k values */
-    const uint8_t *in;              /* check, scatter: k values */
-    float *to;                      /* scatter, keep: the tensor that takes the values */
+    float factor, weight; /* gather, keep: multiplies elements; gather: multiplies again */
+    const float *from;    /* gather, keep: the tensor */
+    uint8_t *out;         /* gather: takes k values */
+    const uint8_t *in;    /* check, scatter: k values */
+    float *to;            /* scatter, keep: the tensor that takes the values */
     const struct gcb_addition *add; /* scatter: where to add the values instead; or NULL */
     bool infinite;                  /* gather, check: set if a value is not finite */
 };
@@ -160,12 +158,6 @@ static void keep_span(void *ctx, uint64_t span)
     }
 }
 
-static void set_zero(float *x, uint64_t n)
-{
-    if (n)
-        memset(x, 0, n * sizeof(*x));
-}
-
 /* The number of values is that of the payload: another encoder may have kept another share. */
 static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
@@ -185,7 +177,7 @@ static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
     if (job.infinite)
         return GCB_E_CORRUPT;
     if (out)
-        set_zero(out, n);
+        gcb_set_zero(out, n);
     run(&job, scatter_span);
     return 0;
 }
@@ -229,12 +221,12 @@ static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const 
     job.in = combined;
     job.from = x;
     if (update) {
-        set_zero(update, s->base.env.count);
+        gcb_set_zero(update, s->base.env.count);
         job.to = update;
         run(&job, scatter_span);
     }
     if (own) {
-        set_zero(own, s->base.env.count);
+        gcb_set_zero(own, s->base.env.count);
         job.to = own;
         run(&job, keep_span);
     }

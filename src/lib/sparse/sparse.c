@@ -13,11 +13,12 @@
 
 static void bind_selection(struct gcb_sparse *s)
 {
-    const bool complex_bins = s->transform_ops->width == 2;
     struct gcb_selection_params *p = &s->selection.p;
 
     p->density = 1.0 - s->theta;
-    p->chunk = complex_bins && s->chunk ? s->chunk / 2 + 1 : s->chunk; /* bins of a real FFT */
+    p->chunk = s->chunk;
+    if (s->transform_ops->width == 2 && s->chunk)
+        p->chunk = s->chunk / 2 + 1; /* bins of a chunk's real FFT */
     s->k = gcb_kept_of(p->density, s->t.positions);
     s->max_kept =
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;

@@ -37,9 +37,8 @@ enum gcb_transform_pad { GCB_TRANSFORM_PAD_NONE, GCB_TRANSFORM_PAD_SMOOTH };
 /* State of a transform. It owns its arrays. */
 struct gcb_transform_state {
     struct gcb_codec_env env;
-    uint64_t length;    /* number of transformed elements: those of the tensor, and zeros */
-    uint64_t chunk;     /* elements in a chunk; 0: one chunk with all elements */
-    uint64_t positions; /* number of coefficients */
+    uint64_t length;           /* number of transformed elements: those of the tensor, and zeros */
+    uint64_t chunk, positions; /* elements in a chunk, 0: all elements; number of coefficients */
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
@@ -143,8 +142,7 @@ struct gcb_selection {
     uint64_t count;         /* elements of the tensor */
     struct gcb_step at;     /* step and worker of the message */
     uint64_t positions;     /* number of positions to select from */
-    uint64_t segment;       /* positions in a segment; the last segment may have fewer */
-    uint64_t segments;
+    uint64_t segment, segments; /* most positions in a segment; number of segments */
     float *ranked;            /* scratch: `positions` floats */
     float *sample;            /* scratch: GCB_SAMPLE_MAX values */
     uint32_t hint;            /* magnitude that slightly more than k may reach; 0: unknown */
@@ -280,17 +278,13 @@ enum gcb_index_id {
 
 /* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n. */
 struct gcb_index_cursor {
-    const uint8_t *body, *end; /* the bytes of the positions; bitmap: those not yet read */
-    const uint8_t *directory;  /* where the blocks are (index.h); block: counts of positions */
-    uint64_t n;                /* positions in the segment */
-    uint64_t kept;             /* kept positions in the segment */
-    uint64_t done;             /* positions that have been read */
-    uint64_t next;             /* lowest position that may come next */
-    unsigned param;            /* golomb, adaptive, block: the first byte */
-    uint64_t word;             /* bitmap: flags of the current word that have not been read */
-    uint64_t word_base;        /* bitmap: position of the word's first flag */
-    uint64_t block;            /* block: number of the current block */
-    uint64_t block_left;       /* block: positions of the current block that have not been read */
+    const uint8_t *body, *end;  /* the bytes of the positions; bitmap: those not yet read */
+    const uint8_t *directory;   /* where the blocks are (index.h); block: counts of positions */
+    uint64_t n, kept, done;     /* positions in the segment; kept positions; read positions */
+    uint64_t next;              /* lowest position that may come next */
+    unsigned param;             /* golomb, adaptive, block: the first byte */
+    uint64_t word, word_base;   /* bitmap: unread flags of a word, and its first position */
+    uint64_t block, block_left; /* block: number of the current block, and its unread positions */
 };
 
 struct gcb_index {

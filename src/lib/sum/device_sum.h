@@ -15,8 +15,8 @@
  */
 struct gcb_device_sum;
 
-/* Makes a sum of messages of this method, with config->env.count elements. `device` is borrowed. The
- * caller frees *out with gcb_device_sum_destroy. Returns 0 or an error of gcb_coder_create. */
+/* Makes a sum of messages of this method, with config->env.count elements. `device` is borrowed.
+ * The caller frees *out with gcb_device_sum_destroy. Returns 0 or an error of gcb_coder_create. */
 int gcb_device_sum_create(struct gcb_device_sum **out, const struct gcb_device *device,
                           const struct gcb_method *method, const struct gcb_coder_config *config,
                           struct gcb_diag *diag);

@@ -222,8 +222,8 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
 
 /* ---- finishing ---- */
 
-/* Writes the inverse transform of the canvas plus the elements to x. If x is the elements' array, the
- * transform goes to scratch first. */
+/* Writes the inverse transform of the canvas plus the elements to x. If x is the elements' array,
+ * the transform goes to scratch first. */
 static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
 {
     float *rebuilt = x;

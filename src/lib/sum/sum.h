@@ -13,8 +13,8 @@
  *   the elements  all other messages are added here: messages without a transform, stored messages,
  *                 messages of another method.
  *
- * The result is the inverse transform of the canvas plus the elements. Additions are in the order of
- * the calls, and each is rounded to float32.
+ * The result is the inverse transform of the canvas plus the elements. Additions are in the order
+ * of the calls, and each is rounded to float32.
  */
 
 /* Checks what every sum needs. Returns 0, GCB_E_INVALID if the weight is not finite, or
@@ -36,8 +36,8 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
                         struct gcb_diag *diag);
 
 /* Drops what was added, and makes `into` the accumulator of the next sum, as in gcb_sum_open. NULL:
- * the sum has an accumulator of its own. If the method has no transform, sets `into` to zero now, so
- * that the first addition does not have to. */
+ * the sum has an accumulator of its own. If the method has no transform, sets `into` to zero now,
+ * so that the first addition does not have to. */
 void gcb_sum_set_into(struct gcb_sum *s, float *into);
 
 /* Drops what was added since the last result. */

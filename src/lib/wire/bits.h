@@ -53,10 +53,9 @@ static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
 
 /* Reads only inside [p, end). A read past the end gives zeros and sets `failed`. */
 struct gcb_bitr {
-    const uint8_t *p;   /* the next byte to load; borrowed */
-    const uint8_t *end; /* the end of the stream */
-    uint64_t acc;       /* loaded bits that have not been read */
-    unsigned fill;      /* number of valid bits in acc */
+    const uint8_t *p, *end; /* the next byte to load, and the end of the stream; borrowed */
+    uint64_t acc;           /* loaded bits that have not been read */
+    unsigned fill;          /* number of valid bits in acc */
     bool failed;
 };
 

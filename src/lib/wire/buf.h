@@ -12,21 +12,19 @@
  * several fields, and nothing outside the buffer is ever accessed.
  */
 struct gcb_wbuf {
-    uint8_t *data; /* borrowed */
-    size_t len;    /* bytes that have been written */
-    size_t cap;    /* bytes of `data` */
+    uint8_t *data;   /* borrowed */
+    size_t len, cap; /* bytes that have been written; bytes of `data` */
     bool failed;
 };
 
 struct gcb_rbuf {
     const uint8_t *data; /* borrowed */
-    size_t len;          /* bytes of `data` */
-    size_t pos;          /* bytes that have been read */
+    size_t len, pos;     /* bytes of `data`; bytes that have been read */
     bool failed;
 };
 
-/* Returns the next n bytes for the caller to fill, and counts them as written. Returns NULL and sets
- * `failed` if they do not fit. n may be 0. */
+/* Returns the next n bytes for the caller to fill, and counts them as written. Returns NULL and
+ * sets `failed` if they do not fit. n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
 /* Append a value. */
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
@@ -61,8 +59,8 @@ uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
 
-/* Load and store a value at an address of any alignment. Inline, because coders call these functions
- * for each symbol. */
+/* Load and store a value at an address of any alignment. Inline, because coders call these
+ * functions for each symbol. */
 static inline uint32_t gcb_load_u32(const uint8_t *p)
 {
     uint32_t v;

@@ -7,26 +7,24 @@ struct convert {
     const struct gcb_cuda_convert *by; /* the conversion */
 };
 
-/* Wire ids, as in src/lib/codec/identity.c and half.c. */
-enum { IDENTITY = 1, FP16 = 2 };
+/* By wire id, as in src/lib/codec/identity.c and half.c. */
+static const struct {
+    const struct gcb_cuda_convert *by;
+    enum gcb_reduction sum;
+} types[] = {{NULL, GCB_SUM_F32},
+             {&gcb_cuda_fp32, GCB_SUM_F32},
+             {&gcb_cuda_fp16, GCB_SUM_F16},
+             {&gcb_cuda_bf16, GCB_SUM_BF16}};
 
 static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct convert *s = state;
-    enum gcb_reduction sum = GCB_SUM_BF16;
 
-    s->by = &gcb_cuda_bf16;
-    if (env->wire_id == IDENTITY) {
-        s->by = &gcb_cuda_fp32;
-        sum = GCB_SUM_F32;
-    } else if (env->wire_id == FP16) {
-        s->by = &gcb_cuda_fp16;
-        sum = GCB_SUM_F16;
-    }
+    s->by = types[env->wire_id].by;
     s->base.max_payload = env->count * s->by->bytes;
     s->base.nominal_bits = 8.0 * (double)s->by->bytes;
     s->base.rounds = 1;
-    s->base.round[0] = (struct gcb_reduce_round){sum, env->count};
+    s->base.round[0] = (struct gcb_reduce_round){types[env->wire_id].sum, env->count};
     return 0;
 }
 

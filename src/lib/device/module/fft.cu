@@ -184,8 +184,8 @@ int run(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, wa
                           : check(s, fft->f.inverse(plan, complex, x), "cufftExecC2R", __LINE__);
 }
 
-/* Transforms all chunks. cuFFT requires real input that is aligned like complex numbers. So a shorter
- * last chunk is copied to aligned memory, after the memory that cuFFT works in. */
+/* Transforms all chunks. cuFFT requires real input that is aligned like complex numbers. So a
+ * shorter last chunk is copied to aligned memory, after the memory that cuFFT works in. */
 int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float *bins, float *x,
             void *work)
 {

@@ -3,13 +3,12 @@
 void gcb_device_fill_draw(const struct gcb_codec_env *env, const struct gcb_step *at,
                           struct gcb_device_item *item)
 {
-    struct gcb_rounding_draw draw;
+    if (at) {
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(env, at);
 
-    if (!at)
-        return;
-    draw = gcb_rounding_draw(env, at);
-    item->coarse = draw.coarse;
-    item->fine = draw.fine;
+        item->coarse = draw.coarse;
+        item->fine = draw.fine;
+    }
 }
 
 int gcb_device_scales_absorb(const void *state, unsigned round, const void *combined_dev,

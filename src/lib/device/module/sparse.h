@@ -25,9 +25,7 @@ enum gcb_device_way { GCB_WAY_BLOCK, GCB_WAY_STEPS, GCB_WAY_LIBRARY };
 
 /* Chunks of one length, one after the other. */
 struct gcb_device_run {
-    uint64_t first;  /* number of elements before the chunks */
-    uint64_t count;  /* number of elements in all chunks */
-    uint64_t length; /* number of elements in a chunk */
+    uint64_t first, count, length; /* elements before the chunks, in all chunks, and in a chunk */
     enum gcb_device_way way;
     const void *table;           /* BLOCK, LIBRARY: the table in device memory */
     struct gcb_cuda_steps steps; /* STEPS: with the table in device memory */
@@ -75,8 +73,8 @@ struct gcb_device_transform {
      * float. */
     int (*forward)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                    const float **order, const struct gcb_device_work *w);
-    /* Brings the chosen coefficients to unitary scale. If a coefficient has two floats, first copies
-     * them from the spectrum. */
+    /* Brings the chosen coefficients to unitary scale. If a coefficient has two floats, first
+     * copies them from the spectrum. */
     int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
                   const struct gcb_device_work *w);
     /* True if `choose` replaces forward, selection and gather. NULL: never. */

@@ -9,9 +9,7 @@
  * in memory, or with feedback, the bins that the inverse needs.
  */
 struct layout {
-    float *bins;
-    float *power;                   /* encoder: the power of each bin */
-    float *chosen;                  /* encoder: the chosen bins */
+    float *bins, *power, *chosen;   /* bins; encoder: the power of each bin, and the chosen bins */
     struct gcb_device_result *most; /* encoder: the largest real or imaginary part */
     uint32_t *reach;                /* encoder that fuses: a word for each whole chunk */
     void *work;                     /* cuFFT's memory */
@@ -209,8 +207,8 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* Transforms the bins after the BLOCK run to elements. If there is a BLOCK run, first fills in these
- * bins; otherwise the caller has filled in all bins. */
+/* Transforms the bins after the BLOCK run to elements. If there is a BLOCK run, first fills in
+ * these bins; otherwise the caller has filled in all bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {
