@@ -33,7 +33,7 @@ struct gcb_exchange {
     bool lacks_update; /* the memory must learn the last step's update before the next step */
 
     /* the current step */
-    bool begun;                 /* gcb_exchange_begin has succeeded, and nothing has failed since */
+    bool begun;                 /* a step has begun, and has neither ended nor failed */
     const float *gradient;      /* the caller's tensor */
     struct gcb_contribution in; /* in.x is what this worker sends; NULL in a step without sending */
     unsigned round;             /* number of rounds that have ended */
