@@ -143,12 +143,12 @@ struct gcb_selection {
     struct gcb_step at;     /* step and worker of the message */
     uint64_t positions;     /* number of positions to select from */
     uint64_t segment, segments; /* most positions in a segment; number of segments */
-    float *ranked;            /* scratch: `positions` floats */
-    float *sample;            /* scratch: GCB_SAMPLE_MAX values */
-    uint32_t hint;            /* magnitude that slightly more than k may reach; 0: unknown */
-    bool found;               /* redsync: there is a threshold to use again */
-    struct gcb_step found_at; /* redsync: step and worker for which it was found */
-    uint32_t found_threshold; /* redsync: the threshold, a magnitude's bits */
+    float *ranked;              /* scratch: `positions` floats */
+    float *sample;              /* scratch: GCB_SAMPLE_MAX values */
+    uint32_t hint;              /* magnitude that slightly more than k may reach; 0: unknown */
+    bool found;                 /* redsync: there is a threshold to use again */
+    struct gcb_step found_at;   /* redsync: step and worker for which it was found */
+    uint32_t found_threshold;   /* redsync: the threshold, a magnitude's bits */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };

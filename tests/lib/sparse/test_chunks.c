@@ -125,8 +125,7 @@ static void finds_what_is_not_finite(void **state)
         struct trip t = {0};
 
         x[COUNT - 3 - i * 7001] = i % 2 ? NAN : INFINITY;
-        trip_run(&t, specs[i], x, COUNT,
-                 &(struct trip_options){.nonfinite = GCB_NONFINITE_RAW});
+        trip_run(&t, specs[i], x, COUNT, &(struct trip_options){.nonfinite = GCB_NONFINITE_RAW});
         assert_true(t.parts.stored);
         assert_memory_equal(t.back, x, COUNT * sizeof(float));
         trip_free(&t);
