@@ -81,7 +81,7 @@ static void check_units(void)
 
 static void dft(struct number *v, unsigned R)
 {
-    struct number out[8];
+    struct number out[8] = {0};
 
     if (R == 8) {
         const float h = 0.70710678f;

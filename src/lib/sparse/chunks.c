@@ -8,51 +8,58 @@
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/transform.h"
 
-/* Messages of fewer groups of chunks are transformed as a whole. */
+/* A message of fewer groups of chunks is transformed as a whole: a sample would cost too much. */
 #define LEAST_GROUPS 4
 #define MOST_WORKERS 64
 
-uint64_t gcb_chunks_count(const struct gcb_transform_state *t)
+/* Number of chunks, including a shorter last one. */
+static uint64_t chunk_count(const struct gcb_transform_state *t)
 {
     const uint64_t chunk = gcb_transform_chunk(t);
 
     return (t->length + chunk - 1) / chunk;
 }
 
-uint64_t gcb_chunks_positions(const struct gcb_transform_state *t, unsigned width)
+/* Number of positions of a whole chunk. */
+static uint64_t chunk_positions(const struct gcb_transform_state *t, unsigned width)
 {
     const uint64_t chunk = gcb_transform_chunk(t);
 
     return width == 2 ? chunk / 2 + 1 : chunk;
 }
 
-/* Floats of a worker's room: the coefficients of a group, and an order. */
+/* Floats of a worker's room: the coefficients of a group, and the order of one chunk. A multiple of
+ * 16, so that each room is aligned to 64 bytes. */
 static uint64_t room_floats(const struct gcb_transform_state *t, unsigned width)
 {
-    return gcb_chunks_positions(t, width) * (t->group * width + 1) / 16 * 16 + 16;
+    return chunk_positions(t, width) * (t->group * width + 1) / 16 * 16 + 16;
 }
 
-int gcb_chunks_init(struct gcb_transform_state *t, unsigned width)
+int gcb_chunks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag)
 {
+    uint64_t floats;
+
     t->group = gcb_fft_group(t->fft, &t->workers);
     if (t->group == 0 || t->length / gcb_transform_chunk(t) < LEAST_GROUPS * t->group) {
         t->group = 0;
         return 0;
     }
     t->workers = t->workers < MOST_WORKERS ? t->workers : MOST_WORKERS;
-    t->room = gcb_alloc_array(t->workers * room_floats(t, width), sizeof(float));
-    return t->room ? 0 : GCB_E_NOMEM;
+    floats = t->workers * room_floats(t, width);
+    t->room = gcb_alloc_array(floats, sizeof(float));
+    return t->room ? 0 : gcb_diag_nomem(diag, floats * sizeof(float), "some chunks of a transform");
 }
 
 /* ---- visiting ---- */
 
-/* The positions of a chunk: their coefficients, and what orders them. */
+/* A chunk that was transformed. */
 struct block {
-    uint64_t first;
-    size_t n;
-    const float *coef, *order;
+    uint64_t first;            /* number of its first position */
+    size_t n;                  /* positions */
+    const float *coef, *order; /* its coefficients, and the floats that order its positions */
 };
 
+/* Called for each chunk. Calls of one worker follow each other; workers run at the same time. */
 typedef void block_fn(void *ctx, uint64_t worker, const struct block *block);
 
 struct visit {
@@ -63,14 +70,14 @@ struct visit {
     void *ctx;
 };
 
-/* Transforms the chunks and calls fn for each of them. The first worker's time stands for that of
- * all. */
+/* Transforms a group of chunks and calls fn for each. The probe hears of the first worker only,
+ * whose share of time in each stage is like that of the others. */
 static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *which)
 {
     const struct gcb_transform_state *t = v->t;
     const struct gcb_probe *probe = which->worker == 0 ? t->env.probe : NULL;
     const unsigned width = v->ops->width;
-    const uint64_t positions = gcb_chunks_positions(t, width);
+    const uint64_t positions = chunk_positions(t, width);
     float *coef = t->room + which->worker * room_floats(t, width);
     float *order = coef + t->group * width * positions;
 
@@ -88,14 +95,15 @@ static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *whi
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
 }
 
-/* The first chunk of a worker: those of all workers follow each other. The shorter last chunk
- * belongs to the last worker. */
+/* The number of a worker's first chunk; for worker t->workers, the number of chunks. A shorter last
+ * chunk belongs to the last worker. */
 static uint64_t first_of_worker(const struct gcb_transform_state *t, uint64_t worker)
 {
-    return worker == t->workers ? gcb_chunks_count(t)
+    return worker == t->workers ? chunk_count(t)
                                 : gcb_fft_first(t->length / t->chunk, worker, t->workers);
 }
 
+/* Visits all chunks of a worker, a group at a time. */
 static void visit_share(void *ctx, uint64_t worker)
 {
     const struct visit *v = ctx;
@@ -114,13 +122,16 @@ static void visit_share(void *ctx, uint64_t worker)
 /* ---- a sample ---- */
 
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
+#define SAMPLE_STRIDE 8   /* chunks of the message for one of the sample, if it is shorter */
 
+/* Order values of some chunks, in s->sample. */
 struct sample {
     struct gcb_selection *s;
-    size_t each; /* elements of a chunk */
-    size_t m;    /* elements so far */
+    size_t each; /* values from each chunk */
+    size_t m;    /* values so far */
 };
 
+/* Adds evenly spaced values of the chunk. A block_fn. */
 static void sample_block(void *ctx, uint64_t worker, const struct block *block)
 {
     struct sample *sample = ctx;
@@ -130,8 +141,8 @@ static void sample_block(void *ctx, uint64_t worker, const struct block *block)
         sample->s->sample[sample->m++] = block->order[i * apart];
 }
 
-/* Four standard deviations of the number of elements of the sample that reach the threshold, taken
- * from how much its chunks differ. */
+/* Returns four standard deviations of the number of sampled values that reach the threshold. The
+ * deviation is that between the chunks of the sample. */
 static double deviation(const struct sample *sample, uint32_t threshold)
 {
     const size_t chunks = sample->m / sample->each;
@@ -148,16 +159,18 @@ static double deviation(const struct sample *sample, uint32_t threshold)
            sqrt((squares - sum * sum / (double)chunks) * (double)chunks / (double)(chunks - 1));
 }
 
-/* Finds thresholds in some chunks: a few more than k positions are expected to reach *low, and a few
- * less *high. Returns false if the sample cannot tell. */
+/* Estimates two thresholds from a sample of chunks: slightly more than k positions are expected to
+ * reach *low, and slightly fewer than k to reach *high. Also sets t->top. Returns false if the
+ * sample is too small, or its chunks too different, for that. */
 static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uint32_t *low,
                         uint32_t *high)
 {
     struct gcb_transform_state *t = v.t;
     const uint64_t whole = t->length / t->chunk;
-    const unsigned groups = whole / 8 < SAMPLED_CHUNKS ? (unsigned)(whole / 8 / t->group) + 1
-                                                       : SAMPLED_CHUNKS / t->group;
-    const size_t n = gcb_chunks_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
+    const uint64_t spread = whole / SAMPLE_STRIDE;
+    const uint64_t chunks = spread < SAMPLED_CHUNKS ? spread + t->group : SAMPLED_CHUNKS;
+    const unsigned groups = (unsigned)(chunks / t->group);
+    const size_t n = chunk_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
     struct sample sample = {.s = s, .each = n < share / groups ? n : share / groups};
     struct gcb_fft_chunks which = {.apart = whole / (groups * t->group), .count = t->group};
     double expected, slack;
@@ -175,7 +188,7 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
     if (expected < 1.0)
         return false;
     *low = gcb_select_kth(s->kernels, s->sample, sample.m, (uint64_t)expected, &above);
-    slack = deviation(&sample, *low) + 8.0;
+    slack = deviation(&sample, *low) + 8.0; /* 8: small counts deviate more than estimated */
     if (expected + slack >= (double)sample.m)
         return false;
     *high = GCB_INF_BITS;
@@ -190,16 +203,17 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
 
 struct collect_job {
     struct gcb_selection *s;
-    float *pair; /* NULL: there are no bins */
-    uint32_t threshold;
-    /* for each worker: where its positions go, how many they are, and the next chunk's hint */
+    float *pair;        /* where kept bins go; NULL if coefficients are real */
+    uint32_t threshold; /* of collect_block */
+    /* for each worker: the entry of s->pos, s->value and `pair` where its positions begin, their
+     * number, and the hint for its next chunk (gcb_select_of_chunk) */
     uint64_t first[MOST_WORKERS], found[MOST_WORKERS];
     uint32_t hint[MOST_WORKERS];
 };
 
 #define PART ((size_t)1024) /* positions that are collected at once */
 
-/* Collects what reaches the threshold. */
+/* Collects the positions whose magnitude is at least the threshold. A block_fn. */
 static void collect_block(void *ctx, uint64_t worker, const struct block *block)
 {
     struct collect_job *job = ctx;
@@ -220,7 +234,7 @@ static void collect_block(void *ctx, uint64_t worker, const struct block *block)
     }
 }
 
-/* Collects the largest of the chunk. */
+/* Collects the largest magnitudes of the chunk. A block_fn. */
 static void select_block(void *ctx, uint64_t worker, const struct block *block)
 {
     struct collect_job *job = ctx;
@@ -233,7 +247,7 @@ static void select_block(void *ctx, uint64_t worker, const struct block *block)
     job->found[worker] += kept;
 }
 
-/* Moves the positions of all workers together. */
+/* Moves the positions of all workers together, in order, and counts them. */
 static void join_shares(const struct collect_job *job, unsigned workers)
 {
     struct gcb_selection *s = job->s;
@@ -254,9 +268,10 @@ static void join_shares(const struct collect_job *job, unsigned workers)
 }
 
 /*
- * True if powers at the scale of `top` select the bins that those at the scale of the largest part
- * would. `largest` and `least` are patterns of the largest power and of the least that is kept. No
- * part is larger than the root of the largest power.
+ * True if the same bins are kept when their powers have the scale of `top`, as here, and when they
+ * have the scale of the largest part, as in fft_order. `largest` and `least` are the bits of the
+ * largest power and of the least kept one. The root of the largest power is at least the largest
+ * part.
  */
 static bool same_by_largest(uint32_t top, uint32_t largest, uint32_t least)
 {
@@ -265,8 +280,8 @@ static bool same_by_largest(uint32_t top, uint32_t largest, uint32_t least)
     return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(top, least);
 }
 
-/* Transforms the message and collects positions by fn. Returns false if a kept coefficient is not
- * finite; such ones are always kept. */
+/* Transforms the message and collects positions by fn. Returns false if a coefficient is not finite:
+ * such a coefficient is always collected. */
 static bool collect(struct collect_job *job, struct visit *v, block_fn *fn)
 {
     const struct gcb_transform_state *t = v->t;
@@ -274,7 +289,7 @@ static bool collect(struct collect_job *job, struct visit *v, block_fn *fn)
     v->fn = fn;
     v->ctx = job;
     for (unsigned w = 0; w < t->workers; w++)
-        job->first[w] = first_of_worker(t, w) * gcb_chunks_positions(t, v->ops->width);
+        job->first[w] = first_of_worker(t, w) * chunk_positions(t, v->ops->width);
     gcb_parallel(job->s->queue, t->workers, visit_share, v);
     join_shares(job, t->workers);
     return job->s->kernels->reduce.max_bits(job->s->value, job->s->kept) < GCB_INF_BITS;
@@ -300,7 +315,7 @@ bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_sta
     return true;
 }
 
-/* Chunks of bins are not taken apart, because the scale of their powers is that of the largest. */
+/* Bins are not selected chunk by chunk, because the scale of their powers depends on all bins. */
 bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state *t,
                             const struct gcb_transform *ops, const float *x, uint64_t k)
 {
@@ -315,8 +330,8 @@ bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state 
 int gcb_chunks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
                       float *out, gcb_chunks_read_fn *read, void *ctx)
 {
-    const uint64_t whole = t->length / t->chunk, chunks = gcb_chunks_count(t);
-    const uint64_t positions = gcb_chunks_positions(t, ops->width);
+    const uint64_t whole = t->length / t->chunk, chunks = chunk_count(t);
+    const uint64_t positions = chunk_positions(t, ops->width);
     struct gcb_fft_chunks which = {.apart = 1};
 
     for (; which.first < chunks; which.first += which.count) {

@@ -113,6 +113,8 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     gcb_sparse_bind(s);
     if (s->transform_ops->init)
         err = s->transform_ops->init(&s->t, env, diag);
+    if (!err && s->t.fft)
+        err = gcb_chunks_init(&s->t, s->transform_ops->width, diag);
     if (err || env->decoding)
         return err;
     if (s->input == GCB_TRANSFORM_FP16)

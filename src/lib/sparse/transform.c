@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/sparse/chunks.h"
 
 const struct gcb_transform gcb_transform_none = {
     .width = 1,
@@ -87,8 +86,6 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
                             " needs FFTW, which this build does not have: lengths that are even, "
                             "with the factors 2, 3, 5 and 7, do not need it",
                             t->length, gcb_transform_chunk(t));
-    if (!err)
-        err = gcb_chunks_init(t, width);
     if (err)
         return gcb_diag_set(diag, err, "out of memory (for a transform of %" PRIu64 " elements)",
                             t->length);

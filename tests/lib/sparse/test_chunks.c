@@ -133,13 +133,5 @@ static void finds_what_is_not_finite(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_whole_transforms_keep),
-        cmocka_unit_test(takes_chunks_apart),
-        cmocka_unit_test(finds_what_is_not_finite),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(keeps_what_whole_transforms_keep), cmocka_unit_test(takes_chunks_apart),
+          cmocka_unit_test(finds_what_is_not_finite))
