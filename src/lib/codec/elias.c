@@ -40,6 +40,61 @@ void gcb_elias_table_init(struct gcb_elias_table *t)
     }
 }
 
+/* The bits of a code in a dense block, its sign included. */
+static struct gcb_elias_code signed_code(const struct gcb_elias *e, uint32_t code)
+{
+    const uint32_t level = code & ((1u << e->sign_bit) - 1);
+    struct gcb_elias_code c = e->codes[level + 1];
+
+    c.bits |= code >> e->sign_bit << c.length;
+    c.length += level != 0;
+    return c;
+}
+
+/* Appends a code to the runs that begin with these `length` bits. */
+static void extend_runs(const struct gcb_elias *e, struct gcb_elias_run run, uint32_t bits)
+{
+    const uint32_t most = 1u << (GCB_ELIAS_RUN - run.length);
+
+    for (uint32_t rest = 0; rest < most; rest++)
+        e->runs[bits | rest << run.length] = run;
+    if (run.count == GCB_ELIAS_CODES)
+        return;
+    for (uint32_t code = 0; code < 2u << e->sign_bit; code++) {
+        const struct gcb_elias_code c = e->signed_codes[code];
+        struct gcb_elias_run longer = run;
+
+        if (c.length == 0 || run.length + c.length > GCB_ELIAS_RUN)
+            continue;
+        longer.code[longer.count++] = (uint16_t)code;
+        longer.length = (uint8_t)(run.length + c.length);
+        extend_runs(e, longer, bits | c.bits << run.length);
+    }
+}
+
+#define LONGEST_SIGNED 14 /* four of these codes fit gcb_bitw_put */
+
+/* Makes the tables of dense blocks. Codes that do not occur, such as a negative 0, have the length
+ * 0. Returns 0 or GCB_E_NOMEM. */
+static int make_runs(struct gcb_elias *e)
+{
+    if (e->sparse || e->codes[e->levels + 1].length + 1 > LONGEST_SIGNED)
+        return 0;
+    e->signed_codes = gcb_alloc_zero(UINT64_C(2) << e->sign_bit, sizeof(*e->signed_codes));
+    e->runs = gcb_alloc_array(1 << GCB_ELIAS_RUN, sizeof(*e->runs));
+    if (!e->signed_codes || !e->runs)
+        return GCB_E_NOMEM;
+    for (uint32_t level = 0; level <= e->levels; level++) {
+        const uint32_t negative = 1u << e->sign_bit | level;
+
+        e->signed_codes[level] = signed_code(e, level);
+        if (level)
+            e->signed_codes[negative] = signed_code(e, negative);
+    }
+    extend_runs(e, (struct gcb_elias_run){.count = 0}, 0);
+    return 0;
+}
+
 int gcb_elias_init(struct gcb_elias *e)
 {
     const uint32_t most = (e->levels > GCB_TILE ? e->levels : GCB_TILE) + 1;
@@ -51,13 +106,15 @@ int gcb_elias_init(struct gcb_elias *e)
     for (uint32_t n = 1; n <= most; n++)
         e->codes[n] = gcb_elias_encode(n);
     gcb_elias_table_init(e->table);
-    return 0;
+    return make_runs(e);
 }
 
 void gcb_elias_fini(struct gcb_elias *e)
 {
     gcb_free(e->codes);
     gcb_free(e->table);
+    gcb_free(e->signed_codes);
+    gcb_free(e->runs);
 }
 
 #define LAST_GAP_BITS 28 /* most bits of the last gap of a block */
@@ -77,13 +134,22 @@ uint64_t gcb_elias_bound(uint64_t count, uint32_t levels)
 
 static void put_dense(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n)
 {
-    const uint32_t mask = (1u << e->sign_bit) - 1;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t level = code[i] & mask, sign = code[i] >> e->sign_bit;
-        const struct gcb_elias_code c = e->codes[level + 1];
+    for (; e->signed_codes && i + 4 <= n; i += 4) {
+        const struct gcb_elias_code a = e->signed_codes[code[i]];
+        const struct gcb_elias_code b = e->signed_codes[code[i + 1]];
+        const struct gcb_elias_code c = e->signed_codes[code[i + 2]];
+        const struct gcb_elias_code d = e->signed_codes[code[i + 3]];
+        const unsigned half = a.length + b.length;
+        const uint64_t low = a.bits | b.bits << a.length, high = c.bits | d.bits << c.length;
 
-        gcb_bitw_put(w, c.bits | (uint64_t)sign << c.length, c.length + (level != 0));
+        gcb_bitw_put(w, low | high << half, half + c.length + d.length);
+    }
+    for (; i < n; i++) {
+        const struct gcb_elias_code c = signed_code(e, code[i]);
+
+        gcb_bitw_put(w, c.bits, c.length);
     }
 }
 
@@ -115,15 +181,40 @@ void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t
     gcb_bitw_finish(w);
 }
 
+static uint16_t get_one(const struct gcb_elias *e, struct gcb_bitr *r)
+{
+    const uint32_t number = gcb_elias_decode(r, e->table, e->levels + 1);
+
+    if (number <= 1)
+        return 0;
+    return (uint16_t)((number - 1) | gcb_bitr_get(r, 1) << e->sign_bit);
+}
+
+#define RUNS 5 /* runs in the 56 bits of a refill */
+
 static void get_dense(const struct gcb_elias *e, struct gcb_bitr *r, uint16_t *code, size_t n)
 {
-    for (size_t i = 0; i < n && !r->failed; i++) {
-        const uint32_t number = gcb_elias_decode(r, e->table, e->levels + 1);
+    const size_t most = RUNS * GCB_ELIAS_CODES;
+    size_t i = 0;
 
-        code[i] = number > 1 ? (uint16_t)(number - 1) : 0;
-        if (number > 1)
-            code[i] |= (uint16_t)(gcb_bitr_get(r, 1) << e->sign_bit);
+    while (e->runs && i + most <= n && r->end - r->p >= 8 && !r->failed) {
+        unsigned count = 1;
+
+        gcb_bitr_refill(r);
+        for (unsigned k = 0; k < RUNS && count; k++) {
+            const struct gcb_elias_run *run = &e->runs[r->acc & ((1u << GCB_ELIAS_RUN) - 1)];
+
+            memcpy(code + i, run->code, sizeof(run->code));
+            count = run->count;
+            i += count;
+            r->acc >>= run->length;
+            r->fill -= run->length;
+        }
+        if (count == 0)
+            code[i++] = get_one(e, r);
     }
+    for (; i < n && !r->failed; i++)
+        code[i] = get_one(e, r);
 }
 
 static void get_sparse(const struct gcb_elias *e, struct gcb_bitr *r, uint16_t *code, size_t n)

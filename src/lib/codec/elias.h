@@ -49,6 +49,15 @@ static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_eli
     return r->failed ? 0 : value;
 }
 
+/* The codes of dense blocks that begin in the next GCB_ELIAS_RUN bits and end there. `count` is 0 if
+ * there is none. Else `code` has the first of them, and `length` their bits. */
+#define GCB_ELIAS_RUN 10
+#define GCB_ELIAS_CODES 4
+struct gcb_elias_run {
+    uint16_t code[GCB_ELIAS_CODES];
+    uint8_t count, length;
+};
+
 /* Encodes and decodes levels. The caller zeroes the struct and sets levels, sign_bit and sparse. */
 struct gcb_elias {
     uint32_t levels;   /* largest level */
@@ -56,6 +65,10 @@ struct gcb_elias {
     bool sparse;
     struct gcb_elias_code *codes; /* codes[n]: code of n, 1 <= n <= max(levels, GCB_TILE) + 1 */
     struct gcb_elias_table *table;
+    /* Dense blocks: the bits of each code with its sign, and the runs by their bits. NULL if a code
+     * may take more than 14 bits. */
+    struct gcb_elias_code *signed_codes;
+    struct gcb_elias_run *runs;
 };
 
 /* Makes the tables for the fields that the caller has set. Returns 0 or GCB_E_NOMEM; call
