@@ -285,6 +285,11 @@ FORCE struct number long_twiddle(const struct gcb_fft_long *f, uint32_t k, uint3
                (struct number){base[0] - zero, base[1] - zero});
 }
 
+/* The next group of columns, or of rows, reads and writes the lines after those of this one. They
+ * are fetched while their pages are in the TLB. A fetch after the end does nothing. */
+#define FETCH(p) __builtin_prefetch(p, 0, 2)
+#define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 2)
+
 void NAME(columns)(const struct gcb_fft_long *f, const float *x, uint64_t given, float *rows,
                    uint32_t b, float *room)
 {
@@ -301,6 +306,7 @@ void NAME(columns)(const struct gcb_fft_long *f, const float *x, uint64_t given,
             v[a] = get_zipped(part, LANES);
         } else {
             v[a] = get_zipped(x + e, LANES);
+            FETCH(x + e + 2 * LANES);
         }
     }
     transform(&f->columns, v, z);
@@ -308,6 +314,7 @@ void NAME(columns)(const struct gcb_fft_long *f, const float *x, uint64_t given,
         const struct number w = mul(z[k], long_twiddle(f, k, b));
 
         put_zipped(rows + 2 * ((uint64_t)k * n2 + b), w.re, w.im, count);
+        FETCH_TO_WRITE(rows + 2 * ((uint64_t)k * n2 + b + LANES));
     }
 }
 
@@ -328,6 +335,7 @@ void NAME(rows)(const struct gcb_fft_long *f, const float *rows, float *out, uin
 
         if (e + 2 * count <= wanted) {
             put_zipped(out + e, re, im, count);
+            FETCH_TO_WRITE(out + e + 2 * LANES);
         } else if (e < wanted) {
             float part[2 * LANES];
 
