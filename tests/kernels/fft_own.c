@@ -374,6 +374,8 @@ static void add_to_digest(const float *x, size_t n)
     }
 }
 
+#define MANY (2 * GCB_FFT_SHARE) /* floats that several threads transform */
+
 /* A few chunks of `length`, forward and back: the steps above, each variant, and FFTW. */
 static void check_length(size_t length, size_t chunks, bool dct, enum check_fill fill)
 {
@@ -396,7 +398,7 @@ static void check_length(size_t length, size_t chunks, bool dct, enum check_fill
             from_bins(want_back + c * length, (struct number *)(void *)(want + c * floats), length);
     }
     for (const struct check_isa *isa = variants; isa->name; isa++)
-        for (int threads = 1; threads <= 3; threads += 2) {
+        for (int threads = 1; threads <= (n < MANY ? 1 : 8); threads++) {
             struct gcb_fft_fns fns;
 
             gcb_fft_init(&fns, isa->flags);
@@ -437,6 +439,9 @@ static void body(void)
     static const size_t whole[] = {8194 + 6, 8400,  8748,   9000,   10000, 13122, 16384,
                                    16464,    16800, 20000,  31250,  33614, 40960, 65536,
                                    67228,    98304, 131072, 200704, 240100};
+    static const size_t others[] = {8232,  8640,  9072,  9604,  10206, 10976,  11250,
+                                    12348, 13720, 14406, 15000, 17010, 18522,  21870,
+                                    24010, 27440, 36450, 50400, 78750, 151200, 352800};
     uint64_t state = 1;
 
     check_units();
@@ -456,6 +461,8 @@ static void body(void)
             check_length(gcb_fft_smooth(whole[i]), 1, dct, FILL_NOISE);
             check_length(gcb_fft_smooth(whole[i]), 1, dct, FILL_HOSTILE);
         }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        check_length(gcb_fft_smooth(others[i]), 1, i % 2, FILL_HOSTILE);
     check_length(16384, 3, false, FILL_NOISE);
     check_that(digest == 0xd61d29ca6ad7e020u, "other spectra than on other machines: %016llx",
                (unsigned long long)digest);
