@@ -278,7 +278,8 @@ static void round_trip(const struct gcb_method *m, const float *x, size_t n, enu
         promises_hold(m, x, n);
 }
 
-/* Small segments give the same tensor as one segment: the 64-bit arithmetic without the memory. */
+/* Small segments give the same tensor as one segment: the 64-bit arithmetic without the memory. They
+ * take more bytes, so only one of the two messages may be stored. */
 static void segments(const struct gcb_method *m, const float *x, size_t n)
 {
     const struct setting cut = {.threads = 2, .segment = 100};
@@ -288,7 +289,7 @@ static void segments(const struct gcb_method *m, const float *x, size_t n)
     decode(&a, &plain);
     encode(&b, m, &cut, x, n);
     decode(&b, &cut);
-    if (!by_fftw(m, n))
+    if (!by_fftw(m, n) && (a.message[5] & GCB_WIRE_STORED) == (b.message[5] & GCB_WIRE_STORED))
         assert_memory_equal(a.back, b.back, n * sizeof(float));
     release(&a);
     release(&b);
