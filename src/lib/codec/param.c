@@ -48,8 +48,7 @@ static int parse_choice(double *out, const struct gcb_param *p, const char *name
             *out = (double)i;
             return 0;
         }
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-                 p->choices[i]);
+        gcb_append(list, sizeof(list), "%s%s", i ? ", " : "", p->choices[i]);
     }
     return gcb_diag_set(diag, GCB_E_INVALID, "%s is one of %s, not '%s'", name, list,
                         gcb_escape(shown, sizeof(shown), text));
