@@ -155,7 +155,7 @@ static void encode_span(void *ctx, uint64_t i)
 
 /* Sets job->max_bits, and returns the scale: max|x|, or the clipping threshold if that is lower. A
  * tensor of equal values has a deviation of 0 and is not clipped. */
-static float measure(struct job *job)
+static float find_scale(struct job *job)
 {
     const bool clips = job->s->p.clip != 0.0 && job->s->env->count;
 
@@ -185,7 +185,7 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
     struct terngrad *s = state;
     struct job job = {.s = s, .from = in->data};
 
-    set_dither(&job, at, measure(&job));
+    set_dither(&job, at, find_scale(&job));
     s->p.q.base.nonfinite = job.max_bits >= GCB_INF_BITS;
     gcb_put_f32(out, job.scale);
     job.out = gcb_wbuf_take(out, gcb_terngrad_code_bytes(&s->p, s->env->count));
@@ -294,7 +294,7 @@ static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsi
     if (s->env->count == 0)
         return 0;
     if (round == 0) {
-        s->limit = fabsf(at->weight) * measure(&job);
+        s->limit = fabsf(at->weight) * find_scale(&job);
         memcpy(values, &s->limit, sizeof(s->limit));
         return 0;
     }
