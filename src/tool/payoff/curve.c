@@ -218,10 +218,10 @@ static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_tabl
 }
 
 /*
- * Adds a table to the line of its pattern. A size is left out if its steps are not larger than
- * those of the size before it; of osu_bw also if the line has a larger one. The first table of a
- * line also adds a point for a size of almost 0, so that the times of small sizes fall to the
- * latency.
+ * Adds a table to the line of its pattern. A size is left out unless its steps are larger than
+ * those of the size before it; a size of osu_bw also unless it is larger than all sizes that the
+ * line had before. The first table of a line also adds a point for a size of almost 0, so that the
+ * times of small sizes fall to the latency.
  */
 static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct gcb_net_table *t,
                      struct gcb_diag *diag)
@@ -239,6 +239,7 @@ static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "another number of ranks than in the table before");
     out->workers = t->ranks ? t->ranks : out->workers;
+    /* point 0 is the size of almost 0, which a line with points already has */
     for (size_t i = extends; !err && i <= t->count; i++) {
         const struct gcb_net_size size = i ? t->sizes[i - 1] : below;
         const struct steps steps = find_steps(test, t, latency, size.bytes);
@@ -249,7 +250,7 @@ static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct
             continue;
         most = steps.bytes;
         err = gcb_curve_add(out, steps.pattern, &point, diag);
-        if (i == 1)
+        if (i == 1) /* the first measured size */
             line->least = extends ? fmin(line->least, most) : most;
     }
     line->reduces |= t->reduces;
