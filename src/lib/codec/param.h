@@ -80,9 +80,12 @@ void gcb_param_store(const struct gcb_param *table, const double *value, void *s
  * CHOICE 1, INT and SIZE the least of 1, 2, 4 and 8 that holds the row's max.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
-/* Reads what gcb_param_write writes, up to the end of `in`. value[i] becomes the value of row i. An
- * added parameter that is missing becomes `absent`; other rows become their defaults. Returns 0, or
- * GCB_E_CORRUPT if a value is out of its range, an added one is `absent`, or bytes are left. */
+/*
+ * Reads what gcb_param_write writes. value[i] becomes the value of row i: the default if the row is
+ * never in a header (without GCB_PARAM_WIRE), and `absent` if it is an added parameter that is not
+ * in this header. Returns 0. GCB_E_CORRUPT: a value is out of its range, the header has an added
+ * parameter although its value is `absent`, or `in` has fewer or more bytes than the parameters.
+ */
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,
                    struct gcb_diag *diag);
 
