@@ -191,6 +191,8 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
     return gcb_tally_gbps(t, times) / gbps;
 }
 
+/* Writes the times and what follows from them. The loops are separate so that fields of one kind
+ * stay together in a JSON row. */
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                       const struct gcb_tally *t, const struct gcb_sample_sums samples[GCB_TIMED])
 {
