@@ -108,7 +108,7 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
            !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
 }
 
-/* Lists the values to try instead of this one. For 0 these are 1, 2, 4 ... of a whole number, and
+/* Lists the values to try instead of `value`. For 0 these are 1, 2, 4 ... of a whole number, and
  * 16, 64, 256 ... of a size. Returns their number. */
 static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
 {
@@ -143,8 +143,9 @@ static void add_value(struct gcb_descent *d, size_t from, size_t row, double val
     gcb_descent_add(d, d->nodes[from].family, &m, s->axis.param ? s->axis.param->name : NULL, from);
 }
 
-/* Adds the settings with another value of the parameter. If the line search is along a whole number
- * and this is one too, adds a line search along this one instead. */
+/* Adds the settings with another value of the parameter in `row`. But if this parameter and the
+ * one that the line search tunes are both whole numbers, adds one line search that tunes this
+ * parameter instead. */
 static void vary_param(struct gcb_descent *d, size_t from, size_t row)
 {
     const struct gcb_method *user = &d->families[d->nodes[from].family].user;
@@ -183,7 +184,8 @@ void gcb_descent_vary(struct gcb_descent *d, size_t from)
 
 /* ---- the search ---- */
 
-/* True if setting i is one of the `n` settings in `best`, or alike one of them. */
+/* True if setting i is one of the `n` settings in `best`, or `alike` is true for it and one of
+ * them. */
 static bool is_ranked(const struct gcb_descent *d, size_t i, const size_t *best, size_t n,
                       bool (*alike)(const struct gcb_method *, const struct gcb_method *))
 {
