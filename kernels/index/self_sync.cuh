@@ -34,8 +34,8 @@ struct sync_room {
     code_place ended[kTileThreads];
 };
 
-/* This thread's stretch of `in`, at least 32 bits long. *guess becomes the place where it
- * begins. */
+/* This thread's stretch of `in`. All threads get stretches of the same length, at least 32 bits, as
+ * far as the bits reach. *guess becomes the place where the stretch begins. */
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
                                               code_place *guess)
 {

@@ -101,7 +101,7 @@ __device__ __forceinline__ void put_entry(uint8_t *out, const gcb_cuda_chosen &c
 /* A stream whose length has been checked. */
 struct stream {
     const uint8_t *in;
-    uint64_t kept, n;
+    uint64_t kept, n;              /* number of positions, which are below n */
     uint64_t directory, body, end; /* byte offsets in the payload */
 };
 
@@ -127,11 +127,11 @@ __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
 int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
                 gcb_device_result *result);
 
-/* A block of a stream. */
+/* A block of up to kTile positions. It can be read without the blocks before it. */
 struct stream_block {
-    bit_source bits;
-    uint64_t next;  /* the lowest position that the block may have */
-    unsigned count; /* number of its positions */
+    bit_source bits; /* its part of the payload */
+    uint64_t next;   /* the lowest position that the block may have */
+    unsigned count;  /* number of its positions */
 };
 
 /* Finds block b. The first block begins after `head` bytes. Returns false if the directory is
