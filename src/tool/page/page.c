@@ -28,7 +28,7 @@ struct page {
     size_t run;                  /* number of the file's last environment row; 0 before the first */
     bool seen;                   /* some row is shown on the page */
     bool failed;                 /* memory ran out */
-    struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
+    struct gcb_plot_data *plots; /* all rows that plots can use, owned; NULL: no plots */
 };
 
 /* The records that a page shows. There are too many `result` rows to keep, so a row here is the

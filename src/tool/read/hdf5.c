@@ -164,12 +164,13 @@ struct collector {
     struct gcb_listing *listing;
     const char *path; /* path of the group */
     bool texts;       /* send texts too, not only numbers */
-    int left;         /* attributes that may still be sent */
+    int left;         /* attributes that may still be read, also of other types */
     struct gcb_diag *diag;
     int err;
 };
 
-/* Lists an attribute, if it is a number or a text that is kept. Returns 1 to end the iteration. */
+/* Sends an attribute if it is a number, or if it is a text and c->texts is true. Returns 1 to end
+ * the iteration. */
 static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
 {
     struct collector *c = ctx;

@@ -301,7 +301,8 @@ static int fix_ranges(struct run *run, struct gcb_diag *diag)
     return err;
 }
 
-/* Sets theta and `max` for a step. */
+/* Before a step: sets theta if there is a schedule, and `max` when the tuning steps are over. Fills
+ * in step->theta and step->lr. */
 static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gcb_diag *diag)
 {
     const struct gcb_replay_config *c = &run->r->config;
