@@ -268,16 +268,19 @@ static void join_shares(const struct collect_job *job, unsigned workers)
 }
 
 /*
- * True if the same bins are kept when their powers have the scale of `top`, as here, and when they
+ * True if the same bins are kept when their powers have the scale of t->top, as here, and when they
  * have the scale of the largest part, as in fft_order. `largest` and `least` are the bits of the
  * largest power and of the least kept one. The root of the largest power is at least the largest
- * part.
+ * part. gcb_select_power_reach holds for powers without a weight. The weight of a shorter last
+ * chunk's powers is at most chunk / 2, so without it they are more than `least` / chunk.
  */
-static bool same_by_largest(uint32_t top, uint32_t largest, uint32_t least)
+static bool same_by_largest(const struct gcb_transform_state *t, uint32_t largest, uint32_t least)
 {
-    const double part = sqrt((double)gcb_float_of(largest)) / (double)gcb_select_power_scale(top);
+    const double part =
+        sqrt((double)gcb_float_of(largest)) / (double)gcb_select_power_scale(t->top);
+    const uint32_t unweighted = gcb_bits_of(gcb_float_of(least) / (float)t->chunk);
 
-    return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(top, least);
+    return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(t->top, unweighted);
 }
 
 /* Transforms the message and collects positions by fn. Returns false if a coefficient is not finite:
@@ -308,7 +311,7 @@ bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_sta
         s->kept < k)
         return false;
     kth = gcb_select_kth_of_collected(s, high, k, &above);
-    if (job.pair && !same_by_largest(t->top, s->kernels->reduce.max_bits(s->value, s->kept), kth))
+    if (job.pair && !same_by_largest(t, s->kernels->reduce.max_bits(s->value, s->kept), kth))
         return false;
     s->pair = job.pair;
     gcb_select_cut(s, gcb_side_any, kth, k - above);

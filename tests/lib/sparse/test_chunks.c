@@ -15,8 +15,25 @@ enum input {
     SCALES = CHOICE_INPUTS, /* each tenth has a scale of its own */
     HUGE_CHUNK,             /* one chunk is far larger than all others */
     TINY_SAMPLE,            /* the chunks that a sample takes are far smaller */
+    WEIGHTED,               /* a bin of a shorter last chunk equals others at one scale only */
     INPUTS
 };
+
+/*
+ * For chunks of 1000. The first chunk has 501 equal bins, and another has 501 far larger ones. The
+ * last chunk, of four elements, has one bin whose weighted power equals that of the first chunk's
+ * bins. But at the scale of the largest bin, a square in this power is denormal, and its rounding
+ * makes the power larger.
+ */
+static void fill_weighted(float *x)
+{
+    memset(x, 0, COUNT * sizeof(*x));
+    x[0] = 0x1.9e14eep+2f;
+    x[7000] = 0x1p50f;
+    x[COUNT - 3] = 0x1.a30572p-3f;
+    x[COUNT - 2] = 0x1.6a09e6p-14f;
+    x[COUNT - 1] = -0x1.a30572p-3f;
+}
 
 static float *tensor(int in)
 {
@@ -26,12 +43,14 @@ static float *tensor(int in)
         if (in == SCALES)
             x[i] *= ldexpf(1.0f, (int)(i / (COUNT / 10)) * 7 % 10 * 3);
         if (in == HUGE_CHUNK)
-            x[i] *= ldexpf(1.0f, -(int)(i / 64 * 37 % 8) * 4);
-        if (in == HUGE_CHUNK && i / 64 == 7)
-            x[i] *= 4e18f; /* some powers underflow at its scale */
+            x[i] = 1.0f + x[i] * 0x1p-10f;
+        if (in == HUGE_CHUNK && i / 512 == 7)
+            x[i] *= 0x1p58f; /* at its scale, most powers of other chunks are denormal */
         if (in == TINY_SAMPLE && i / 512 % 8 == 0)
             x[i] *= 1e-20f;
     }
+    if (in == WEIGHTED)
+        fill_weighted(x);
     return x;
 }
 
@@ -46,6 +65,7 @@ static const char *const specs[] = {
     "sparse:transform=dct,chunk=512,theta=0.95,select=chunk",
     "sparse:transform=dct,chunk=64,theta=0.7,select=chunk",
     "sparse:transform=dct,chunk=60,theta=0.9",
+    "fft:chunk=1000,values=fp32,theta=0.98568",
 };
 #define SPECS (sizeof(specs) / sizeof(*specs))
 
