@@ -37,6 +37,7 @@ int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_
     *c = (struct gcb_index_cursor){
         .n = gcb_sparse_segment_length(s, p->positions, g),
         .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
+        .tables = s->index_ops->table_bytes ? s->tables : NULL,
     };
     return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }

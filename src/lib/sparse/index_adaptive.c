@@ -141,22 +141,25 @@ static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *p
 static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
     struct gcb_bitr head = {.p = c->body + 1, .end = c->end}, r = {.p = NULL};
-    struct tables t;
+    struct tables own, *t = c->tables ? c->tables : &own;
 
     if (c->param < GCB_GAP_MARK)
         return gcb_index_golomb.next(c, pos, n);
-    if (gcb_blocks_next(c, &r.p, &r.end) || get_tables(&t, &head, c->param - GCB_GAP_MARK + 1))
+    if (gcb_blocks_next(c, &r.p, &r.end))
+        return GCB_E_CORRUPT;
+    if ((c->done == 0 || t == &own) && get_tables(t, &head, c->param - GCB_GAP_MARK + 1))
         return GCB_E_CORRUPT;
     if (c->done == 0)
         r.p = after_tables(&head);
     if (r.p > r.end)
         return GCB_E_CORRUPT;
-    c->next = get_gaps(&t, &r, pos, n, c->next, c->n);
+    c->next = get_gaps(t, &r, pos, n, c->next, c->n);
     c->done += n;
     return c->next <= c->n && gcb_bitr_is_done(&r) ? 0 : GCB_E_CORRUPT;
 }
 
 const struct gcb_index gcb_index_adaptive = {
+    .table_bytes = sizeof(struct tables),
     .bound = adaptive_bound,
     .encode = adaptive_encode,
     .open = adaptive_open,

@@ -115,6 +115,10 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
         err = s->transform_ops->init(&s->t, env, diag);
     if (!err && s->t.fft)
         err = gcb_chunks_init(&s->t, s->transform_ops->width, diag);
+    if (!err && env->decoding && s->index_ops->table_bytes) {
+        s->tables = gcb_alloc(s->index_ops->table_bytes);
+        err = s->tables ? 0 : gcb_diag_nomem(diag, s->index_ops->table_bytes, "tables of codes");
+    }
     if (err || env->decoding)
         return err;
     if (s->input == GCB_TRANSFORM_FP16)
@@ -132,6 +136,7 @@ static void sparse_fini(void *state)
         s->transform_ops->fini(&s->t);
     gcb_selection_fini(&s->selection);
     gcb_free(s->t.rounded);
+    gcb_free(s->tables);
     gcb_free(s->listed);
 }
 

@@ -30,6 +30,7 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* largest number of positions that the selector may keep */
+    void *tables;      /* decoder: of the index coder (struct gcb_index_cursor), or NULL */
     uint32_t *listed;  /* scratch of an addition: the message's positions; NULL before the first */
 };
 

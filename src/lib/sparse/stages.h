@@ -285,10 +285,12 @@ struct gcb_index_cursor {
     unsigned param;             /* golomb, adaptive, block: the first byte */
     uint64_t word, word_base;   /* bitmap: unread flags of a word, and its first position */
     uint64_t block, block_left; /* block: number of the current block, and its unread positions */
+    void *tables;               /* borrowed: table_bytes that `next` keeps between calls, or NULL */
 };
 
 struct gcb_index {
-    bool fixed; /* the number of bytes depends only on n and kept */
+    bool fixed;         /* the number of bytes depends only on n and kept */
+    size_t table_bytes; /* tables that `next` makes again in each call if the cursor has none */
     /* Returns the most bytes for `kept` of n positions, kept <= n <= 2^31. */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
     /* Appends `kept` >= 1 of n positions. Sets out->failed if they do not fit. */
