@@ -162,8 +162,11 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
     const bool by_chunks = s->t.room && s->segments == 1 && s->t.env.queue->threads == 1;
     float *canvas = transform->canvas ? transform->canvas(&s->t, out) : out;
     struct gcb_sparse_payload p;
-    struct reader r = {.s = s, .p = &p};
+    struct reader r; /* its arrays are large, and need no value */
 
+    r.s = s;
+    r.p = &p;
+    r.base = r.before = r.n = r.used = 0;
     if (gcb_sparse_open_payload(s, s->t.positions, in, &p))
         return GCB_E_CORRUPT;
     for (uint64_t g = 0; g < s->segments; g++) {

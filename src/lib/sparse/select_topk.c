@@ -118,10 +118,13 @@ static void collect_part(void *ctx, uint64_t i)
     uint64_t found = 0;
 
     for (uint64_t at = first; at < end; at += GCB_TILE) {
-        const size_t n =
-            f->collect(pos + found, x + at, gcb_tile_length(end, at), (uint32_t)at, job->threshold);
+        const size_t length = gcb_tile_length(end, at);
+        const size_t n = f->collect(pos + found, x + at, length, (uint32_t)at, job->threshold);
 
-        f->gather(value + found, x, pos + found, n);
+        if (n == length)
+            memcpy(value + found, x + at, n * sizeof(*value));
+        else
+            f->gather(value + found, x, pos + found, n);
         found += n;
     }
     job->found[i] = found;
@@ -173,20 +176,24 @@ void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t thresh
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties)
 {
+    uint32_t *pos = s->pos;
+    float *value = s->value, *pair = s->pair;
     uint64_t from = 0, to = 0;
 
     for (uint64_t g = 0; g < s->segments; g++) {
         const uint64_t start = to;
 
         for (const uint64_t end = from + s->segment_kept[g]; from < end; from++) {
-            const uint32_t u = gcb_bits_of(s->value[from]), m = u & GCB_MAGNITUDE_MASK;
+            const uint32_t u = gcb_bits_of(value[from]), m = u & GCB_MAGNITUDE_MASK;
             const bool on_side = (u & side.mask) == side.sign;
             const bool tie = on_side & (m == threshold) & (ties > 0);
 
-            s->pos[to] = s->pos[from];
-            s->value[to] = s->value[from];
-            if (s->pair)
-                memcpy(s->pair + 2 * to, s->pair + 2 * from, 2 * sizeof(float));
+            pos[to] = pos[from];
+            value[to] = value[from];
+            if (pair) {
+                pair[2 * to] = pair[2 * from];
+                pair[2 * to + 1] = pair[2 * from + 1];
+            }
             to += (on_side & (m > threshold)) | tie;
             ties -= tie;
         }
