@@ -39,7 +39,7 @@ enum {
     PACKET = 32 << 10, /* most bytes of a packet */
     RECORD = 16 << 10, /* most bytes of a record */
     PIECE = 4 << 20,   /* bytes that the child reads at a time, unless a row of chunks has more */
-    AHEAD = 8,         /* most tensors that the child is asked for before they are wanted */
+    AHEAD = 8,         /* most unanswered requests, including that for the current tensor */
     PATIENCE = 3,      /* the child may be idle this many times as long as it may work */
 };
 
@@ -65,7 +65,7 @@ struct gcb_port {
 struct gcb_file_child {
     struct gcb_infile file;
     void *state; /* the reader's state, if there is no child */
-    pid_t pid;   /* 0: no child; this process reads the file */
+    pid_t pid;   /* 0: no child, this process reads the file; -1: the child has ended */
     int socket;
     int descriptor; /* the open file, to read tensors that lie in one piece */
     struct gcb_trace *trace;
@@ -197,8 +197,8 @@ static void flush_records(struct gcb_port *port)
     gcb_put_u8(&port->packet, RECORDS);
 }
 
-/* Returns the most bytes that all records of a file may take: 16 MiB, and 16 times the file's size
- * or max_bytes, whichever is less. The names in a real file take far less. */
+/* Returns the most bytes that all records of a file may take: 16 MiB plus the smaller of max_bytes
+ * and 16 times the file's size. The names in a real file take far less. */
 static uint64_t most_bytes(const struct gcb_infile *file)
 {
     const uint64_t most = file->limits.max_bytes;
@@ -206,6 +206,8 @@ static uint64_t most_bytes(const struct gcb_infile *file)
     return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
 }
 
+/* Without a child, also encodes the record, and decodes it again. So the limits hold there, too, and
+ * lister->take gets the record in the form in which a child would have sent it. */
 int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record, struct gcb_diag *diag)
 {
     struct gcb_wbuf *packet = &port->packet;
@@ -317,7 +319,7 @@ static void answer(struct server *s, const struct gcb_port_record *request)
             send_done(s->socket, 0, NULL, count * size);
             return;
         }
-        if (!err && (count == 0 || count > t->count - from))
+        if (!err && (count == 0 || count > t->count - from)) /* the reader broke its promise */
             _exit(1);
         if (!err)
             send_piece(s, count * size);
@@ -484,7 +486,8 @@ static double stuck_for(struct gcb_file_child *c, double *all)
     return (double)(now.tv_sec - c->cpu.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->cpu.tv_nsec);
 }
 
-/* Receives one packet of at most PACKET bytes into `bytes`. */
+/* Waits for one packet, and receives it into `bytes`, which has room for PACKET bytes. Sets *out to
+ * the packet. Fails if the child has ended, or if it exceeds a limit on time and is killed. */
 static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *out,
                    struct gcb_diag *diag)
 {
@@ -743,8 +746,8 @@ static void raise_limit(const struct gcb_file_child *c, uint64_t more)
     prlimit(c->pid, RLIMIT_AS, &limit, NULL);
 }
 
-/* Receives tensor `number` from the child. If the child needs larger pieces than PIECE, lets it
- * have the memory and asks again. */
+/* Receives tensor `number` from the child. If the child needs larger pieces than PIECE, raises
+ * the child's limit on memory and asks again. */
 static int read_by_child(struct gcb_file_child *c, size_t number, uint8_t *out,
                          struct gcb_diag *diag)
 {

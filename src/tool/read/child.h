@@ -26,8 +26,8 @@ struct gcb_port;
 /*
  * A record describes one thing in the file, and the child sends it while it lists the file. The
  * lister chooses what the members mean, except that tensor.dataset is texts[0]. A record is sent as
- * the bytes of this struct, with as many dims as the tensor's rank, and then the texts. That works
- * because both processes run the same program.
+ * the bytes of this struct from `kind` on, with as many dims as the tensor's rank, and then the
+ * texts. That works because both processes run the same program.
  */
 enum {
     GCB_RECORD_TEXTS = 3,
@@ -92,8 +92,9 @@ size_t gcb_tensor_wide(const struct gcb_tensor *t);
  * of `out`. Returns GCB_E_CORRUPT if a finite float64 is beyond the range of float32. */
 int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                        const void *in, uint64_t n, void *out, struct gcb_diag *diag);
-/* Reads `count` elements of a tensor whose `offset` is not 0, through a descriptor of its file, and
- * converts them. */
+/* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on, through a
+ * descriptor of its file, and converts them. Returns GCB_E_CORRUPT also if the file has changed since
+ * gcb_infile_find. */
 int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            const struct gcb_tensor *t, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
@@ -115,7 +116,7 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  */
 int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space);
 
-/* Forbids opening files. */
+/* Forbids the calling process to open more files, if gcb_sandbox_filters returns true. */
 void gcb_sandbox_close_files(void);
 
 /* True if this build restricts system calls and the kernel supports it. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_ATTRIBUTES = 256 }; /* most attributes of a group that are sent */
+enum { MAX_ATTRIBUTES = 256 }; /* most attributes of a group that are read, of any type */
 
 /* ---- types ---- */
 
@@ -99,8 +99,8 @@ struct visit {
     const struct gcb_h5file *file;
 };
 
-/* True if the dataset only stands for a netCDF-4 dimension that has no values. It is a dataset of
- * floats that is never written. */
+/* True if the dataset only stands for a netCDF-4 dimension that has no values. netCDF makes a
+ * dataset of floats for each such dimension, and never writes the floats. */
 static bool is_dimension(const struct gcb_h5dataset *d)
 {
     static const char words[] = "This is a netCDF dimension but not a netCDF variable";
@@ -146,6 +146,8 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     return err;
 }
 
+/* Says that an object was left out. The user is told of each unreadable object, although the walk
+ * leaves out only unreadable objects that are not wanted. */
 static int on_left_out(void *ctx, enum gcb_remark why, const char *path, struct gcb_diag *diag)
 {
     struct gcb_listing *l = ((const struct visit *)ctx)->listing;
@@ -164,13 +166,13 @@ struct collector {
     struct gcb_listing *listing;
     const char *path; /* path of the group */
     bool texts;       /* send texts too, not only numbers */
-    int left;         /* attributes that may still be read, also of other types */
+    int left;         /* how many attributes of any type may still be read */
     struct gcb_diag *diag;
     int err;
 };
 
-/* Sends an attribute if it is a number, or if it is a text and c->texts is true. Returns 1 to end
- * the iteration. */
+/* Sends an attribute if it is a number, or if it is a text and c->texts is true. Skips an attribute
+ * whose name is too long. Returns 1 to end the iteration. */
 static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
 {
     struct collector *c = ctx;

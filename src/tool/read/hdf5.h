@@ -19,7 +19,8 @@
 enum {
     GCB_H5_DEPTH = 64, /* most groups inside each other */
     GCB_H5_LINKS = 3,  /* most alias links in a path */
-    /* most links that are visited below alias links, in addition to 16 for each other link */
+    /* largest total weight of the links below alias links (admit_link in hdf5_walk.c), in addition
+     * to 16 for each other link */
     GCB_H5_REPEATS = 1 << 19,
 };
 
@@ -82,7 +83,7 @@ bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 
 /* ---- datasets (hdf5_dataset.c): first open a dataset, then vet it, then read it ---- */
 
-#define GCB_H5_FILTERS 4
+#define GCB_H5_FILTERS 4 /* most filters of a dataset; a dataset with more is refused */
 
 struct gcb_h5dataset {
     hid_t id;
@@ -112,7 +113,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The
  * data may be read if
  *   - it is stored in this file, or external storage is allowed;
- *   - its filters are deflate, shuffle and fletcher32, each at most once;
+ *   - its filters are deflate, shuffle and fletcher32, each at most once, and no shuffle comes
+ *     after deflate;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the

@@ -85,7 +85,7 @@ bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
  * is in section III.E of the HDF5 File Format Specification, version 3.
  */
 enum {
-    REFERENCE = 16,      /* bytes of a reference, with 8-byte addresses */
+    REFERENCE = 16,      /* bytes of a reference: length (4), collection (8), index (4) */
     HEADER = 16,         /* bytes of the header of a collection, and of the header of an object */
     MAX_OBJECTS = 65536, /* most objects of a collection, because an index has 16 bits */
 };
@@ -117,6 +117,7 @@ static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, 
     return 0;
 }
 
+/* Reads the reference that the attribute stores instead of its text. */
 static bool read_reference(hid_t attribute, uint8_t bytes[REFERENCE])
 {
     const hid_t raw = H5Tcreate(H5T_OPAQUE, REFERENCE), text = H5Aget_type(attribute);
@@ -151,8 +152,8 @@ static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
     return ok;
 }
 
-/* Finds the text in its collection, and sets *offset to its place in the file. Returns false if it
- * is not there or the collection is damaged. */
+/* Finds the text in its collection, and sets *offset to its place in the file. Returns false if the
+ * text is not in the collection, or if the collection is damaged. */
 static bool find_object(const struct place *p, uint64_t *offset)
 {
     uint8_t header[HEADER];

@@ -6,7 +6,7 @@
 
 enum {
     CHECKSUM = 4,    /* bytes that fletcher32 appends */
-    SCRATCH = 16384, /* bytes that are inflated at a time */
+    SCRATCH = 16384, /* bytes that are inflated_size at a time */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
@@ -61,7 +61,7 @@ static int reader_init(struct chunk_reader *r, const struct gcb_h5dataset *datas
         r->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
         return 0;
-    /* deflate adds fewer than 1/64 + 1024 bytes to data that it cannot shrink */
+    /* deflate adds fewer than n / 64 + 1024 bytes to n bytes that it cannot shrink */
     r->cap = r->bytes + r->bytes / 64 + 1024;
     r->stored = gcb_alloc(r->cap);
     return r->stored ? 0 : GCB_E_NOMEM;
@@ -69,7 +69,7 @@ static int reader_init(struct chunk_reader *r, const struct gcb_h5dataset *datas
 
 /* Returns the number of bytes to which the n bytes of `stored` inflate. Returns limit + 1 if they
  * inflate to more than `limit` bytes or are damaged. */
-static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
+static uint64_t inflated_size(uint8_t *stored, uint64_t n, uint64_t limit)
 {
     uint8_t scratch[SCRATCH];
     z_stream z = {.next_in = stored, .avail_in = (uInt)n};
@@ -102,7 +102,7 @@ static bool unpacks(const struct chunk_reader *r, uint64_t n, uint32_t mask)
         if (d->filters[i] == H5Z_FILTER_FLETCHER32)
             n -= CHECKSUM;
         else if (d->filters[i] == H5Z_FILTER_DEFLATE)
-            n = inflated(r->stored, n, r->bytes + CHECKSUM);
+            n = inflated_size(r->stored, n, r->bytes + CHECKSUM);
     }
     return n == r->bytes;
 }
@@ -139,7 +139,9 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
 {
     const struct gcb_tensor *t = &d->tensor;
     uint64_t below = t->count; /* elements that share one index of dimension i */
-    uint64_t unit, rows, left;
+    uint64_t unit;             /* indices of dimension i that a chunk has, or 1 */
+    uint64_t rows; /* indices of dimension i that `room` has room for, then those that are taken */
+    uint64_t left; /* indices of dimension i from the start of the region on */
     unsigned i = 0;
 
     for (;; i++) {
@@ -156,6 +158,7 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
     if (rows < left) /* whole rows of chunks, at least one */
         rows = rows < unit ? unit : rows - rows % unit;
     r->count[i] = rows < left ? rows : left;
+    /* `from` is now the number of elements before the region in its row */
     if (from || r->start[i] % unit || r->start[0] >= t->dims[0])
         return 0;
     for (unsigned k = i + 1; k < t->rank; k++) {

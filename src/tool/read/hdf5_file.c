@@ -43,8 +43,8 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 }
 
 /*
- * A second barrier, in case the checks overlook something: HDF5 opens no external links, and looks
- * for external files below /dev/null, where there are none. Returns false on failure.
+ * Lets HDF5 open no external links, and look for external files below /dev/null, where there are
+ * none. This is a second barrier, in case the checks overlook something. Returns false on failure.
  */
 static bool set_barriers(hid_t list)
 {
@@ -73,7 +73,7 @@ static hid_t access_list(bool allow_external)
     return list;
 }
 
-/* The version of the HDF5 library in use, such as "1.10.8". */
+/* Writes the version of the HDF5 library in use, such as "1.10.8". Returns out. */
 static const char *library_version(char out[32])
 {
     unsigned a = 0, b = 0, c = 0;
@@ -103,7 +103,7 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
 static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
     /* VERSION and FLAGS are offsets in the superblock. The flags say that the file is open for
-     * writing (bit 0), perhaps with readers (bit 2). A version of 16 or more is damage. */
+     * writing (bit 0), perhaps with readers (bit 2). A version of 16 or more is taken as damage. */
     enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5, VERSION_DAMAGED = 16 };
     uint8_t first[2048] = {0};
     uint64_t begin = 0;

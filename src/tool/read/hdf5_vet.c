@@ -174,7 +174,8 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
     return fine;
 }
 
-/* Checks that the dataset does not declare far more data than it stores in this file. */
+/* Checks that the dataset does not declare far more data than it stores in this file. Sets
+ * d->unwritten. */
 static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
                       struct gcb_diag *diag)
 {
@@ -208,6 +209,7 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
 }
 
+/* True if the stored bytes are in little-endian order, or have no order. */
 static bool is_little_endian(const struct gcb_h5dataset *d)
 {
     return d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
@@ -222,8 +224,8 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     haddr_t at;
     hid_t dcpl;
 
-    /* Data with an address is contiguous in this file. Most datasets are like this and need no
-     * property list, which is slow to get. */
+    /* Data with an address is contiguous in the dataset's own file. Most datasets are like this and
+     * need no property list, which is slow to get. */
     at = H5Dget_offset(d->id);
     if (at != HADDR_UNDEF) {
         found = vet_shape(d);

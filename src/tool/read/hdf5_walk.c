@@ -14,7 +14,7 @@ struct key {
 /* A group that was found, with its main link (hdf5.h). */
 struct group {
     struct key key;
-    uint64_t main_link; /* hash_link; if a second link has the same hash, it is a main link too */
+    uint64_t main_link; /* hash_link of the main link; each link with this hash counts as it */
 };
 
 struct walk {
@@ -32,7 +32,7 @@ struct walk {
     uint64_t linked;                /* bit i: component i of `path` is an alias link to a group */
     unsigned links;                 /* links visited so far */
     unsigned own;                   /* of these, links that are not below an alias link */
-    uint64_t repeats;               /* weight of the links below an alias link (check_name) */
+    uint64_t repeats;               /* weight of the links below an alias link (admit_link) */
 };
 
 static int by_key(const void *a, const void *b)
@@ -79,7 +79,7 @@ static int fail(struct walk *w, int status, const char *why)
     return gcb_h5file_damaged(w->file->in, w->length ? w->path : "/", "damaged", w->diag);
 }
 
-/* The links of a group, in the order in which HDF5 finds them. */
+/* The links of a group: first in the order in which HDF5 finds them, then sorted (list_links). */
 struct links {
     struct link {
         char *name;
@@ -96,7 +96,8 @@ static void links_fini(struct links *l)
     gcb_free(l->all);
 }
 
-/* Adds a link to the list. Ends the iteration if there are too many links. */
+/* Adds a link to the list. Ends the iteration if memory runs out, or if there are more links than a
+ * file may have. Then admit_link refuses the last of them. */
 static herr_t on_link(hid_t at, const char *name, const H5L_info_t *info, void *ctx)
 {
     struct links *l = ctx;
@@ -139,8 +140,8 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
 
 /*
  * Handles the failure `err` of the object at the current path. Returns `err` if the object is
- * wanted or, if `below`, an object below it. Otherwise leaves the object out and returns 0, so that
- * the walk goes on.
+ * wanted or, if `below`, an object below it. Also returns `err` for the root, and if memory ran out.
+ * Otherwise leaves the object out and returns 0, so that the walk goes on.
  */
 static int fail_if_wanted(struct walk *w, int err, bool below)
 {
@@ -211,8 +212,8 @@ struct queue {
     size_t count, cap;
 };
 
-/* Appends the groups that are members of an open group to the queue, unless they are already in
- * w->groups. Returns GCB_E_NOMEM, or another error if the group cannot be listed. */
+/* Adds the groups that are members of an open group to w->groups and to the queue, unless they are
+ * already in w->groups. Returns GCB_E_NOMEM, or another error if the group cannot be listed. */
 static int map_members(struct walk *w, hid_t group, struct key key, struct queue *queue)
 {
     struct links links = {0};
@@ -285,7 +286,7 @@ static int find_alias(struct walk *w, const struct link *link, const H5O_info_t 
     struct group **found;
 
     *alias = link->type != H5L_TYPE_HARD;
-    if (*alias || key.file != w->above[0].file)
+    if (*alias || key.file != w->above[0].file) /* map_groups maps only the file of the root */
         return 0;
     group = add_group(w, key, hash);
     if (!group)
@@ -371,7 +372,7 @@ static int follow(struct walk *w, hid_t at, const struct link *link)
 
 /* Counts the link `name` of the group at w->path, and refuses it if it is one too many or has an
  * impossible name. */
-static int check_name(struct walk *w, const char *name)
+static int admit_link(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
 
@@ -413,7 +414,7 @@ static int visit_link(struct walk *w, hid_t at, const struct link *link)
 static int visit_member(struct walk *w, hid_t at, const struct link *link)
 {
     const size_t before = w->length;
-    int err = check_name(w, link->name);
+    int err = admit_link(w, link->name);
 
     if (err)
         return err;

@@ -43,8 +43,8 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
     return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
 }
 
-/* Checks that the path is a regular file. Readers seek, so reading a pipe or device would hang or
- * give wrong data. */
+/* Checks that the path is a regular file, and sets f->found and f->size. Readers seek, so reading a
+ * pipe or device would hang or give wrong data. */
 static int check_regular(struct gcb_infile *f, struct gcb_diag *diag)
 {
     struct stat *st = &f->found;

@@ -27,7 +27,7 @@ struct gcb_reader;
 enum {
     GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
     GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
-    GCB_READ_OBJECTS = 1 << 22, /* most objects in one file */
+    GCB_READ_OBJECTS = 1 << 22, /* most objects in one file; each path of an object counts */
 };
 
 /* Start with a zeroed struct. A field that is 0 has its default value. */

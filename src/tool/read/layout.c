@@ -6,7 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-#define DEFAULT_BUCKET (UINT64_C(25) << 20)
+#define DEFAULT_BUCKET (UINT64_C(25) << 20) /* bytes, as in PyTorch's data parallelism */
 
 struct planner {
     struct gcb_layout *out;

@@ -37,8 +37,9 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
-    /* Set by gcb_shard_layout, else 0: the number of messages of all shards, and XXH3-64 of their
-     * steps, workers, tensors, sizes and types. Runs with equal fingerprints have the same plan. */
+    /* Set by gcb_shard_layout, else 0: the number of messages of all shards, and XXH3-64 of the
+     * steps, workers and sizes of these messages and of the paths and sizes of their tensors. Runs
+     * with equal fingerprints have the same plan. */
     size_t all_count;
     uint64_t fingerprint;
 };
@@ -69,28 +70,33 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 /* ---- samples (sample.c) ---- */
 
 /*
- * A small layout that represents a large one, with its elements in memory. A message of the sample
- * has some blocks of GCB_SAMPLE_BLOCK elements of a message of the large layout, in their order.
- * The blocks are spread evenly. The sample leaves out dense messages, and messages of which it has
- * no block.
+ * A small layout that represents a large layout. Its messages are blocks of messages of the large
+ * layout, or whole messages. Each tensor is divided into blocks of GCB_SAMPLE_BLOCK elements, and
+ * the last block may be shorter. The elements of blocks are in memory.
  */
-#define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14)
+#define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14) /* elements */
 
 struct gcb_sample {
     struct gcb_layout layout; /* its messages borrow their pieces from the large layout */
-    float *data;              /* the elements of all messages */
+    float *data;              /* the elements that are in memory */
 };
 
-/* Takes a sample of about `most` elements of the layout, which must outlive the sample. Reads each
- * tensor at most once. On failure *out is zeroed. */
+/*
+ * Takes a sample of evenly spread blocks, with about `most` elements. A message of the sample has
+ * the blocks that are taken from a message of the layout, in their order. Dense messages, and
+ * messages of which no block is taken, are left out. Reads each tensor at most once. The layout must
+ * outlive the sample. On failure *out is zeroed.
+ */
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
-#define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
+
+#define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17) /* elements */
 /*
  * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
- * worker, evenly spread, with about `most` elements. If even one pair has more elements, takes only
- * blocks of its messages of more than GCB_SAMPLE_WHOLE elements. Then some of these messages are
- * left out if there are more of them than blocks. Call gcb_sample_fini even after a failure.
+ * worker, evenly spread, with about `most` elements. They are not read into memory. If the pairs
+ * have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE elements, as
+ * gcb_sample_init does. The layout must outlive the sample. Call gcb_sample_fini even after a
+ * failure.
  */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);

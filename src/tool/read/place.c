@@ -60,8 +60,8 @@ static bool looks_like_step(const char *path)
     return find_digits(path, step_words) || find_digits(path, epoch_words);
 }
 
-/* Returns the remark if the user may have meant another step or worker, or GCB_REMARKS. `bare`: the
- * step is a group whose name is only a number. */
+/* Returns the remark if the user may have meant another step or worker, else GCB_REMARKS. `bare` is
+ * true if the step is a group whose name is only a number. */
 static enum gcb_remark find_doubt(const struct gcb_place *p, bool bare)
 {
     const char *end = strchr(p->below, '/');
@@ -117,13 +117,15 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch)
     const char *name = strrchr(path, '/') + 1, *end = name + strlen(name);
 
     *epoch = p.epoch;
+    /* the last component, and not a group above it, must give the step */
     return p.has_step && *p.below == '\0' &&
            (parse_numbered(name, end, p.epoch ? epoch_words : step_words, step) ||
             parse_numbered(name, end, no_word, step)) &&
            *step == p.step;
 }
 
-/* Returns the rank of a character in the order of paths: the end of a path, '/', all others. */
+/* Returns the rank of a character in the order of paths: first the end of a path, then '/', then all
+ * other characters by their codes. */
 static unsigned rank_of(char c)
 {
     if (c == '\0')

@@ -76,17 +76,18 @@ int gcb_path_compare(const char *a, const char *b);
 
 /* ---- what a reader says while it lists its file ---- */
 
-/* What the user should know about the files: what was left out, and what is doubtful. */
+/* What the user should know about the files: what was left out, and what is doubtful. If a file has
+ * no tensor, a remark of a kind up to GCB_REMARK_UNREADABLE says why. */
 enum gcb_remark {
     GCB_REMARK_WORDS,      /* selected datasets of 2-byte numbers without a format, left out */
-    GCB_REMARK_BYTES,      /* the same for 1-byte numbers */
+    GCB_REMARK_BYTES,      /* selected datasets of 1-byte numbers without a format, left out */
     GCB_REMARK_FLOATS,     /* floats of other formats, such as long double, left out */
     GCB_REMARK_LINKS,      /* links that could not be followed */
     GCB_REMARK_DEEP,       /* groups nested too deep, left out */
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
-    GCB_REMARK_ALIASES,    /* tensors that are listed under a name with a step or worker instead */
+    GCB_REMARK_ALIASES,    /* names left out, because another name has more of step and worker */
     GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
     GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
     GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */

@@ -8,11 +8,12 @@
 /* The state of taking a sample. */
 struct sampler {
     struct gcb_source *source;
-    uint64_t blocks; /* number of blocks in the layout */
-    uint64_t wanted; /* number of blocks to take */
-    uint64_t block;  /* number of the next block */
-    float *tensor;   /* room for the largest tensor that must be read whole */
-    float *out;      /* where the next block goes */
+    uint64_t blocks;  /* number of blocks in the layout */
+    uint64_t wanted;  /* number of blocks to take */
+    uint64_t block;   /* number of the next block */
+    uint64_t largest; /* elements of the largest tensor that must be read whole */
+    float *tensor;    /* room for that tensor */
+    float *out;       /* where the next block goes */
 };
 
 uint64_t gcb_layout_elements(const struct gcb_layout *layout)
@@ -35,8 +36,8 @@ static bool is_taken(uint64_t i, uint64_t wanted, uint64_t all)
     return (i + 1) * wanted / all > i * wanted / all;
 }
 
-/* Appends the blocks of tensor i that are taken. Reads the whole tensor if its parts cannot be read
- * (gcb_source_has_parts). */
+/* Copies the blocks of tensor i that are taken to s->out. Reads the whole tensor if its parts cannot
+ * be read (gcb_source_has_parts). */
 static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
@@ -62,7 +63,7 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
     return err;
 }
 
-/* Appends a message to `out` that has the blocks of `message` that are taken. */
+/* Appends to `out` a message of the blocks of `message` that are taken, unless there are none. */
 static int take_message(struct gcb_layout *out, struct sampler *s,
                         const struct gcb_message_plan *message, struct gcb_diag *diag)
 {
@@ -81,11 +82,10 @@ static int take_message(struct gcb_layout *out, struct sampler *s,
     return err;
 }
 
-/* Sets s->blocks and s->wanted for a sample of about `most` elements. Returns the elements of the
- * largest tensor that must be read whole. */
-static uint64_t survey(struct sampler *s, const struct gcb_layout *layout, uint64_t most)
+/* Sets s->blocks, s->wanted and s->largest for a sample of about `most` elements. */
+static void measure_sample(struct sampler *s, const struct gcb_layout *layout, uint64_t most)
 {
-    uint64_t largest = 0, elements = 0;
+    uint64_t elements = 0;
 
     for (size_t i = 0; i < layout->count; i++)
         for (size_t k = 0; k < layout->messages[i].piece_count && !layout->messages[i].dense; k++) {
@@ -94,29 +94,30 @@ static uint64_t survey(struct sampler *s, const struct gcb_layout *layout, uint6
 
             s->blocks += count_blocks(n);
             elements += n;
-            if (n > largest && !gcb_source_has_parts(s->source, number))
-                largest = n;
+            if (n > s->largest && !gcb_source_has_parts(s->source, number))
+                s->largest = n;
         }
     s->wanted = elements > most ? (uint64_t)((double)s->blocks * (double)most / (double)elements)
                                 : s->blocks;
     if (s->wanted == 0)
         s->wanted = s->blocks ? 1 : 0;
-    return largest;
 }
 
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag)
 {
     struct sampler s = {.source = source};
-    const uint64_t largest = survey(&s, layout, most), room = s.wanted * GCB_SAMPLE_BLOCK;
+    uint64_t room;
     int err = 0;
 
     *out = (struct gcb_sample){0};
-    s.tensor = gcb_alloc_array(largest, sizeof(*s.tensor));
+    measure_sample(&s, layout, most);
+    room = s.wanted * GCB_SAMPLE_BLOCK;
+    s.tensor = gcb_alloc_array(s.largest, sizeof(*s.tensor));
     out->data = gcb_alloc_array(room, sizeof(*out->data));
     out->layout.messages = gcb_alloc_zero(layout->count, sizeof(*out->layout.messages));
     if (!s.tensor || !out->data || !out->layout.messages)
-        err = gcb_diag_nomem(diag, (largest + room) * sizeof(float), "a sample of the messages");
+        err = gcb_diag_nomem(diag, (s.largest + room) * sizeof(float), "a sample of the messages");
     s.out = out->data;
     for (size_t i = 0; !err && i < layout->count; i++)
         if (!layout->messages[i].dense)
@@ -140,8 +141,9 @@ static bool starts_worker(const struct gcb_layout *layout, size_t i)
 /* Copies to `out` the messages of some pairs of a step and a worker, with about `most` elements. */
 static void choose_workers(struct gcb_layout *out, const struct gcb_layout *layout, uint64_t most)
 {
-    const double share = (double)most / (double)(gcb_layout_elements(layout) + 1);
-    size_t all = 0, wanted, pair = 0; /* pairs of a step and a worker */
+    const double share = (double)most / (double)(gcb_layout_elements(layout) + 1); /* never by 0 */
+    size_t all = 0, wanted; /* number of pairs of a step and a worker, and how many to take */
+    size_t pair = 0;        /* number of the pair of message i */
 
     for (size_t i = 0; i < layout->count; i++)
         all += starts_worker(layout, i);

@@ -36,7 +36,8 @@ static bool is_sanitized(void)
 
 /* ---- signals, descriptors and limits ---- */
 
-/* Replaces the parent's signal handlers, which would remove the parent's temporary files. */
+/* Replaces the parent's signal handlers, which would remove the parent's temporary files. Ignores
+ * the signals of a terminal, which the parent handles. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -102,8 +103,9 @@ static void limit_address_space(uint64_t more)
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
 
 /*
- * Rules for one system call. They expect its number in the filter's accumulator, and leave it there
- * if it is another call. `argument` counts from 0.
+ * Rules for the system call `call`. They expect in the accumulator the number of the call that the
+ * process makes, and leave the number there if the process makes another call. `argument` counts
+ * from 0. A filter sees only the low 32 bits of an argument.
  */
 /* Permits the call. */
 #define ALLOW(call) \

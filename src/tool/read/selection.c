@@ -41,8 +41,8 @@ static bool take_range(const char **text, struct gcb_number_range *r)
     return take_number(text, &r->stride) && r->stride > 0;
 }
 
-/* Appends the ranges of a comma-separated list to *s, and sets s->last for "last". Returns 0,
- * GCB_E_INVALID or GCB_E_NOMEM. */
+/* Appends the ranges of a comma-separated list to *s. If `may_last`, sets s->last for "last".
+ * Returns 0, GCB_E_INVALID or GCB_E_NOMEM. */
 static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 {
     for (;; text++) {

@@ -58,6 +58,7 @@ bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const
 
 /* ---- reading ---- */
 
+/* Finds a file by the pointer to its name. Starts with the file that was read last. */
 static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
 {
     size_t i = source->last_file;

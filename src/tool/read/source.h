@@ -20,7 +20,7 @@
  * and the worker is 0, or N in a file named *rankN*.
  *
  * A tensor with several names is listed under each name. But if one of the names has a step or
- * worker, the tensor is not listed under the names without it.
+ * worker, the tensor is not listed under names that lack that step or worker.
  *
  * A file is untrusted (src/tool/read/child.h). Messages name the file, the dataset and the cause,
  * escaped.
@@ -58,7 +58,7 @@ struct gcb_source_config {
  *   - tensors of two files have the same step, worker and path;
  *   - a selector is malformed, or selects no tensor;
  *   - a step or worker that was asked for by its number is absent;
- *   - all files are files of messages.
+ *   - no file has float data, and one of the files has messages.
  * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if
  * no file has float data.
  */
@@ -79,7 +79,7 @@ struct gcb_source_synthetic {
  * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read
  * generates the values again; they are finite and, for given inputs, depend only on `seed`. Paths
  * look like "normal/64K" and "normal/layer1.weight". The strings of `inputs` need to be valid only
- * during the call. Returns GCB_E_INVALID if the layout is unknown or a path repeats.
+ * during the call. Returns GCB_E_INVALID if the layout is unknown, a path repeats or `count` is 0.
  */
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag);
@@ -90,8 +90,9 @@ size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
 /*
- * True if glob i of the selection matched any tensor of the files, selected or not. A glob without
- * a match is probably a typing error. The globs of `include` come first, then those of `exclude`.
+ * True if glob i of the selection matched any tensor of the files, selected or not. A glob of
+ * `exclude` may also match an object of a remark. A glob without a match is probably a typing error.
+ * The globs of `include` come first, then those of `exclude`.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* True if this glob matches any selected tensor. */
@@ -105,8 +106,8 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
 
 /*
  * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond
- * the range of float32 is GCB_E_CORRUPT. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the
- * content of `out` is unspecified.
+ * the range of float32 is GCB_E_CORRUPT. On failure returns a status of infile.h, and the content of
+ * `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 

@@ -22,8 +22,8 @@ enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK };
 
 /* ---- selection ---- */
 
-/* True if the tensor is selected, or if it would be in case its step is the "last" that the user
- * asks for. Such tensors are kept until the last step is known. */
+/* True if the tensor is selected. If the user asks for the last step, also true for a tensor that
+ * is selected if its step is the last. Such tensors are kept until the last step is known. */
 static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
     return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
@@ -126,6 +126,8 @@ int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *
     return gcb_port_put(l->port, &r, diag);
 }
 
+/* Lists the file for struct gcb_lister. Then sends how many objects, besides the example that was
+ * sent before, have a remark of each kind. */
 static int list_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
 {
     struct gcb_listing *l = ctx;
@@ -161,7 +163,7 @@ static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_dia
     return 0;
 }
 
-/* Drops the last values, which are from a group epoch_N that is not a step. */
+/* Drops the last l->pending values, which are from a group epoch_N that is not a step. */
 static void drop_pending(struct gcb_listing *l)
 {
     l->source->value_count -= l->pending;
@@ -205,7 +207,7 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
     return err;
 }
 
-/* Takes a remark. Its pattern of --exclude counts as used, and its count is added. */
+/* Takes a remark, and adds its count. An --exclude pattern that matches its path counts as used. */
 static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
 {
@@ -253,7 +255,8 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
     return NULL;
 }
 
-/* Adds a note, unless there is one of this name. Returns 0 or GCB_E_NOMEM. */
+/* Adds a note, unless the source has a note of this name or MAX_NOTES notes. Returns 0 or
+ * GCB_E_NOMEM. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
 {
     struct gcb_note note;

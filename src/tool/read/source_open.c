@@ -87,11 +87,12 @@ static int by_object(const void *a, const void *b)
 }
 
 /*
- * Marks names of one object that say less of step and worker than another of its names. `begin` to
- * `end` are all its names, sorted by step; alias[i] is the mark of tensor i. A name is marked
+ * Marks names of one object that say less of step and worker than another name of the object. Each
+ * name is a tensor of the list. The array from `begin` to before `end` has all names of the object,
+ * sorted by step; alias[i] is the mark of tensor i. A name is marked
  *   - if it has a step but no worker, and another name in the same step has a worker;
  *   - if it has a worker but no step, and another name has both;
- *   - if it has neither, and another name has one of them.
+ *   - if it has neither, and another name has a step or a worker.
  */
 static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
                          struct gcb_tensor **end)
@@ -159,7 +160,8 @@ out:
     return err;
 }
 
-static void count_fp8(struct gcb_source *s)
+/* Adds the remark on fp8 for each tensor of fp8. */
+static void add_fp8_remarks(struct gcb_source *s)
 {
     for (size_t i = 0; i < s->count; i++)
         if (s->tensors[i].element == GCB_ELEMENT_E4M3 || s->tensors[i].element == GCB_ELEMENT_E5M2)
@@ -232,7 +234,7 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
         err = drop_aliases(s, diag);
     if (err)
         return err;
-    count_fp8(s);
+    add_fp8_remarks(s);
     qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
     err = check_repeats(s, diag);
     if (!err && l->config->order == GCB_ORDER_RECORDED)

@@ -67,7 +67,7 @@ struct gcb_place {
     uint64_t step, worker;
     bool epoch;            /* `step` is the number of a group epoch_N */
     const char *below;     /* the rest of the path, after the groups of step and worker */
-    enum gcb_remark doubt; /* why step or worker may be wrong, or GCB_REMARKS */
+    enum gcb_remark doubt; /* why step or worker may be wrong; GCB_REMARKS: no doubt */
 };
 
 /*
@@ -79,7 +79,7 @@ struct gcb_place {
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
 /* True if `path` is the group of a step, which may have attributes such as loss. Sets *step. Sets
- * *epoch if the group is named epoch_N, which is a step only if no group below it is one. */
+ * *epoch if the group is named epoch_N, which is a step only if no group below it is a step. */
 bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
 /* Returns the N of the last "rankN", "rank_N" or "rank-N" in a file's name (without its folders),
@@ -154,12 +154,12 @@ struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_source_config *config;
     struct gcb_numbers steps, workers;
-    uint64_t last_step;      /* greatest step so far, selected or not */
-    uint64_t seen;           /* number of tensors so far, selected or not */
-    size_t pending;          /* number of last values from a group epoch_N that may not be a step */
-    uint32_t rank;           /* worker of the file's tensors that are in no worker group */
-    struct gcb_infile found; /* the file that is being listed */
-    struct gcb_port *port;   /* used only in the child */
+    uint64_t last_step; /* greatest step so far, selected or not */
+    uint64_t seen;      /* number of tensors so far, selected or not */
+    size_t pending; /* how many of the last values are from a group epoch_N that may be no step */
+    uint32_t rank;  /* worker of the file's tensors that are in no worker group */
+    struct gcb_infile found;       /* the file that is being listed */
+    struct gcb_port *port;         /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 

@@ -147,6 +147,7 @@ static double student(double df, uint32_t radius, uint32_t angle)
     return df > 2.0 ? t * sqrt((df - 2.0) / df) : t;
 }
 
+/* Draws four values from two Philox blocks, because each value needs two words. */
 static void four_student(double out[4], double df, uint64_t seed, uint64_t block, uint64_t stream)
 {
     for (uint64_t half = 0; half < 2; half++) {
@@ -157,6 +158,7 @@ static void four_student(double out[4], double df, uint64_t seed, uint64_t block
     }
 }
 
+/* Draws four values from two Philox blocks: which values are 0, and the normal values. */
 static void four_sparse(double out[4], double zeros, uint64_t seed, uint64_t block, uint64_t stream)
 {
     const struct gcb_philox_block coin = gcb_philox(seed, 2 * block, stream);
