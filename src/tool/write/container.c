@@ -22,10 +22,11 @@
 static const char version_text[] = "1";
 enum {
     DTYPE = 5, /* bytes of a type's name with its terminator */
-    HEX = 17,  /* bytes of a hash as text with its terminator */
+    HEX = 17,  /* bytes of a hash as text with its terminator; reading needs 1 more (send_single) */
     TAIL = 16, /* bytes of the two numbers at the end of a layout's row: offset and index */
 };
 
+/* Returns the hash of a text, seeded with `salt`. */
 static uint64_t mix(uint64_t salt, const char *text)
 {
     return XXH3_64bits_withSeed(text, strlen(text), salt);
@@ -201,7 +202,9 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Fills the table of a message. The caller frees t->rows, even after a failure. */
+/* Fills the table of a message. The caller frees t->rows, even after a failure. The first loop finds
+ * the sizes of the columns, and the second fills the rows. Both make each entry, because all entries
+ * of a message would take much memory: 4 KiB each. */
 static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_message_plan *plan,
                       struct gcb_diag *diag)
 {
@@ -324,10 +327,10 @@ int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)
  */
 
 struct message {
-    struct gcb_container_message seen; /* what the caller sees; tensor_count are known so far */
-    uint64_t salt;
-    uint64_t rows;      /* number of tensors that the message has */
-    char hash[HEX + 1]; /* hash of the layout; "" if the message covers one tensor */
+    struct gcb_container_message seen; /* what the caller sees, with the tensors received so far */
+    uint64_t salt;                     /* of the tensors received so far */
+    uint64_t rows;                     /* number of all tensors of the message */
+    char hash[HEX + 1];                /* hash of the layout; "" if the message covers one tensor */
 };
 
 struct gcb_container {
@@ -335,7 +338,7 @@ struct gcb_container {
     struct gcb_file_child *child;
     struct message *messages;
     size_t count, cap;
-    struct gcb_tensor *sets; /* the messages' datasets */
+    struct gcb_tensor *sets; /* sets[i]: the dataset of messages[i] */
     size_t set_cap;
     struct gcb_strings strings; /* the paths */
     uint64_t rows_left;         /* most rows for which a file of this size still has room */
@@ -496,7 +499,8 @@ static int send_joint(struct gcb_container *c, const char *path, const struct gc
 static int send_single(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                        struct gcb_diag *diag)
 {
-    /* one byte more than the longest texts need, for the terminator */
+    /* one byte more than stored texts with their terminators, because gcb_h5attr_text adds another
+     * terminator */
     char shape[GCB_SHAPE_TEXT + 1], dtype[DTYPE + 1];
     int64_t index = -1;
     int err;
@@ -565,7 +569,7 @@ static int walk_file(void *ctx, void *state, struct gcb_port *port, struct gcb_d
 
 /* ---- in the parent: taking the child's records ---- */
 
-/* Checks the last message, after all its tensors were added. */
+/* Checks the last message, after all its tensors were added, and adds its share to c->sum. */
 static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
 {
     const struct message *m = &c->messages[c->count - 1];

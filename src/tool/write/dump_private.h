@@ -26,7 +26,7 @@ struct gcb_h5out {
     int memory;                  /* descriptor of that file */
     int disk;                    /* descriptor of the temporary file on disk */
     bool failed;                 /* a call has failed, so the file is never committed */
-    struct gcb_h5extent *direct; /* bytes of datasets, which are on disk already */
+    struct gcb_h5extent *direct; /* where bytes of datasets are, which are not in memory */
     size_t direct_count, direct_cap;
     uint64_t at;     /* offset on disk of the last dataset's next byte */
     uint64_t left;   /* bytes of the last dataset that are still to be written */
@@ -34,7 +34,7 @@ struct gcb_h5out {
 
     /* Used only by container.c, for a file of messages: */
     uint64_t messages;               /* number of messages so far */
-    uint64_t sum;                    /* what they add to the root attribute gcbench_xxh3 */
+    uint64_t sum;                    /* their sum for the root attribute gcbench_xxh3 */
     const struct gcb_source *source; /* source of the last message */
     bool several_files;              /* the tensors of `source` come from several files */
 };

@@ -17,7 +17,8 @@ struct job {
     const struct gcb_generate *config;
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS]; /* the tensors of each step and worker */
     size_t count;                               /* number of rows */
-    float *values; /* of the current tensor; has room for the largest tensor, as the next two */
+    /* each of these arrays has room for the largest tensor */
+    float *values; /* values of the current tensor */
     float *common; /* values that the workers share; NULL without correlation */
     float *choice; /* not 0 where a worker takes the common value; NULL without correlation */
     struct gcb_diag *diag;
@@ -93,7 +94,8 @@ static int write_worker(struct job *j, uint64_t step, uint64_t worker)
     return err;
 }
 
-/* Allocates values, common and choice. */
+/* Allocates j->values and, with a correlation, j->common and j->choice. The caller frees them, even
+ * after a failure. */
 static int allocate(struct job *j)
 {
     const bool correlated = j->config->correlation > 0.0;
@@ -114,7 +116,7 @@ static int allocate(struct job *j)
     return 0;
 }
 
-/* Fills j->rows. */
+/* Sets j->rows and j->count by the layout's name. Returns GCB_E_INVALID for an unknown name. */
 static int find_layout(struct job *j)
 {
     const char *name = j->config->layout ? j->config->layout : "flat";

@@ -17,7 +17,7 @@
 /* most bytes of metadata that HDF5 writes between two calls of check_limit */
 #define META_RESERVE ((uint64_t)1 << 20)
 #define COPY_BYTES ((size_t)64 << 10) /* bytes of metadata that are copied at a time */
-#define MAX_TEXT 65000 /* most bytes of a text attribute that readers of the old format accept */
+#define MAX_TEXT 65000 /* most bytes of a text attribute; old formats allow less than 64 KiB */
 
 /* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this.
  */
@@ -70,7 +70,7 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
  * opens the file on disk, where it writes nothing yet. Then dup2 makes HDF5's descriptor refer to
  * the file in memory. Returns 0 or errno.
  */
-static int start(struct gcb_h5out *f)
+static int open_files(struct gcb_h5out *f)
 {
     const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
     void *handle;
@@ -112,7 +112,7 @@ int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
         err = check_limit(f, 0, diag);
     if (!err)
         err = gcb_h5file_prepare(diag);
-    why = err ? 0 : start(f);
+    why = err ? 0 : open_files(f);
     if (why)
         err = fail(f, GCB_E_IO, strerror(why), diag);
     if (err)
@@ -187,7 +187,7 @@ static const char no_attribute[] =
     "is an attribute that exists already, is longer than 65000 bytes, or is of nothing";
 
 /* Sets *out to the size of a dataset in bytes. Returns GCB_E_INVALID if it is above INT64_MAX. */
-static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
+static int find_set_size(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
 {
     uint64_t bytes = H5Tget_size(type);
 
@@ -206,7 +206,7 @@ int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned ra
     haddr_t at;
     int err;
 
-    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&f->left, type, rank, dims))
+    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || find_set_size(&f->left, type, rank, dims))
         return refuse(f, path, no_set, diag);
     err = check_limit(f, f->left, diag);
     if (!err && (gcb_h5file_room(diag) ||

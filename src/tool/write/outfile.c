@@ -80,7 +80,7 @@ static int check_existing(struct gcb_outfile *out, const char *path, const char 
 
 /* Gives the new file the owner, group and mode of the file that it replaces, as far as the system
  * permits. If the owner cannot be kept, the set-user-ID and set-group-ID bits are dropped. If the
- * group cannot be kept, it gets no rights. */
+ * group cannot be kept, the new file's group gets no rights. */
 static void keep_access(int fd, const struct stat *old)
 {
     const bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
@@ -90,7 +90,9 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-enum { TRIES = 10000 }; /* names of temporary files that are tried, which have up to 4 digits */
+enum {
+    TRIES = 10000
+}; /* most names of temporary files that are tried: their N has 1 to 4 digits */
 
 /* Makes the file ".gcbench-HOST-PID-N" in the folder of final_path, and writes its path to `temp`.
  * The new name does not depend on the final name, which may have the greatest possible length. */
