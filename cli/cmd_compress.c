@@ -286,8 +286,8 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
     return out_table(&c->s.report, table, diag);
 }
 
-/* Adds a group's name and its method. A policy has another method for each tensor, so then that of
- * the group's tensor is named. */
+/* Adds the cells with a group's name and its method. With a policy, a group of one tensor or
+ * message gets the method that the policy has for that tensor. */
 static void add_names(struct gcb_table *table, const struct compress *c, const struct gcb_group *g,
                       size_t method)
 {
@@ -338,7 +338,7 @@ static int show_groups(const struct compress *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if it is the only one. */
+/* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if it is the only method. */
 static void print_loss(struct compress *c, size_t method, FILE *out)
 {
     const bool several = c->given > 1;

@@ -113,8 +113,8 @@ static int inspect_tensor(struct inspector *p, size_t i)
 
 #define SUBNORMAL (-127) /* the exponent under which gcb_histogram_octave counts subnormal values */
 
-/* Prints a line for the zeros, for the subnormal values, and for each power of two: the share of
- * values of this magnitude, of both signs, and a bar that has 40 columns at 100 %. */
+/* Prints a line for the zeros, and for the subnormal values and each power of two that occur: the
+ * share of values of this magnitude, of both signs, and a bar that has 40 columns at 100 %. */
 static void print_histogram(const struct inspector *p)
 {
     static const char bar[] = "  ########################################";

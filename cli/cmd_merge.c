@@ -21,7 +21,7 @@ struct merge {
     /* for shards of `verify`: the checks of each method of the current case; else NULL */
     struct promise_counts *checks;
     bool broken;             /* a promise of `verify` is broken */
-    struct gcb_diag missing; /* why the first method of `verify` does not run on the device */
+    struct gcb_diag missing; /* why a method of `verify` does not run on the device */
     struct out_report report;
 };
 
@@ -47,7 +47,7 @@ static void print_heading(const struct merge *c, const struct gcb_merge_case *at
             s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
 }
 
-/* Prints which methods failed, and how many messages no method had. */
+/* Prints which methods failed, and how many messages were left out for all methods. */
 static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
@@ -106,7 +106,7 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
     const size_t count = at->result.method_count;
     int err = 0;
 
-    for (size_t i = count; i-- > 0;)
+    for (size_t i = count; i-- > 0;) /* backwards: that of the case's first method stays */
         if (at->result.totals[i].failure.status)
             c->missing = at->result.totals[i].failure;
     c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;
@@ -129,8 +129,8 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
     return out_put(&c->report, row, diag);
 }
 
-/* Gives the answer of a case, unless the case before had the same messages, and differed only in
- * threads, cache or device. */
+/* Gives the answer of a case, unless the case before had the same input and scope, and differed
+ * only in threads, cache or device. */
 static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     char scope[sizeof(c->scope)], name[120];

@@ -206,7 +206,7 @@ static void print_params(const struct out_report *r, const struct gcb_method *m,
                        gcb_method_param(m, i)->name);
     if (!names[0])
         return;
-    at = fprintf(r->out, "%s", others) - (others[0] == '\n');
+    at = fprintf(r->out, "%s", others) - (others[0] == '\n'); /* a newline takes no column */
     opt_wrap(r->out, gcb_append(names, sizeof(names), "%s", after), at, 2);
 }
 

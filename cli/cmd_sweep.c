@@ -11,11 +11,12 @@
 #include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
 
-/* A policy pays if the best single method has more than so many times its bytes or error. */
+/* A policy pays if the best single method has more than so many times the policy's bytes or error.
+ */
 #define WORTH 1.02
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
-/* Errors of means are measured on a sample: so many elements of a worker, elements of all workers
- * and steps together, and steps, at most. */
+/* Errors of means are measured on a sample. It has at most so many elements of a worker, elements
+ * of all workers and steps together, and steps. */
 #define MEAN_MOST (UINT64_C(1) << 20)
 #define MEAN_TOGETHER (UINT64_C(4) << 20)
 #define MEAN_STEPS 3
@@ -82,7 +83,7 @@ struct sweep {
     bool *pareto;        /* for each method: true if no other beats it */
     /* mix_tallies replaces the tally of each mixed setting by that of its mix */
     struct gcb_run_result result;
-    struct gcb_tally *own;          /* the tallies of `result` before that */
+    struct gcb_tally *own;          /* the tallies of `result` before mix_tallies */
     struct gcb_gradients gradients; /* of --match error_of_mean= */
     double from, to;                /* the part of the progress bar that the current work fills */
 };
@@ -393,7 +394,8 @@ static const struct gcb_tally *tally_of(const struct sweep *c, size_t i)
 }
 
 /* Returns a number by which settings are ordered: by goal, those that meet the goal first. A policy
- * ranks like a setting that meets the first goal, and the baseline comes last. */
+ * ranks like a setting that meets the first goal, and the baseline comes last. Without goals, all
+ * have rank 0. */
 static size_t rank(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);
@@ -516,8 +518,8 @@ static void print_stage(const struct sweep *c, const struct gcb_match_search *be
         fprintf(out, "  %-26s  the target is missed with %s\n", with, plain);
 }
 
-/* Prints what each stage earns in the best composition for each goal, which are the last
- * settings. */
+/* Prints what each stage earns in the best composition for each goal. These compositions are the
+ * last settings. */
 static void print_stages(const struct sweep *c, FILE *out)
 {
     const struct gcb_choice *choice = &c->choice;

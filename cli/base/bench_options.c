@@ -15,7 +15,7 @@
  * all calls. */
 #define MIN_TIME 0.005
 
-static const char *const both[] = {"warm", "cold", "both", NULL};
+static const char *const cache_words[] = {"warm", "cold", "both", NULL};
 
 /* clang-format off */
 const struct opt_row bench_suite_rows[] = {
@@ -32,7 +32,7 @@ const struct opt_row bench_case_rows[] = {
      .help = "where to run: cpu (default), cuda[:N]"},
     {OPT_ROW("threads", LIST, bench_own, threads), .metavar = "LIST",
      .help = "threads that work on one message, such as 1,2,4 (default 1)"},
-    {OPT_ROW("cache", LIST, bench_own, caches), .metavar = "WHAT", .choices = both,
+    {OPT_ROW("cache", LIST, bench_own, caches), .metavar = "WHAT", .choices = cache_words,
      .help = "caches before each timed run: warm (default), cold (emptied) or both"},
     {.name = NULL},
 };
@@ -111,7 +111,7 @@ static int take_threads(struct gcb_suite_plan *s, const char *text, struct gcb_d
 static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
     int choice = 0;
-    const int err = opt_choose(&choice, "cache", both, text, diag);
+    const int err = opt_choose(&choice, "cache", cache_words, text, diag);
 
     if (!err && s->cache_count && (choice == GCB_CACHES || s->cache_count == GCB_CACHES))
         return gcb_diag_set(diag, GCB_E_INVALID,
@@ -122,8 +122,9 @@ static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_dia
     return err;
 }
 
-/* Copies at[0..n) to words[count]. GCB_E_INVALID: the word is empty, too long, or among the `count`
- * words before it, or there is no room. */
+/* Copies at[0..n) to words[count]. The array has room for the longest list, that of --threads.
+ * GCB_E_INVALID: the word is empty, too long, or among the `count` words before it, or there is no
+ * room. */
 static int add_word(char words[GCB_SUITE_THREADS][WORD], size_t count, const char *at, size_t n,
                     const char *option, struct gcb_diag *diag)
 {
@@ -162,8 +163,9 @@ static int take_list(struct gcb_suite_plan *s, const struct opt_list *list, cons
     return err;
 }
 
-/* True if an option is given with which runs go on until the median is precise enough. */
-static bool is_open(const struct bench_own *own)
+/* True if an option is given that has a meaning only if runs go on until the median is precise
+ * enough. */
+static bool is_adaptive(const struct bench_own *own)
 {
     return own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 }
@@ -181,11 +183,11 @@ static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
     t->min_time = o->timing.min_time;
     t->max_time = own->max_time;
     if (t->repeat)
-        return is_open(own) ? gcb_diag_set(diag, GCB_E_INVALID,
-                                           "--repeat fixes the number of runs: leave out "
-                                           "--precision, --time-budget and --max-samples, or "
-                                           "--repeat")
-                            : 0;
+        return is_adaptive(own) ? gcb_diag_set(diag, GCB_E_INVALID,
+                                               "--repeat fixes the number of runs: leave out "
+                                               "--precision, --time-budget and --max-samples, or "
+                                               "--repeat")
+                                : 0;
     t->precision = own->precision > 0.0 ? own->precision : PRECISION;
     t->max_samples = own->max_samples ? (size_t)own->max_samples : MAX_SAMPLES;
     t->min_time = t->min_time > 0.0 ? t->min_time : MIN_TIME;
@@ -202,6 +204,7 @@ int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct 
     for (size_t i = 0; !err && i < suite->pair_count; i++) {
         const char *key = suite->pairs[2 * i], *text = suite->pairs[2 * i + 1];
 
+        /* without --method, all methods run */
         if (strcmp(key, "methods") != 0 || strcmp(text, "all") != 0)
             err = opt_set_field(&cmd_bench.spec, out, key, text, &why);
     }
@@ -219,13 +222,13 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
         err = gcb_suite_load(suite, o->own.suite ? o->own.suite : "default", diag);
     if (!err)
         err = bench_fill(filled, suite, diag);
-    /* --repeat contradicts the options that is_open looks at, so those of the command line remove
+    /* --repeat contradicts the options that is_adaptive looks at, so those of the command line remove
      * those of the suite */
     if (o->timing.repeat) {
         filled->own.precision = filled->own.time_budget = 0.0;
         filled->own.max_samples = 0;
     }
-    if (is_open(&o->own))
+    if (is_adaptive(&o->own))
         filled->timing.repeat = 0;
     opt_merge(&cmd_bench.spec, o, filled);
     if (err || files)
@@ -268,6 +271,7 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct bench_opt
         err = opt_methods_append(out, count, "identity", diag); /* room for memcpy */
     if (err)
         return err;
+    /* directly after identity, so that both are timed in turn */
     memmove(*out + at + 2, *out + at + 1, (*count - at - 2) * sizeof(**out));
     (*out)[at + 1] = gcb_copy_method;
     return 0;

@@ -54,12 +54,13 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
  * contradict each other. */
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag);
 
-/* Checks options: GCB_E_INVALID if one is given that has no meaning with --kernels. */
+/* Checks options: GCB_E_INVALID if an option is given that has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * Makes the list of methods as opt_methods_resolve does; without --method, of all. identity is
- * always in the list, and memcpy (src/tool/run/trial.h) follows it. Release *out with gcb_free.
+ * Makes the list of methods as opt_methods_resolve does; without --method, of all methods. identity
+ * is always in the list, and memcpy (src/tool/run/trial.h) follows it directly. Release *out with
+ * gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

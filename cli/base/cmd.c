@@ -106,8 +106,8 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 
 static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
 
-/* Removes unfinished files, then ends the process by the same signal. The signal is blocked until
- * this handler returns. */
+/* Removes unfinished files, then raises the same signal to end the process. The signal arrives when
+ * this handler returns, because it is blocked until then. */
 static void end_process(int number)
 {
     gcb_tidy_all();
@@ -115,6 +115,7 @@ static void end_process(int number)
     raise(number);
 }
 
+/* Handles the first signal after interrupt_catch. A second signal ends the process. */
 static void note_signal(int number)
 {
     seen = 1;

@@ -444,6 +444,7 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
         const bool compared = in->nearer_than && i > 0;
 
         err = resolve_one(&methods[n], specs.items[i], in, used, diag);
+        /* the method of --nearer-than is not compared with itself */
         if (!compared || !gcb_method_equal(&methods[n], &methods[0]))
             n++;
     }

@@ -10,7 +10,7 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/base/units.h"
 
-/* The most names that a suggestion chooses from: options with a row, and all. */
+/* The most names that a suggestion chooses from: of options with a row, and of all options. */
 #define MAX_ROWS 96
 #define MAX_NAMES (MAX_ROWS + 64)
 
@@ -254,6 +254,7 @@ static int keep_given(struct parser *p, const struct found *f, const char *name,
     return 0;
 }
 
+/* Sets an option and keeps it in p->out->given. Refuses a second value, unless the type repeats. */
 static int set_once(struct parser *p, const struct found *f, const char *value)
 {
     const bool repeats = !opt_metavar(f->row) || f->row->type == OPT_LIST;
@@ -266,8 +267,8 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
-/* Takes the next argument as the value of an option. Returns NULL if there is no further
- * argument. */
+/* Takes the next argument as the value of an option. Returns NULL if there is no further argument,
+ * or if it begins with `--`. */
 static const char *take_next(struct parser *p)
 {
     if (p->next >= p->argc || strncmp(p->argv[p->next], "--", 2) == 0)

@@ -13,10 +13,10 @@
  * which several commands may share; a command lists its groups. Parsing, help, the manual pages and
  * completions all follow from these tables.
  *
- * Long names are written in full (no abbreviations), as `--name value` or `--name=value`; short
- * ones as `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; a single `-` is an
- * operand. A value that begins with `--` has to be written `--name=--value`. An option given twice
- * is an error, unless it is a flag or its type repeats.
+ * Long names are written in full (no abbreviations), as `--name value` or `--name=value`. Short
+ * names are written as `-o value` or `-ovalue`, and short flags may be joined (`-qv`). `--` ends
+ * options; a single `-` is an operand. A value that begins with `--` has to be written
+ * `--name=--value`. An option given twice is an error, unless it is a flag or its type repeats.
  */
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
@@ -74,7 +74,7 @@ struct opt_group {
 /* The group of a struct that is a member of the command's struct `type`. */
 #define OPT_GROUP(title_, rows_, type, member) OPT_GROUP_(title_, rows_, type, member, false)
 
-/* The same, for a group that a suite may set. */
+/* Like OPT_GROUP, for a group that a suite may set. */
 #define OPT_SUITE_GROUP(title_, rows_, type, member) OPT_GROUP_(title_, rows_, type, member, true)
 #define OPT_GROUP_(title_, rows_, type, member, in_suite_) \
     { \
@@ -100,7 +100,7 @@ struct opt_spec {
 struct opt_given {
     const struct opt_row *row; /* NULL: a parameter of methods */
     const struct opt_group *group;
-    const char *name, *value; /* `value` is NULL if the option takes none */
+    const char *name, *value; /* `value` is NULL if the option takes no value */
     const char *const *words; /* the words of the command line that give the option */
     size_t word_count;
 };
@@ -120,8 +120,8 @@ struct opt_result {
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
 
-/* Returns the first of `names` whose option has another value than its initial one in `target`, or
- * NULL if there is none. `names` ends with NULL. */
+/* Returns the first of `names` whose option does not have its initial value in `target`, or NULL if
+ * all have it. `names` ends with NULL. */
 const char *opt_first_set(const struct opt_spec *spec, const void *target,
                           const char *const *names);
 

@@ -308,7 +308,7 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
     struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
     struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
-    double fp16 = 0.0; /* bytes of its messages: 2 for each element, if it was not run */
+    double fp16 = 0.0; /* bytes of fp16's messages: 2 for each element, if fp16 was not run */
     char text[4000], words[2000];
     int err = items && labels ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 
@@ -326,6 +326,7 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
         if (ran && strcmp(methods[i].name, "fp16") == 0)
             fp16 = (double)t->wire_bytes;
     }
+    /* in a second loop, because fp16 may be the last method */
     for (size_t i = 0; !err && i < count; i++)
         items[i].gain = fp16 / (double)result->totals[i].tally.wire_bytes;
     if (!err) {

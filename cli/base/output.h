@@ -46,14 +46,14 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
  * command's last line, "answer: TEXT". */
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* Sends the `environment` row, the first of a stream, if rows are wanted. `bandwidths`: those of
- * memory, one for each number of threads; the first is that of the backend's. `hash`: also hash
- * inputs over 1 GiB. */
+ * memory, one for each number of threads; the first is for the backend's number of threads. `hash`:
+ * also hash inputs over 1 GiB. */
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
                     size_t bandwidth_count, bool hash, const struct cmd_context *ctx);
 /* True if rows are shown or saved. If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
-/* Renames the finished file of --results to its name. */
+/* Closes the file of --results, and renames it to its final name. Does nothing without a file. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* `r` may be zeroed */
 

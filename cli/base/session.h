@@ -59,8 +59,8 @@ struct session {
  * the CPU's kernels and threads make the messages for comparison. GCB_E_BACKEND: the device is
  * missing. GCB_E_INVALID: an option has no meaning on a device. */
 int session_resolve(struct session *s);
-/* Returns `err`, the status of a run; but GCB_E_BACKEND for the GCB_E_UNSUPPORTED of a method that
- * does not run on the device. */
+/* Returns the exit status for `err`, the status of a run: GCB_E_BACKEND if a device was in use and
+ * `err` is GCB_E_UNSUPPORTED, because a method does not run on the device; otherwise `err`. */
 int session_judge(const struct session *s, int err);
 
 /* Removes the methods' memories, for a command that treats each message by itself. Prints a note if
@@ -83,7 +83,7 @@ int session_put_environment(struct session *s);
  * measures the bandwidth of memory and of the device: that of memory with the backend's threads,
  * over as many bytes as the messages need. */
 int session_start_report(struct session *s, unsigned records, bool measure);
-/* out_put to the session's report. */
+/* Sends a row to the session's report and releases the row, as out_put does. */
 int session_put(struct session *s, struct gcb_row *row);
 
 /* Returns the run that the options ask for: one timed run of each message after one warm-up, unless

@@ -42,8 +42,8 @@ struct bench {
 
 /* ---- before the first case ---- */
 
-/* Finds the devices. A missing one is kept with the reason, for rows with status "unsupported".
- * GCB_E_BACKEND: all are missing. c->s has the backend of the last device then. */
+/* Finds the devices. A missing device is kept with the reason, for rows with status "unsupported".
+ * GCB_E_BACKEND: all are missing. Leaves the backend of the last device in c->s. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 {
     bool found = false;
@@ -66,8 +66,8 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Removes methods that are equal to an earlier one. The methods of a suite may differ only in their
- * memories, which `bench` does not use. */
+/* Removes methods that are equal to an earlier method. The methods of a suite may differ only in
+ * their memories, which `bench` does not use. */
 static void drop_repeated(struct bench *c)
 {
     size_t kept = 0;
@@ -225,7 +225,7 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     backend->gpu.module = NULL;
-    for (size_t i = c->plan.device_count; i-- > 0;)
+    for (size_t i = c->plan.device_count; i-- > 0;) /* backwards: the first GPU stays */
         if (!c->devices[i].why.status && c->devices[i].gpu.module) {
             backend->gpu = c->devices[i].gpu;
             backend->gpu_copying = c->devices[i].copying;

@@ -269,7 +269,8 @@ def completion(tables, files):
 def fields(tables, page):
     """Returns the page, with what stands between the markers of a record written anew.
 
-    Fields of a table that say the same share a line, and so do those that say what an earlier table says of them."""
+    Fields of a table with the same type and meaning share a line. Fields that an earlier table has with the same type and
+    meaning share a line that names the record of that table."""
     told = {}  # what tables say so far: the first record for each
 
     def table(match):

@@ -12,7 +12,7 @@
 
 /* gcbench-mpi: every rank runs this program; only rank 0 prints. */
 
-#define LINK_BYTES (UINT64_C(64) << 20) /* the largest transfer without gradients */
+#define LINK_BYTES (UINT64_C(64) << 20) /* largest transfer if no gradients are exchanged */
 
 /* What main gives the command, as the `own` of its context. */
 struct exchange_place {
@@ -142,7 +142,7 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
-/* GCB_E_INVALID with these words if ranks have different values. Called by all ranks. */
+/* GCB_E_INVALID with the message `words` if ranks have different values. Called by all ranks. */
 static int require_same(const struct exchange *c, uint64_t value, const char *words,
                         struct gcb_diag *diag)
 {
@@ -220,8 +220,8 @@ static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
     return out_table(&c->s.report, table, diag);
 }
 
-/* Returns the lane with the least median time among those without a wrong update: among fp32, fp16
- * and bf16 if `baselines` is set, or else among the others. NULL: there is none. */
+/* Returns the lane with the least median time among the lanes without a wrong update: among fp32,
+ * fp16 and bf16 if `baselines` is set, or else among all other methods. NULL: there is none. */
 static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
 {
     const struct gcb_lane *best = NULL;

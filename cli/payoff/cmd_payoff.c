@@ -50,7 +50,7 @@ static const struct card {
     double memory; /* bytes per second */
 } cards[] = {{"h200", 4.8e12}, {"h100", 3.35e12}, {"a100", 2.04e12}};
 
-/* Multiplies all times of coding by `slower`. */
+/* Multiplies all times of coding by `slower`, and divides the speed of copies by it. */
 static void scale_times(struct gcb_timed *t, double slower)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -157,7 +157,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- rows ---- */
 
-/* True if the file is one of rows, and not a dump. */
+/* True if the file has rows of results, and is not a dump. */
 static bool has_rows(const char *path)
 {
     struct stat st;

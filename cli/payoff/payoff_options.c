@@ -187,8 +187,8 @@ static bool parse_workers(const char *text, double *out)
     return good;
 }
 
-/* Adds the values of one piece of a list: a value or a range. Returns false if the piece is
- * neither, or if there is no room. */
+/* Adds the values of one piece of a list: a value or a range, whose values double from the first on
+ * and end with the last. Returns false if the piece is neither, or if there is no room. */
 static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
 {
     const char *dots = strstr(text, "..");

@@ -10,7 +10,8 @@
 
 /* ---- numbers ---- */
 
-/* Writes an error with two or three decimals; "?" if it is not known. Returns out. */
+/* Writes an error with two or three decimals; "0" if it is below 0.0005, "?" if it is not known.
+ * Returns out. */
 static char *error_text(char out[32], double error)
 {
     if (isnan(error))
@@ -32,7 +33,7 @@ static char *rate_text(char out[32], double bandwidth)
     const double bits = 8.0 * bandwidth;
     size_t i = 0;
 
-    while (bits < 0.9995 * units[i].from) /* less would be shown as 999 of the next unit */
+    while (bits < 0.9995 * units[i].from) /* smaller rates get the next unit */
         i++;
     snprintf(out, 32, "%.4g %s", units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
     return out;
@@ -120,7 +121,8 @@ int payoff_show_ways(const struct out_report *report, const struct gcb_judgement
                      struct gcb_diag *diag)
 {
     const bool steps = !isnan(j->setting.compute);
-    char faster[32];
+    char faster[32]; /* a title, which is written below */
+    /* without a step's computation, the column "x step" is left out */
     const struct gcb_table_column columns[] = {
         {.title = "way", .elastic = true, .text = true},
         {.title = "error"},
@@ -308,6 +310,7 @@ char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j, bool
     if (a->best == SIZE_MAX && a->noisy == SIZE_MAX && on_cpu)
         gcb_append(out, PAYOFF_ANSWER,
                    ". That is with coding on the CPU; for gradients on GPUs add --coding h200");
+    /* for example "A training step gets at most 3 ms or 5 ms shorter" */
     for (size_t i = 0; i < 2 && isnan(s->compute); i++)
         if (named[i] != SIZE_MAX)
             gcb_append(

@@ -131,7 +131,7 @@ static int compare_times(struct regress *r, struct gcb_diag *diag)
     if (!err && r->o->own.calibrate) {
         calibration = r->config;
         calibration.budget *= CALIBRATION_SHARE;
-        calibration.exe[0] = r->self;
+        calibration.exe[0] = r->self; /* so that both builds are this build */
         calibration.layouts[0] = calibration.layouts[1];
         r->config.budget -= calibration.budget;
         r->config.calibration = &r->aa;
@@ -216,9 +216,9 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
     return err;
 }
 
-/* If the layout of the code did not vary, the layout alone may explain a SLOW or FAST verdict. So
- * checks these verdicts by counting instructions. A verdict stays if its method cannot be
- * counted. */
+/* If the layout of the code did not vary, only the layout may be the reason for a SLOW or FAST
+ * verdict. In that case, checks these verdicts by counting instructions. A verdict stays if the
+ * instructions of its method cannot be counted. */
 static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 {
     const struct bench_options *bench = &r->o->bench;

@@ -95,6 +95,7 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
     gcb_table_cell(table, gcb_number(text, 100.0 * f->union_density, 3));
     snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, f->staleness_median, f->staleness_p99);
     gcb_table_cell(table, text);
+    /* theta is shown with as many digits as the cosine */
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
@@ -216,8 +217,10 @@ static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gc
     return (double)bytes / ((double)t->steps * plan->workers);
 }
 
-/* Returns the same for fp16, which has 2 bytes an element, and a ring all-reduce, in which each
- * worker sends 2 (n - 1) / n times its gradient. */
+/* Returns the bytes that each worker would put on its link in a step with fp16, which has 2 bytes
+ * an element, and a ring all-reduce, in which each worker sends 2 (n - 1) / n times its gradient.
+ * The elements of a gradient follow from the average message and the number of messages in a step.
+ */
 static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
 {
     const double n = plan->workers, sent = n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0;

@@ -206,8 +206,8 @@ static uint64_t most_bytes(const struct gcb_infile *file)
     return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
 }
 
-/* Without a child, also encodes the record, and decodes it again. So the limits hold there, too, and
- * lister->take gets the record in the form in which a child would have sent it. */
+/* Without a child, also encodes the record, and decodes it again. So the limits hold there, too,
+ * and lister->take gets the record in the form in which a child would have sent it. */
 int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record, struct gcb_diag *diag)
 {
     struct gcb_wbuf *packet = &port->packet;

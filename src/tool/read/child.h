@@ -93,8 +93,8 @@ size_t gcb_tensor_wide(const struct gcb_tensor *t);
 int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                        const void *in, uint64_t n, void *out, struct gcb_diag *diag);
 /* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on, through a
- * descriptor of its file, and converts them. Returns GCB_E_CORRUPT also if the file has changed since
- * gcb_infile_find. */
+ * descriptor of its file, and converts them. Returns GCB_E_CORRUPT also if the file has changed
+ * since gcb_infile_find. */
 int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            const struct gcb_tensor *t, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);

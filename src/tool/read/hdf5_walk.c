@@ -140,8 +140,8 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
 
 /*
  * Handles the failure `err` of the object at the current path. Returns `err` if the object is
- * wanted or, if `below`, an object below it. Also returns `err` for the root, and if memory ran out.
- * Otherwise leaves the object out and returns 0, so that the walk goes on.
+ * wanted or, if `below`, an object below it. Also returns `err` for the root, and if memory ran
+ * out. Otherwise leaves the object out and returns 0, so that the walk goes on.
  */
 static int fail_if_wanted(struct walk *w, int err, bool below)
 {

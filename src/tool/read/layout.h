@@ -84,8 +84,8 @@ struct gcb_sample {
 /*
  * Takes a sample of evenly spread blocks, with about `most` elements. A message of the sample has
  * the blocks that are taken from a message of the layout, in their order. Dense messages, and
- * messages of which no block is taken, are left out. Reads each tensor at most once. The layout must
- * outlive the sample. On failure *out is zeroed.
+ * messages of which no block is taken, are left out. Reads each tensor at most once. The layout
+ * must outlive the sample. On failure *out is zeroed.
  */
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
@@ -93,10 +93,10 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
 #define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17) /* elements */
 /*
  * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
- * worker, evenly spread, with about `most` elements. They are not read into memory. If the pairs
- * have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE elements, as
- * gcb_sample_init does. The layout must outlive the sample. Call gcb_sample_fini even after a
- * failure.
+ * worker, evenly spread, with about `most` elements. These messages are not read into memory. If
+ * the pairs have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE
+ * elements, as gcb_sample_init does. The layout must outlive the sample. Call gcb_sample_fini even
+ * after a failure.
  */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);

@@ -124,8 +124,8 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch)
            *step == p.step;
 }
 
-/* Returns the rank of a character in the order of paths: first the end of a path, then '/', then all
- * other characters by their codes. */
+/* Returns the rank of a character in the order of paths: first the end of a path, then '/', then
+ * all other characters by their codes. */
 static unsigned rank_of(char c)
 {
     if (c == '\0')

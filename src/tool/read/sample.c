@@ -36,8 +36,8 @@ static bool is_taken(uint64_t i, uint64_t wanted, uint64_t all)
     return (i + 1) * wanted / all > i * wanted / all;
 }
 
-/* Copies the blocks of tensor i that are taken to s->out. Reads the whole tensor if its parts cannot
- * be read (gcb_source_has_parts). */
+/* Copies the blocks of tensor i that are taken to s->out. Reads the whole tensor if its parts
+ * cannot be read (gcb_source_has_parts). */
 static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = gcb_source_tensor(s->source, i);

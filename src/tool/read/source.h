@@ -91,8 +91,8 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size
 
 /*
  * True if glob i of the selection matched any tensor of the files, selected or not. A glob of
- * `exclude` may also match an object of a remark. A glob without a match is probably a typing error.
- * The globs of `include` come first, then those of `exclude`.
+ * `exclude` may also match an object of a remark. A glob without a match is probably a typing
+ * error. The globs of `include` come first, then those of `exclude`.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* True if this glob matches any selected tensor. */
@@ -106,8 +106,8 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
 
 /*
  * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond
- * the range of float32 is GCB_E_CORRUPT. On failure returns a status of infile.h, and the content of
- * `out` is unspecified.
+ * the range of float32 is GCB_E_CORRUPT. On failure returns a status of infile.h, and the content
+ * of `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 

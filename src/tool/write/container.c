@@ -202,9 +202,9 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Fills the table of a message. The caller frees t->rows, even after a failure. The first loop finds
- * the sizes of the columns, and the second fills the rows. Both make each entry, because all entries
- * of a message would take much memory: 4 KiB each. */
+/* Fills the table of a message. The caller frees t->rows, even after a failure. The first loop
+ * finds the sizes of the columns, and the second fills the rows. Both make each entry, because all
+ * entries of a message would take much memory: 4 KiB each. */
 static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_message_plan *plan,
                       struct gcb_diag *diag)
 {

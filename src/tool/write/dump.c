@@ -6,7 +6,8 @@
 enum { BLOCK = 2048 }; /* number of elements that are converted at a time */
 
 /* Converts n floats to the type that the file stores for `dtype`, which is not GCB_F32. Values for
- * GCB_BF16 are rounded to bfloat16 and stored as float32. `out` is room for elements of any type. */
+ * GCB_BF16 are rounded to bfloat16 and stored as float32. `out` is room for elements of any type.
+ */
 static void convert_block(double out[BLOCK], enum gcb_dtype dtype, const float *x, size_t n)
 {
     uint8_t half[BLOCK * sizeof(uint16_t)];
@@ -43,8 +44,9 @@ static int put_values(struct gcb_h5out *f, enum gcb_dtype dtype, const float *da
     return err;
 }
 
-/* Makes the HDF5 type of IEEE binary16, which HDF5 1.10 does not define: bit 15 is the sign, bits 10 to 14 the exponent with bias
- * 15, and bits 0 to 9 the fraction. Returns a negative id on failure. */
+/* Makes the HDF5 type of IEEE binary16, which HDF5 1.10 does not define: bit 15 is the sign, bits
+ * 10 to 14 the exponent with bias 15, and bits 0 to 9 the fraction. Returns a negative id on
+ * failure. */
 static hid_t create_half(void)
 {
     const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
