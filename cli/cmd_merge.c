@@ -106,7 +106,7 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
     const size_t count = at->result.method_count;
     int err = 0;
 
-    for (size_t i = count; i-- > 0;) /* backwards: that of the case's first method stays */
+    for (size_t i = count; i-- > 0;) /* backwards, so that the first failure stays */
         if (at->result.totals[i].failure.status)
             c->missing = at->result.totals[i].failure;
     c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;

@@ -92,6 +92,7 @@ static int choose_plots(struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
+/* Makes the folder of -o unless it exists, and sets p->made. Refuses a path that is too long. */
 static int make_folder(struct plotter *p)
 {
     char shown[PATH_TEXT];
@@ -151,6 +152,7 @@ static int draw_in_terminal(const struct plotter *p, const struct gcb_plot_job *
     return err;
 }
 
+/* Draws all pages of a plot, in the terminal, into files or both, until a signal comes. */
 static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
 {
     const size_t pages = gcb_plot_pages(plot, p->data);

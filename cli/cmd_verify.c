@@ -96,7 +96,7 @@ static void show_notes(FILE *out, const struct verify *v)
 }
 
 /* Removes the methods that run on the CPU only, and says so. Called only if the user named no
- * method, because a method that the user named must not be left out. */
+ * method, because a named method that does not run on the device is an error. */
 static void leave_out_cpu_only(struct verify *v)
 {
     FILE *err = v->s.ctx->err;

@@ -222,7 +222,7 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
         err = gcb_suite_load(suite, o->own.suite ? o->own.suite : "default", diag);
     if (!err)
         err = bench_fill(filled, suite, diag);
-    /* --repeat contradicts the options that is_adaptive looks at, so those of the command line remove
+    /* --repeat contradicts the options of is_adaptive, so the options of the command line remove
      * those of the suite */
     if (o->timing.repeat) {
         filled->own.precision = filled->own.time_budget = 0.0;

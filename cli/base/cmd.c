@@ -115,7 +115,8 @@ static void end_process(int number)
     raise(number);
 }
 
-/* Handles the first signal after interrupt_catch. A second signal ends the process. */
+/* Handles the first signal after interrupt_catch. The same signal ends the process when it comes
+ * again. */
 static void note_signal(int number)
 {
     seen = 1;

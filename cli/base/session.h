@@ -59,8 +59,9 @@ struct session {
  * the CPU's kernels and threads make the messages for comparison. GCB_E_BACKEND: the device is
  * missing. GCB_E_INVALID: an option has no meaning on a device. */
 int session_resolve(struct session *s);
-/* Returns the exit status for `err`, the status of a run: GCB_E_BACKEND if a device was in use and
- * `err` is GCB_E_UNSUPPORTED, because a method does not run on the device; otherwise `err`. */
+/* Returns the status of the command for `err`, the status of a run: GCB_E_BACKEND if a device was
+ * in use and `err` is GCB_E_UNSUPPORTED, because a method does not run on the device; otherwise
+ * `err`. */
 int session_judge(const struct session *s, int err);
 
 /* Removes the methods' memories, for a command that treats each message by itself. Prints a note if

@@ -39,7 +39,7 @@ struct payoff_options {
 extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];
 
 /* Bandwidths in bytes per second, or numbers of workers, in the order in which they were given.
- * Each pair of both is a place. */
+ * Each pair of a bandwidth and a number of workers is a place. */
 #define PAYOFF_GRID 256
 struct payoff_grid {
     double values[PAYOFF_GRID];

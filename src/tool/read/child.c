@@ -469,7 +469,8 @@ static int fail_protocol(struct gcb_file_child *c, struct gcb_diag *diag)
 /* ---- the parent: packets from the child ---- */
 
 /* Returns the processor time in seconds that the child has used since it last made progress. Sets
- * *all to the processor time since the child's start. Both are 0 if the clock cannot be read. */
+ * *all to the processor time since the child's start. If the clock cannot be read, returns 0 and
+ * leaves *all as it is. */
 static double stuck_for(struct gcb_file_child *c, double *all)
 {
     const uint64_t steps = __atomic_load_n(&c->trace->steps, __ATOMIC_RELAXED);

@@ -6,7 +6,7 @@
 
 enum {
     CHECKSUM = 4,    /* bytes that fletcher32 appends */
-    SCRATCH = 16384, /* bytes that are inflated_size at a time */
+    SCRATCH = 16384, /* bytes that are inflated at a time */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,

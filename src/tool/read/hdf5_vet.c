@@ -216,7 +216,7 @@ static bool is_little_endian(const struct gcb_h5dataset *d)
 }
 
 /* Checks storage, shape, chunks and filters, but not the size. Sets *outside if the data is in
- * other files. */
+ * other files. Sets the tensor's offset if the parent may read the elements without HDF5. */
 static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                                bool *outside)
 {

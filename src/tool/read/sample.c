@@ -141,7 +141,8 @@ static bool starts_worker(const struct gcb_layout *layout, size_t i)
 /* Copies to `out` the messages of some pairs of a step and a worker, with about `most` elements. */
 static void choose_workers(struct gcb_layout *out, const struct gcb_layout *layout, uint64_t most)
 {
-    const double share = (double)most / (double)(gcb_layout_elements(layout) + 1); /* never by 0 */
+    /* + 1, because a layout may have no elements */
+    const double share = (double)most / (double)(gcb_layout_elements(layout) + 1);
     size_t all = 0, wanted; /* number of pairs of a step and a worker, and how many to take */
     size_t pair = 0;        /* number of the pair of message i */
 

@@ -26,7 +26,7 @@ struct gcb_h5out {
     int memory;                  /* descriptor of that file */
     int disk;                    /* descriptor of the temporary file on disk */
     bool failed;                 /* a call has failed, so the file is never committed */
-    struct gcb_h5extent *direct; /* where bytes of datasets are, which are not in memory */
+    struct gcb_h5extent *direct; /* places of datasets' bytes, which are only on disk */
     size_t direct_count, direct_cap;
     uint64_t at;     /* offset on disk of the last dataset's next byte */
     uint64_t left;   /* bytes of the last dataset that are still to be written */
