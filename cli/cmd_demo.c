@@ -11,7 +11,7 @@
 static int demo_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     char line[] = COMMAND, sample[GCB_DATA_PATH], *rest;
-    char *words[32]; /* those of COMMAND, of which the first is the command's name; the sample */
+    char *words[32]; /* the words of COMMAND, from the command's name on, and the sample */
     int count = 0, err;
 
     if (operands->count)

@@ -216,9 +216,9 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
     return err;
 }
 
-/* If the layout of the code did not vary, only the layout may be the reason for a SLOW or FAST
- * verdict. In that case, checks these verdicts by counting instructions. A verdict stays if the
- * instructions of its method cannot be counted. */
+/* If the layout of the code did not vary, a SLOW or FAST verdict may come from the layout and not
+ * from the change. In that case, checks these verdicts by counting instructions. A verdict stays if
+ * the instructions of its method cannot be counted. */
 static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 {
     const struct bench_options *bench = &r->o->bench;
