@@ -177,8 +177,8 @@ static void read_last_line(char *out, size_t size, FILE *errs)
     gcb_escape(out, size, last);
 }
 
-/* Returns 0 if the child exited with 0. Otherwise sets a message that says how the child ended.
- * `how` is the wait status. */
+/* Returns 0 if the child reached no limit and exited with 0. Otherwise returns GCB_E_IO with a
+ * message that says how the child ended. `how` is the wait status. */
 static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
 {
     char words[300];

@@ -22,7 +22,7 @@ struct gcb_child_limits {
  * input. It has its own process group, so that ending the child also ends what the child started.
  */
 struct gcb_child {
-    pid_t pid;       /* 0: no process runs */
+    pid_t pid;       /* 0: there is no process to wait for */
     FILE *out;       /* standard output of the child; reading fails once a limit is reached */
     FILE *errs;      /* standard error of the child, quoted if the child fails */
     int fd;          /* read end of the child's standard output; `out` owns it */
@@ -35,16 +35,17 @@ struct gcb_child {
 };
 
 /* Starts argv[0], which is a path unless limits->search is set. GCB_E_UNSUPPORTED: $PATH has no
- * such program. GCB_E_IO: the program cannot be run. Call gcb_child_finish afterwards, even after a
- * failure. */
+ * such program that may be run. GCB_E_IO: the program cannot be run for another reason. Call
+ * gcb_child_finish afterwards, even after a failure. */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 
 /*
  * Waits until the child ends, ends the child once it reaches a limit, and releases everything.
- * `status` (may be NULL) becomes the exit status, or -1 if a signal ended the child. Returns
- * GCB_E_IO unless the child exited with 0; the message quotes the last line of its standard error.
- * `c` may be a child that never started.
+ * `status` (may be NULL) becomes the exit status, or -1 if a signal ended the child. Returns 0 if
+ * the child reached no limit and exited with 0, otherwise GCB_E_IO. The message says how the child
+ * ended, and may quote the last line of its standard error. `c` may be a child that never started;
+ * then *status and the result are 0.
  */
 int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag);
 

@@ -13,7 +13,8 @@ static const struct {
     {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-/* Returns the code point at *s and advances *s past it. An invalid byte is returned as it is. */
+/* Returns the code point at *s and advances *s past it. If the bytes are not valid UTF-8, returns
+ * some number and advances by at least one byte. */
 static uint32_t next_point(const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;

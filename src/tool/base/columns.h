@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Returns the number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one
- * column. */
+/* Returns the number of columns that a UTF-8 text takes on a terminal. The number is an estimate if
+ * the text is not valid UTF-8. */
 size_t gcb_text_columns(const char *text);
 
 /*

@@ -11,7 +11,7 @@
  * Returns false if the executable's folder is not known or the path is too long. */
 static bool write_path(char out[GCB_DATA_PATH], const char *folder, const char *name)
 {
-    char start[GCB_DATA_PATH] = ""; /* folder of the executable */
+    char start[GCB_DATA_PATH] = ""; /* the executable's folder, if `folder` is relative */
     ssize_t length;
 
     if (folder[0] != '/') {

@@ -71,7 +71,7 @@ static bool is_page(const uint8_t first[FIRST])
 
 /* Returns the kind of a zip archive that PyTorch or NumPy wrote, or NULL for another archive. An
  * archive has the name of each of its files just before the file's contents. */
-static const char *archive_name(const uint8_t first[FIRST])
+static const char *archive_kind(const uint8_t first[FIRST])
 {
     if (memmem(first, FIRST, BYTES("/data.pkl")) || memmem(first, FIRST, BYTES("/byteorder")))
         return "a PyTorch file";
@@ -88,8 +88,8 @@ struct gcb_filekind gcb_filekind_find(int descriptor)
         return (struct gcb_filekind){
             "a web page (HTML) or XML",
             "the server sent a page, such as an error, instead of the file"};
-    if (memcmp(first, "PK\3\4", 4) == 0 && archive_name(first))
-        return (struct gcb_filekind){archive_name(first), CONVERT};
+    if (memcmp(first, "PK\3\4", 4) == 0 && archive_kind(first))
+        return (struct gcb_filekind){archive_kind(first), CONVERT};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (memcmp(first + rows[i].at, rows[i].bytes, rows[i].n) == 0)
             return rows[i].kind;

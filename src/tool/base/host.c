@@ -61,6 +61,7 @@ uint64_t gcb_host_cache(void)
         f = fopen(path, "re");
         if (!f)
             break;
+        /* a size from 2^32 on is no size of a cache, and the shift below could lose its bits */
         if (fscanf(f, "%llu%c", &size, &unit) == 2 && size < UINT64_C(1) << 32) {
             if (unit == 'K') /* Linux writes no other unit */
                 size <<= 10;

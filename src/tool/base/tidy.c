@@ -78,6 +78,8 @@ void gcb_tidy_signal(int number)
     errno = before;
 }
 
+/* Calls `remove` for each path. unlink fails for a folder, and rmdir for a file; that does no
+ * harm. */
 static void remove_paths(int (*remove)(const char *path))
 {
     for (int i = 0; i < PLACES; i++) {

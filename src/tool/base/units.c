@@ -23,7 +23,7 @@ static const struct unit durations[] = {
 /* Time limits have these units besides the units of durations. */
 static const struct unit limits[] = {{"", 1.0}, {"m", 60.0}, {"h", 3600.0}, {.name = NULL}};
 
-/* True if `s` is this unit of bandwidth, with or without an ending. */
+/* True if `s` is `unit`, alone or with one of the endings that a bandwidth may have. */
 static bool is_bandwidth(const char *s, const char *unit)
 {
     static const char *const endings[] = {"", "/s", "it", "it/s", "ps", "E"};

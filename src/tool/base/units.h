@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * Each of these functions parses a number followed by a unit. The decimal point is "." in any
- * locale. They return false for any other text, such as a negative number.
+ * These functions parse a number followed by a unit. The decimal point is "." in any locale. They
+ * return false, and set nothing, for any other text, such as a negative number.
  */
 
 /*

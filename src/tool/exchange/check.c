@@ -93,8 +93,8 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
     return true;
 }
 
-/* Combines the workers' values: gcb_local.combine. Takes the values that arrived if they are the
- * same sums in another order of additions. */
+/* Combines the workers' values, as the callback `combine` of struct gcb_local. `values` holds those
+ * of worker 0. Takes the values that arrived if they are the sums in some order of additions. */
 static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
 {
     const struct gcb_check *c = ctx;

@@ -19,7 +19,7 @@ struct gcb_check {
     struct gcb_check_round {
         void *combined; /* copy of the values of a GCB_ROUND_REDUCE; NULL in other rounds */
         size_t bytes;
-    } * rounds;
+    } * rounds; /* the recorded rounds of an exchange, in order */
     size_t count, cap;
     unsigned workers;
 };
@@ -31,12 +31,12 @@ int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
 void gcb_check_clear(struct gcb_check *c);
 void gcb_check_fini(struct gcb_check *c);
 
-/* Runs all rounds of the exchanges of c->workers workers, which have begun. Returns 0, or the error
- * of an exchange. */
+/* Runs all rounds of `exchanges`, one exchange for each of c->workers workers. The exchanges must
+ * have begun (gcb_exchange_begin). Returns 0, or the error of an exchange. */
 int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
                      struct gcb_diag *diag);
 
-/* Returns the number of elements whose bits differ. */
+/* Returns the number of the n elements whose bits differ between `a` and `b`. */
 uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n);
 
 #endif

@@ -14,15 +14,16 @@
 
 /* A message of a lane, on this rank. */
 struct message {
-    size_t number;
+    size_t number; /* index in the plan of a step */
     const struct gcb_message_plan *plan;
     uint64_t at;                     /* index of its first element in the arrays of `measuring` */
     const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */
     struct gcb_exchange *exchange;
     bool fixed;   /* all ranks send `bytes` bytes in an all-gather */
-    size_t bytes; /* length of a message in an all-gather if it is fixed; 0: it is not */
+    size_t bytes; /* in an all-gather: length that this rank's encoder always gives; 0: it varies */
 };
 
+/* The state of gcb_lanes_measure on this rank. */
 struct measuring {
     const struct gcb_lanes_config *config;
     struct gcb_net *net;
@@ -30,8 +31,8 @@ struct measuring {
     unsigned rank, ranks;
     struct gcb_method dense;
     struct message *messages; /* of the first lane, then of the next lanes */
-    /* the gradient, the update and room for another, all messages one after the other; one
-     * allocation */
+    /* the gradient, the update, and room for another update; each has all messages one after the
+     * other; one allocation */
     float *x, *update, *scratch;
     uint64_t *hashes; /* of each rank's gradient of the message that is checked */
     uint64_t step;
@@ -58,7 +59,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Adds the times since `begin` and `cpu`, when both clocks were read. */
+/* Adds the elapsed time since `begin` to the time of `phase`, and the processor time since `cpu` to
+ * GCB_TIME_CPU. */
 static void add_times(struct pass *pass, enum gcb_time phase, double begin, double cpu)
 {
     pass->times[phase] += gcb_clock() - begin;
@@ -190,7 +192,7 @@ static void run_round(struct pass *pass, const struct message *m, const struct g
     add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
-/* Calls gcb_exchange_next, and adds its time to that of encoding. */
+/* Calls gcb_exchange_next, adds its time to that of encoding, and returns its result. */
 static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_round *round)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
@@ -200,9 +202,9 @@ static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_roun
     return more;
 }
 
-/* In a simulated cluster, waits as long as coding the message would take. `seconds`: for all
- * messages. */
-static void compute(const struct pass *pass, double seconds, const struct message *m)
+/* In a simulated cluster, waits as long as coding the message would take. `seconds` is the time for
+ * all messages; 0: no wait. */
+static void simulate_coding(const struct pass *pass, double seconds, const struct message *m)
 {
     if (seconds > 0.0)
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
@@ -218,7 +220,7 @@ static int run_message(struct pass *pass, const struct message *m)
     unsigned rounds = 0;
     int more = 0, err = gcb_exchange_begin(m->exchange, r->step, r->x + m->at, r->diag);
 
-    compute(pass, pass->lane->encode, m);
+    simulate_coding(pass, pass->lane->encode, m);
     add_times(pass, GCB_TIME_ENCODE, begin, cpu);
     if (err)
         gcb_plan_explain(err, m->method->name, m->plan, r->load->source, r->diag);
@@ -240,7 +242,7 @@ static int run_message(struct pass *pass, const struct message *m)
     begin = gcb_clock();
     cpu = cpu_seconds();
     must(r, gcb_exchange_finish(m->exchange, r->update + m->at, r->diag));
-    compute(pass, pass->lane->sum, m);
+    simulate_coding(pass, pass->lane->sum, m);
     add_times(pass, GCB_TIME_SUM, begin, cpu);
     if (pass->first && rounds > pass->lane->rounds)
         pass->lane->rounds = rounds;
@@ -552,6 +554,7 @@ static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsign
     const double others = ranks > 1 ? ranks - 1 : 1;
 
     for (int k = 0; k < GCB_ROUND_KINDS; k++) {
+        /* in an all-to-all a rank counts a transfer to each other rank, not a round */
         const double parts = k == GCB_ROUND_SCATTER ? others : 1.0;
 
         gcb_row_real(row, fields[k][0], (double)lane->timed.rounds[k] / exchanges / parts);

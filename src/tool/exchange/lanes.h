@@ -12,7 +12,7 @@
 
 /*
  * Measures real exchanges. Several methods exchange the same gradients in turn, so that a busy
- * machine slows all of them. All ranks call all functions.
+ * machine slows all of them. All ranks call gcb_lanes_measure; the other functions are local.
  *
  * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every
  * method twice. The first run is as in training, for the time of the whole exchange. The second has
@@ -21,9 +21,9 @@
  */
 enum gcb_time {
     GCB_TIME_ENCODE,
-    GCB_TIME_SIZES,
-    GCB_TIME_WIRE,
-    GCB_TIME_SUM,
+    GCB_TIME_SIZES, /* exchanging the lengths of what ranks send */
+    GCB_TIME_WIRE,  /* moving the bytes of the rounds */
+    GCB_TIME_SUM,   /* decoding what arrives, and adding it */
     GCB_TIME_CPU,   /* processor time of encoding and summing, on all threads */
     GCB_TIME_WHOLE, /* the whole exchange, without barriers */
     GCB_TIMES
@@ -33,10 +33,12 @@ enum gcb_time {
 
 /* What ranks sent in one or more exchanges. */
 struct gcb_traffic {
-    uint64_t given;                   /* bytes that ranks gave in all rounds */
-    uint64_t rounds[GCB_ROUND_KINDS]; /* for GCB_ROUND_SCATTER: transfers from a rank to another */
-    uint64_t bytes[GCB_ROUND_KINDS];  /* on all links, if sent in the best known way (local.h) */
-    uint64_t sizes;                   /* rounds before which ranks exchanged lengths */
+    uint64_t given; /* bytes that ranks gave in all rounds */
+    /* rounds of each kind in which a rank took part; of GCB_ROUND_SCATTER: transfers to another
+     * rank */
+    uint64_t rounds[GCB_ROUND_KINDS];
+    uint64_t bytes[GCB_ROUND_KINDS]; /* on all links, if sent in the best known way (local.h) */
+    uint64_t sizes;                  /* rounds before which a rank exchanged lengths */
 };
 
 /* A method that takes part, with one algorithm for all its rounds. */
@@ -68,16 +70,17 @@ struct gcb_lanes_config {
     uint64_t seed;
     enum gcb_fft_engine fft_engine;
     size_t repeats; /* at most; the first always runs */
-    double seconds; /* no repeat begins so long after the first began */
+    double seconds; /* no repeat begins once this time has passed since the first began */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
-    void (*progress)(void *ctx, double done); /* called on each rank after each repeat */
+    /* called on each rank after each repeat with the share that is done; not NULL */
+    void (*progress)(void *ctx, double done);
     void *ctx;
 };
 
 /* Runs the lanes. The caller sets the method and the algorithm of each lane (and `encode` and
- * `sum`), and zeroes the rest. Clear each lane with gcb_lane_clear, also after a failure. If one
- * rank fails before the timing, all ranks return its error. Later errors end all ranks
- * (gcb_net_abort). */
+ * `sum`), and zeroes the rest. Clear each lane with gcb_lane_clear, also after a failure. If a rank
+ * fails to prepare, to encode in a first exchange, or to run a serial exchange, all ranks return
+ * its error. Any other error ends all ranks (gcb_net_abort). */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
 /* Releases the results; the method and the algorithm stay. */
@@ -85,14 +88,14 @@ void gcb_lane_clear(struct gcb_lane *lane);
 
 /*
  * Sets `encode` and `sum` of a lane for a simulated cluster. The times are those in `rows`, which
- * were read from the file `path`, scaled to a gradient of so many elements (docs/payoff.md).
+ * were read from the file `path`, scaled to a gradient of `elements` elements (docs/payoff.md).
  * GCB_E_INVALID: the rows have no times of this codec with these parameters.
  */
 int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
                         unsigned workers, double elements, struct gcb_diag *diag);
 
-/* Returns the statistics of a lane's repeats. Simulated times are exact, so both ends of their
- * interval are the median. */
+/* Returns the statistics of `time` over a lane's repeats, in seconds. Simulated times are exact, so
+ * both ends of their interval are the median. */
 struct gcb_stats gcb_lane_stats(const struct gcb_lane *lane, enum gcb_time time);
 
 /* Starts a row `exchange` (docs/rows.md). `file`: the input. The caller releases the row. */

@@ -11,11 +11,11 @@
 #define MOST_BYTES (1 << 28)
 
 /*
- * Returns the number of transfers in a sample: as many as the steps of an all-reduce in a ring. To
- * save time there are at most 6, and at most 3 from 1 MiB on. Below 64 KiB there are 20, because
- * one transfer is too short for the clock.
+ * Returns the number of transfers in a sample: as many as the steps of an all-reduce in a ring, but
+ * at least 2. To save time there are at most 6, and at most 3 from 1 MiB on. Below 64 KiB there are
+ * 20, because one transfer is too short for the clock.
  */
-static unsigned inner_of(uint64_t bytes, unsigned ranks)
+static unsigned count_transfers(uint64_t bytes, unsigned ranks)
 {
     const unsigned most = bytes < 1 << 20 ? 6 : 3;
     unsigned steps = 2 * (ranks - 1);
@@ -43,7 +43,7 @@ int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_
 
             size->pattern = pattern;
             size->bytes = (int)(bytes < most ? bytes : most);
-            size->inner = inner_of((uint64_t)size->bytes, ranks);
+            size->inner = count_transfers((uint64_t)size->bytes, ranks);
             size->first = gcb_alloc_zero(2 * (uint64_t)repeats, sizeof(*size->first));
             if (!size->first)
                 return gcb_diag_nomem(diag, 0, "samples");
@@ -61,9 +61,10 @@ void gcb_link_fini(struct gcb_link *link)
     memset(link, 0, sizeof(*link));
 }
 
-/* Makes a transfer and returns its seconds. Before it, each rank works on the bytes, as ranks
- * encode or add before each transfer of an exchange; this is not timed. Without this work, the
- * ranks of a slow network would fall into a rhythm in which one direction waits for the other. */
+/* Makes a transfer and returns its seconds on this rank. Before the transfer, each rank works on
+ * the bytes, as ranks encode or add before each transfer of an exchange; the work is not timed.
+ * Without the work, the ranks of a slow network would fall into a rhythm in which one direction
+ * waits for the other. */
 static double time_transfer(struct gcb_link *link, const struct gcb_link_size *size,
                             struct gcb_net *net)
 {

@@ -5,8 +5,9 @@
 
 /*
  * The gradients that workers exchange: those of the first step of a source. Worker w takes the
- * gradients of worker w modulo the number of workers in the source. If they are synthetic, each
- * worker has its own. All workers have messages of the same names, sizes and types.
+ * gradients of worker w modulo the number of workers in the source. If the gradients are synthetic,
+ * each worker has gradients of its own. All workers have messages of the same names, sizes and
+ * types.
  */
 struct gcb_load {
     struct gcb_source *source;                    /* borrowed */
@@ -24,15 +25,15 @@ struct gcb_load {
 int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
 void gcb_load_fini(struct gcb_load *load); /* zeroed is fine */
 
-/* Returns message j of a worker. */
+/* Returns message j of a worker, borrowed from the layout. */
 const struct gcb_message_plan *gcb_load_message(const struct gcb_load *load, unsigned worker,
                                                 size_t j);
 /* Writes the gradient of message j of a worker to x, which has room for the elements of the
  * message. Fails as gcb_layout_read. */
 int gcb_load_read(const struct gcb_load *load, unsigned worker, size_t j, float *x,
                   struct gcb_diag *diag);
-/* Returns a hash of the messages' names, sizes and types. Ranks with the same messages have the
- * same hash. */
+/* Returns a hash of the messages' names, sizes and types, of which messages are sent dense, and of
+ * the number of workers in the source. Ranks with the same messages have the same hash. */
 uint64_t gcb_load_hash(const struct gcb_load *load);
 
 #endif

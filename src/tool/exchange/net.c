@@ -16,7 +16,7 @@
 #define GCB_NET_PIECE (1 << 30)
 #endif
 
-/* Grown when a round needs more. */
+/* Memory that grows if a round needs more of it. */
 struct buffer {
     uint8_t *bytes;
     size_t capacity;
@@ -30,7 +30,7 @@ struct gcb_net {
     struct gcb_arrival *arrived;
     uint64_t *lengths; /* bytes that arrive from the rank */
     uint64_t *sending; /* all-to-all: bytes for the rank */
-    int *counts;       /* four such arrays, for MPI_Alltoallv */
+    int *counts;       /* four arrays one after the other, for MPI_Alltoallv */
     struct buffer in;  /* what arrives */
     struct buffer scratch;
 };
@@ -250,7 +250,7 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void 
 
 /* ---- room for what arrives ---- */
 
-/* Makes room for `bytes` bytes; the contents are lost. */
+/* Makes room for `bytes` bytes; the contents may be lost. Returns 0 or GCB_E_NOMEM. */
 static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
 {
     if (bytes <= b->capacity && b->bytes)

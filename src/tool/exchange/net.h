@@ -35,9 +35,10 @@ extern const char *const gcb_net_algorithm_names[]; /* ends with NULL */
 /* Starts MPI. Call it once, before anything else reads the arguments. Returns 0 or GCB_E_NOMEM;
  * call gcb_net_close(*out) in both cases. */
 int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag *diag);
-/* Ends MPI. NULL is fine. */
+/* Releases `net`, which may be NULL, and ends MPI. */
 void gcb_net_close(struct gcb_net *net);
 
+/* The next four functions are local: any rank may call them at any time. */
 unsigned gcb_net_rank(const struct gcb_net *net);
 unsigned gcb_net_ranks(const struct gcb_net *net);
 /* Returns name and version of the MPI library; owned by `net`. */
@@ -78,7 +79,8 @@ struct gcb_arrival {
 
 /*
  * Moves the bytes of a round. *arrived becomes an array with an arrival for each rank, or with one
- * arrival for GCB_ROUND_REDUCE. The array and the bytes stay valid until the next call.
+ * arrival for GCB_ROUND_REDUCE. The array and the bytes stay valid until the next call of this
+ * function.
  *
  * `fixed`: all ranks send the same number of bytes in a GCB_ROUND_GATHER. If not, or in a
  * GCB_ROUND_SCATTER, ranks exchange the lengths first, and *sizes_seconds becomes the time for
