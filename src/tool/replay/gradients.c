@@ -13,8 +13,8 @@
 /*
  * Draws tensors of at most `cut` elements, which together have `all` elements. `draws` elements are
  * chosen, evenly spaced among all, and each tensor with a chosen element is drawn. So a larger
- * tensor is drawn with a higher probability. Sets drawn[j] for each tensor, and returns the number
- * of elements of the tensors that are drawn.
+ * tensor is drawn with a higher probability. Sets drawn[j] for each tensor of at most `cut`
+ * elements, and returns the number of elements of the tensors that are drawn.
  */
 static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
                      uint64_t all, size_t draws)
@@ -164,7 +164,7 @@ static void average(const struct gcb_gradients *g, const float *x, float *mean,
     *mean_sq += gcb_reduce_blocks(kernels->reduce.sum_sq, mean, g->count);
 }
 
-#define LOOKS 32 /* fewest steps over which noise and signal are measured, if there are so many */
+#define LOOKS 32 /* fewest steps over which noise and signal are measured, if the dump has them */
 
 /* Reads the steps that are kept, and measures signal and noise on them and on other steps. */
 static int read_all(struct gcb_gradients *g, struct gcb_source *source,
@@ -198,6 +198,7 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
         average(g, x, g->means + slot * g->count, kernels, &mean_sq, &worker_sq);
     }
     gcb_free(room);
+    /* worker_sq is about signal + noise, and mean_sq about signal + noise / n */
     g->noise = n > 1.0 ? fmax(0.0, (worker_sq - mean_sq) * n / (n - 1.0)) : 0.0;
     g->signal = fmax(0.0, worker_sq - g->noise);
     return err;

@@ -16,17 +16,17 @@ struct gcb_gradients {
     struct gcb_gradients_tensor {
         const struct gcb_tensor *tensor; /* of the source, for its path and shape */
         uint64_t count;                  /* the first elements of the tensor that are in memory */
-        uint64_t offset;                 /* elements before them in `data` */
+        uint64_t offset; /* elements of earlier tensors in a worker's part of `data` */
     } * tensors;
     size_t tensor_count; /* tensors in memory */
     size_t all_tensors;  /* tensors of one worker in one step in the dump */
     float *data;         /* steps x workers x count */
     float *means;        /* of the workers: steps x count */
-    uint64_t nonfinite;  /* infinities and NaNs that became 0 */
+    uint64_t nonfinite;  /* infinities and NaNs that became 0 in all steps that were read */
     /*
      * The squared norm of a mean of n workers is about signal + noise / n: `signal` is the squared
-     * norm of the true gradient, and `noise` that of the noise of one worker. They are measured
-     * over at least 32 steps, or over all steps of the dump. With one worker, noise is 0.
+     * norm of the true gradient, and `noise` that of the noise of one worker. Both are sums over
+     * the steps that were read: at least 32, or all steps of the dump. With one worker, noise is 0.
      */
     double signal, noise;
 };
@@ -46,7 +46,8 @@ struct gcb_gradients_config {
 /*
  * Reads the gradients. `layout` has the scope `tensor`, and no message is dense. The source must
  * outlive *out. Returns GCB_E_INVALID if the steps or workers of the dump do not have the same
- * tensors, or if the dump has no elements, or GCB_E_NOMEM. On failure *out is zeroed.
+ * tensors, or if the dump has no elements, an error of reading, or GCB_E_NOMEM. On failure *out is
+ * zeroed.
  */
 int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        const struct gcb_layout *layout, const struct gcb_gradients_config *config,

@@ -101,6 +101,7 @@ static void set_shape(struct gcb_codec_env *env, struct message *m, const struct
 static int open_message(struct team *t, const struct gcb_method *method, size_t j, bool apart,
                         struct gcb_diag *diag)
 {
+    /* the tensor of message j if `apart`; not used otherwise */
     const struct gcb_tensor *tensor = t->g->tensors[j].tensor;
     struct message *m = &t->items[j];
     struct gcb_exchange_config config = {
@@ -142,7 +143,8 @@ static void close_team(struct team *t)
     gcb_local_fini(&t->local);
 }
 
-/* Opens the exchanges of a team whose other members are zeroed. On failure nothing stays open. */
+/* Opens the exchanges of a team. The members that this function sets start zeroed. On failure
+ * nothing stays open. */
 static int open_team(struct team *t, const struct gcb_method *method, struct gcb_diag *diag)
 {
     const struct gcb_gradients *g = t->g;
@@ -331,6 +333,7 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
 
     for (size_t s = 0; !err && s < g->steps; s++) {
         const struct gcb_coder *encoder;
+        /* a new team for each step, so that no memory carries a residual to the next step */
         struct team t = {
             .g = g, .config = config, .workers = g->workers, .stated = g->workers, .sent = &sent};
 

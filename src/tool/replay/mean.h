@@ -64,8 +64,8 @@ double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *me
 
 /*
  * Runs the method's exchange between all workers of `g`. Leaves out steps whose mean is 0. Returns
- * 0, or 1 after a stop, with *out not set. Returns GCB_E_INVALID if the mean of every step is 0,
- * GCB_E_NONFINITE if a memory overflowed, and the errors of gcb_exchange_create.
+ * 0, or 1 after a stop; then *out is not complete. Returns GCB_E_INVALID if the mean of every step
+ * is 0, GCB_E_NONFINITE if a memory overflowed, and the errors of gcb_exchange_create.
  */
 int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
                      const struct gcb_mean_config *config, const struct gcb_method *method,
@@ -86,10 +86,10 @@ struct gcb_cost {
 struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by);
 
 /*
- * Times an exchange, after an exchange that is not timed. *out has the seconds for each element.
- * The exchange has as many workers as `g`, but at least two; if `g` has only one worker, both have
- * its gradients. The times are the CPU time of worker 0's thread, which other programs do not
- * change much.
+ * Times an exchange of the first step, after an exchange that is not timed. *out has the seconds
+ * for each element. The exchange has as many workers as `g`, but at least two; if `g` has only one
+ * worker, both have its gradients. The times are the CPU time of worker 0's thread, which other
+ * programs do not change much.
  */
 int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
                   const struct gcb_mean_config *config, const struct gcb_method *method,

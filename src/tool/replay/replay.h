@@ -49,7 +49,7 @@ struct gcb_replay_traffic {
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
     unsigned rounds;      /* the most rounds of a message */
     uint64_t round_bytes[GCB_REPLAY_ROUNDS]; /* bytes on the links of all workers in each round */
-    uint64_t link_bytes;                     /* the same in all rounds together */
+    uint64_t link_bytes;                     /* bytes on these links in all rounds together */
     bool again;                   /* sums were encoded again, and the next two members are set: */
     double again_sum, again_lost; /* squared norms of the sums, and of what encoding them lost */
     bool sparse;                  /* a sparse all-reduce ran, and the next member is set: */
@@ -93,7 +93,7 @@ struct gcb_replay_total {
     double contraction_min, contraction_mean; /* over the steps with messages */
     bool feedback;      /* the memory is plain error feedback, which bounds the residual */
     double bound_ratio; /* largest squared residual / its bound (docs/replay.md); NAN: no bound */
-    bool interrupted;   /* the observer ended the replay */
+    bool interrupted;   /* `stop` of the observer ended the replay */
 };
 
 struct gcb_replay_observer {
@@ -113,8 +113,9 @@ struct gcb_replay {
 /*
  * Checks that the dump can be replayed, and scans it for infinities and NaNs. `config` is copied,
  * and the data that it points to is borrowed. If the watch ends the scan, the replay must not be
- * run. Errors are those of gcb_replay_plan_init, of reading, and GCB_E_INVALID for
- * GCB_POLICY_RAW. Release *out with gcb_replay_close, also after a failure.
+ * run. Errors are those of gcb_replay_plan_init, of reading, GCB_E_INVALID for GCB_POLICY_RAW, and
+ * GCB_E_NONFINITE for values that the policy refuses. Release *out with gcb_replay_close, also
+ * after a failure.
  */
 int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
@@ -125,7 +126,9 @@ bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct g
 /* True if tuning changes the `max` of this method. */
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 
-/* Replays all steps with one method, and fills *out. */
+/* Replays all steps with one method, and fills *out. Returns 0, the result with which the observer
+ * ended the replay, or an error. After a stop it returns 0, sets out->interrupted, and *out has the
+ * figures of the steps before. */
 int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);

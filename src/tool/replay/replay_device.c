@@ -95,7 +95,7 @@ void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device
 {
     if (d)
         d->place.device->module->memory.free(w->gradient_dev);
-    gcb_device_memory_destroy(w->memory); /* first, because it waits for work with the encoder */
+    gcb_device_memory_destroy(w->memory); /* before the encoder: waits for work that uses it */
     gcb_replay_device_forget(w);
 }
 
@@ -129,8 +129,8 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
                         what);
 }
 
-/* Makes the worker's encoder, or its part in the all-reduce, unless it exists. Takes the memory
- * that the encoder needs. */
+/* Makes the worker's encoder, or its part in the all-reduce, unless it exists. Reserves the space
+ * on the device that the encoder needs. */
 static int prepare_worker(const struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_device *d = job->s->device;

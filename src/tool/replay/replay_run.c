@@ -86,7 +86,7 @@ bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_m
 
 /* ---- figures ---- */
 
-/* Returns a / b, which is 0 for 0 / 0. Returns NAN if only b is 0, or if b is NAN. */
+/* Returns a / b. If b is 0 or NAN, returns 0 for an `a` of 0, otherwise NAN. */
 static double ratio(double a, double b)
 {
     if (b > 0.0)
@@ -94,6 +94,7 @@ static double ratio(double a, double b)
     return a == 0.0 ? 0.0 : NAN;
 }
 
+/* Returns part / whole, or NAN for a whole of 0. */
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
@@ -154,7 +155,7 @@ static void measure_staleness(struct gcb_replay_figures *out, struct run *run)
     out->staleness_max = age_at(run->ages, counters, 1.0);
 }
 
-/* Computes the figures that depend only on the messages. */
+/* Computes the figures that depend only on what was sent. */
 static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay_traffic *traffic)
 {
     const bool sent = traffic->tally.messages > 0;
@@ -270,7 +271,8 @@ static void finish(const struct run *run)
 
 /* ---- what changes between steps ---- */
 
-/* Gives all messages this theta, if it differs from the theta of the step before. */
+/* Sets the theta of all messages whose method has a theta, unless the step before had the same
+ * theta. */
 static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
 {
     int err = 0;

@@ -115,8 +115,10 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
     if (round < GCB_REPLAY_ROUNDS)
         traffic->round_bytes[round] += link_bytes;
     traffic->link_bytes += link_bytes;
-    for (uint32_t w = 0; w < s->workers; w++, bytes += s->wires[w - 1].len)
+    for (uint32_t w = 0; w < s->workers; w++) {
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
+        bytes += sent[w].bytes;
+    }
 }
 
 /* Runs the rounds of the exchange. */
@@ -149,7 +151,8 @@ static void count_tuned(const struct gcb_replay_sending *job, const struct gcb_t
     job->step->traffic.tuned_clamped += t->clamped;
 }
 
-/* Adds to the tally what the encoder knows about its message. */
+/* Adds to the tally what the encoder knows about its message. Raises message->largest to the
+ * largest value that the encoder has coded. */
 static void ask_encoder(const struct gcb_replay_sending *job, struct gcb_tally *t)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
@@ -242,8 +245,8 @@ static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *
     return 0;
 }
 
-/* Counts the age of each element, and notes which elements were sent. An element that was
- * encoded as 0 counts as sent. */
+/* Counts the age of each element, and notes which elements arrived. For the age, an element whose
+ * value was 0 before encoding counts as sent, because nothing of it is missing. */
 static void receive_span(void *ctx, uint64_t i)
 {
     const struct gcb_replay_sending *job = ctx;

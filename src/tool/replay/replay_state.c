@@ -205,6 +205,7 @@ int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *mes
         err = gcb_exchange_change(message->exchanges[w], &message->method, diag);
         if (err || !message->workers[w].on_device.memory)
             continue;
+        /* the device's new encoder has no state, so the CPU's encoder must lose its state too */
         gcb_replay_device_forget(&message->workers[w].on_device);
         (void)gcb_coder_restore(gcb_exchange_encoder(message->exchanges[w]), nothing);
     }

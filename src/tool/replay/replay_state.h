@@ -72,7 +72,7 @@ struct gcb_replay_span {
 /* Squared norms of one worker in one step, over all messages. */
 struct gcb_replay_norms {
     double gradient, residual;
-    double clipped; /* the same as `gradient`, but before the first message, for clipping */
+    double clipped; /* of the gradients, if they are clipped: measured before the first message */
     double encoded; /* of the encoded values */
     double lost;    /* of encoded minus decoded values */
     double window;  /* not squared: sum of the gradients' norms since the last message */
@@ -95,12 +95,13 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
 void gcb_replay_state_fini(struct gcb_replay_state *s); /* a zeroed struct is allowed */
 
 /* Changes the parameter `key` of a message's method. Memories stay. Encoders keep their state if it
- * fits (gcb_exchange_change), but encoders on a device are made anew. */
+ * fits (gcb_exchange_change). With a device, its encoders are made anew, and the encoders on the
+ * CPU start over as well. */
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag);
 
-/* Fills the configuration of a message's coders. Its path is borrowed from the source, or written
- * to `name`. */
+/* Fills the configuration of a message's coders. The message's path is borrowed from the source, or
+ * written to `name`. */
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
                              char name[40], struct gcb_coder_config *out);
 
