@@ -47,7 +47,7 @@ enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb
     return item->error <= limit(a->noise, GCB_ERROR_NOISE_MOST) ? GCB_ERROR_NOISE : GCB_ERROR_LOUD;
 }
 
-/* True if the item is a method with a known error, which may be usable or not. */
+/* True if the item is no baseline and has a known error. It may still not be usable. */
 static bool is_judged(const struct gcb_answer_item *item)
 {
     return !item->baseline && !isnan(item->error);
@@ -63,7 +63,8 @@ double gcb_answer_worth(const struct gcb_answer_item *item)
     return isnan(item->step) ? item->gain : item->step;
 }
 
-/* Returns gcb_answer_worth, or -1 if the item may not be the best of this kind. */
+/* Returns gcb_answer_worth, or -1 if the item is not usable, is of another kind, has an error above
+ * `most`, or has no finite worth. */
 static double worth_of_kind(const struct gcb_answer *a, const struct gcb_answer_item *x,
                             enum gcb_error_kind kind, double most)
 {
@@ -146,8 +147,8 @@ static void say_item(char *out, size_t size, const struct gcb_answer *a, size_t 
         gcb_append(out, size, ", encodes %.3g GB/s", x->speed);
 }
 
-/* Appends the names, or the number, of the methods that are not usable because they have no
- * memory. */
+/* Appends the names, or the number, of the methods that are not usable because they have no memory.
+ * Appends nothing to an answer about time. */
 static void say_without_memory(char *out, size_t size, const struct gcb_answer *a)
 {
     const struct gcb_answer_item *lacking[NAMED];

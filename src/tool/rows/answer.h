@@ -12,7 +12,7 @@ enum gcb_error_kind {
     GCB_ERROR_EXACT, /* the error is small: the method is nearly exact */
     GCB_ERROR_NOISE, /* the error is larger, but averages out over steps */
     /* The error does not average out, because the method rounds to nearest, shrinks or drops
-     * values. It needs a memory, and a training that confirms it. */
+     * values. The method needs a memory, and a training that confirms its use. */
     GCB_ERROR_LASTING,
     GCB_ERROR_LOUD, /* noise above the limit */
     GCB_ERROR_KINDS
@@ -31,8 +31,8 @@ extern const char *const gcb_error_kinds[GCB_ERROR_KINDS];
 struct gcb_answer_item {
     const char *name; /* borrowed */
     double error;     /* NAN: unknown, so the item is never recommended */
-    /* the part of the error that does not average out; NAN: not measured, then 0 for an unbiased
-     * method, and the whole error for another one */
+    /* the part of the error that does not average out; NAN: not measured, which counts as 0 for an
+     * unbiased method, and as the whole error for any other method */
     double lasting;
     bool unbiased, memory, baseline;
     double gain;      /* how many times fewer bytes than the bar, or how many times as fast */
@@ -56,11 +56,13 @@ struct gcb_answer {
 
     /* What gcb_answer_choose recommends; SIZE_MAX: nothing. */
 
-    size_t best;    /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
-    size_t noisy;   /* the noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best` */
-    size_t trained; /* the item with a memory whose error lasts, if it is worth more than both */
+    size_t best;  /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
+    size_t noisy; /* the noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best` */
+    /* the item with a memory whose error lasts, if its error is at most `noise` and it is worth at
+     * least as much as both, and at least GCB_ANSWER_GAIN */
+    size_t trained;
 };
-/* An item is recommended if it is worth at least this much. */
+/* An item that is worth less than this is never recommended. */
 #define GCB_ANSWER_GAIN 1.1
 /* Noise has to be worth this many times as much as a nearly exact item, or as the bar. */
 #define GCB_ANSWER_NOISE_GAIN 1.2
@@ -74,9 +76,9 @@ enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb
 bool gcb_answer_usable(const struct gcb_answer *a, const struct gcb_answer_item *item);
 /* Returns what items are compared by: `step`, or `gain` if `step` is unknown. */
 double gcb_answer_worth(const struct gcb_answer_item *item);
-/* Returns the usable item of a kind that is worth most and has an error of at most `most`. If
- * several items are worth about as much (GCB_ANSWER_CLOSE), returns the one with the smallest
- * error. SIZE_MAX: none. */
+/* Returns the index of the usable item that is worth most among the items of a kind with an error
+ * of at most `most`. If several items are worth about as much (GCB_ANSWER_CLOSE), returns the item
+ * with the smallest error. Returns SIZE_MAX if there is no such item. */
 size_t gcb_answer_best(const struct gcb_answer *a, enum gcb_error_kind kind, double most);
 /* Sets `best`, `noisy` and `trained`. */
 void gcb_answer_choose(struct gcb_answer *a);

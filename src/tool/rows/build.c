@@ -42,7 +42,7 @@ static bool read_notes(char out[2 * ID_BYTES + 1], const unsigned char *p, size_
 
 /* Reads the build id of the program, which is the first object that dl_iterate_phdr visits. Returns
  * 1, which ends the iteration. */
-static int visit(struct dl_phdr_info *info, size_t size, void *id)
+static int read_program_id(struct dl_phdr_info *info, size_t size, void *id)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const void *notes = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -70,5 +70,5 @@ void gcb_environment_build(struct gcb_build *out)
         out->dirty = true;
         *dirty = '\0';
     }
-    dl_iterate_phdr(visit, out->id);
+    dl_iterate_phdr(read_program_id, out->id);
 }

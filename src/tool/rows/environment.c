@@ -14,8 +14,8 @@
 
 #define HASH_LIMIT (UINT64_C(1) << 30) /* hashing a larger file takes longer than most commands */
 
-/* XXH3-64 of a file's bytes, as 16 hexadecimal digits. Returns false if the file cannot be read or
- * has more than `limit` bytes. */
+/* Writes the XXH3-64 hash of a file's bytes, as 16 hexadecimal digits. Returns false if the file is
+ * not a regular file, cannot be read, or has more than `limit` bytes. */
 static bool hash_file(char out[17], const char *path, uint64_t limit)
 {
     XXH3_state_t *state = XXH3_createState();

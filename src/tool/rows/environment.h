@@ -45,7 +45,7 @@ struct gcb_build {
     const char *sanitize; /* the sanitisers, or "none" */
     char revision[64];    /* commit, "" if unknown */
     bool dirty;           /* files differed from the commit */
-    char id[41]; /* build id of the program or library that contains this code, "" if it has none */
+    char id[41];          /* build id of the program that runs, in hexadecimal; "" if it has none */
 };
 void gcb_environment_build(struct gcb_build *out);
 

@@ -42,9 +42,9 @@ enum gcb_field_show {
     GCB_SHOW_WORD, /* a verdict or a status */
     GCB_SHOW_YES,  /* a mark if it is true */
     GCB_SHOW_COUNT,
-    GCB_SHOW_NUMBER, /* three significant digits */
-    GCB_SHOW_ERROR,  /* four significant digits, two below 0.001 */
-    GCB_SHOW_COSINE, /* four significant digits */
+    GCB_SHOW_NUMBER, /* three digits (gcb_number), but four decimals from 0.001 to 0.1 */
+    GCB_SHOW_ERROR,  /* four digits (gcb_number), but two below 0.001 */
+    GCB_SHOW_COSINE, /* four digits (gcb_number) */
     GCB_SHOW_PERCENT,
     GCB_SHOW_SIZE, /* bytes */
     GCB_SHOW_SECONDS,

@@ -12,6 +12,7 @@ bool gcb_spec_next(const char **at, size_t *length)
     *at += *length == GCB_SPEC_BEGIN ? strcspn(*at, ":") : *length;
     if (!**at)
         return false;
+    /* *at is at the ':' or ',' before the parameter */
     *length = strcspn(++*at, ",");
     return true;
 }
@@ -157,6 +158,7 @@ void gcb_label_all(struct gcb_label *items, size_t count)
         gcb_method_label(brief, sizeof(brief), one->spec);
         snprintf(one->text, sizeof(one->text), "%.*s", (int)strcspn(one->spec, ":"), one->spec);
         add_needed(one, brief, items, count);
+        /* `collective` tells nothing about the method itself, so it does not count */
         snprintf(bare, sizeof(bare), "%s", one->text);
         if (!strchr(gcb_spec_drop(bare, "collective"), ':'))
             add_first(one, brief);

@@ -11,8 +11,9 @@
  * of a set with different specs have different labels. The label of a policy shows only its number
  * of rules, unless another policy of the set has as many.
  */
-#define GCB_LABEL 160        /* bytes of a label; a longer one is cut */
-#define GCB_LABEL_COLUMNS 32 /* a label gets longer only if that is needed to tell methods apart */
+#define GCB_LABEL 160 /* bytes of a label; a longer label is cut */
+/* most bytes of a label with a parameter that is not needed to tell methods apart */
+#define GCB_LABEL_COLUMNS 32
 struct gcb_label {
     const char *spec; /* borrowed; in full (GCB_SPEC_FULL). Any other text is its own label. */
     size_t set;       /* only labels with the same `set` need to differ */
@@ -28,8 +29,9 @@ void gcb_label_all(struct gcb_label *items, size_t count);
  * also holds their specs. The caller releases it with gcb_free. NULL: out of memory. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
-/* Moves *at to the next parameter "key=value" of a spec, of *length bytes. For the first one *at is
- * the spec, and *length GCB_SPEC_BEGIN. Returns false after the last. */
+/* Moves *at to the next parameter "key=value" of a spec, and sets *length to its bytes. Before the
+ * first call, set *at to the spec and *length to GCB_SPEC_BEGIN. Returns false after the last
+ * parameter. */
 #define GCB_SPEC_BEGIN SIZE_MAX
 bool gcb_spec_next(const char **at, size_t *length);
 

@@ -6,10 +6,11 @@
 
 #define GCB_NUMBER_TEXT 32 /* bytes of `out` in these functions */
 
-/* All functions write a number for people to `out` and return out. "-": the number is not
- * finite. */
+/* All functions write a number for people to `out` and return out. They write "-" for a number that
+ * is not finite, except gcb_bytes, which takes only finite numbers. */
 
-/* Writes `digits` significant digits; below 1, `digits` decimals. */
+/* Writes at least `digits` significant digits; below 1, `digits` decimals. From 1e7 on and below
+ * 1e-3, writes as gcb_scientific does. */
 char *gcb_number(char *out, double value, int digits);
 /* Like gcb_number, but with fewer digits, or as d.de+03, if the text would take more than `width`
  * columns. 7 columns are enough for any number. */

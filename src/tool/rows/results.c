@@ -9,6 +9,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
+/* A result file that is being read. */
 struct reading {
     FILE *file;
     char name[256]; /* escaped */

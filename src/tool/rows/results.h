@@ -52,7 +52,8 @@ int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results
                      void *ctx, struct gcb_diag *diag);
 
 /* Return a field of a row; NULL, NAN, 0 or false if it is absent, null or of another type. Texts
- * are borrowed from the row, and escaped (gcb_escape). */
+ * are borrowed from the row and stand as in the file. gcbench writes them escaped, but a file from
+ * elsewhere may not: escape them again (gcb_escape_again) before a terminal shows them. */
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
 /* Like gcb_results_real, but returns 0 for a number nearer to 0 than 1e-30, and NAN for one

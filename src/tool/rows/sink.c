@@ -70,6 +70,7 @@ static bool write_value(FILE *f, const json_t *value)
         return write_object(f, value);
     if (json_is_array(value))
         return write_array(f, value);
+    /* a write error is no failure here, because flush reports it */
     if (!json_is_real(value))
         return json_dumpf(value, f, JSON_ENCODE_ANY) == 0 || ferror(f);
     write_real(f, json_real_value(value));
@@ -112,7 +113,8 @@ static void write_cell(FILE *f, const json_t *value, char separator)
         fputs(json_boolean_value(value) ? "true" : "false", f);
 }
 
-/* Writes one line of cells, or the header if `row` is NULL. Rows of other records are left out. */
+/* Writes one line of cells, or the header if `row` is NULL. Writes nothing for a row whose record
+ * is not in s->records. */
 static void write_cells(const struct gcb_sink *s, const json_t *row)
 {
     const char separator = s->format == GCB_FORMAT_CSV ? ',' : '\t';

@@ -35,6 +35,7 @@ struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_
 void gcb_table_cell(struct gcb_table *table, const char *text);
 /* Adds a row that is only a text: a title of the rows below it. Call it after a whole row. */
 void gcb_table_title(struct gcb_table *table, const char *text);
+/* Returns the number of whole rows, with the titles. */
 size_t gcb_table_rows(const struct gcb_table *table);
 /* True if the table is NULL, or an allocation failed. */
 bool gcb_table_failed(const struct gcb_table *table);
