@@ -57,6 +57,7 @@ static double unit_of(enum gcb_reduction reduction)
     }
 }
 
+/* Returns number i of an array of the floats that `reduction` adds. */
 static double value_at(enum gcb_reduction reduction, const void *values, uint64_t i)
 {
     switch (reduction) {

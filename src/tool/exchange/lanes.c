@@ -148,6 +148,7 @@ static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *ro
     }
 }
 
+/* Adds what this rank sends in a round to the traffic. `fixed`: ranks need not exchange lengths. */
 static void count_traffic(struct pass *pass, const struct gcb_round *round, bool fixed)
 {
     struct gcb_traffic *t = pass->traffic;

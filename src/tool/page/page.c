@@ -20,6 +20,7 @@
 #define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
 #define DIGITS 7         /* of numbers in the JSON; the page shows at most 4 */
 
+/* The state of gcb_page_write. */
 struct page {
     json_t *rows[GCB_RECORD_PARTS]; /* arrays for the records of records_kept; otherwise NULL */
     uint64_t left_out[GCB_RECORD_PARTS]; /* number of further rows */
@@ -61,8 +62,8 @@ static void set_field(struct page *page, json_t *row, enum gcb_field field, json
     set(page, row, gcb_field_name(field), value);
 }
 
-/* Copies a value of a file. Escapes invisible characters in its texts, because the page shows
- * them. */
+/* Copies a value of a file. Escapes invisible characters in its texts, so that a reader of the page
+ * sees them. NULL: out of memory. */
 static json_t *copy_value(struct page *page, json_t *value)
 {
     json_t *out, *item;
@@ -264,8 +265,8 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
     return err;
 }
 
-/* Draws all plots that the page shows. A plot that fails is left out; if gnuplot is not installed,
- * all further plots are. Returns 0 or GCB_E_NOMEM. */
+/* Draws all plots that the page shows. A plot that fails is left out. If gnuplot is not installed,
+ * all further plots are left out too. Returns 0 or GCB_E_NOMEM. */
 static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                         const struct gcb_page_config *config, const struct gcb_plot_data *data,
                         struct gcb_diag *diag)

@@ -33,9 +33,9 @@ struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
 /*
- * How the cases of a page become series (src/tool/plot/plot_series.h). A case is a row with a
- * setting that no other row of the page has. NO_SERIES: `add` makes the series. CURVES: the cases
- * of a method that differ in one parameter are a series. APART: each case is a series.
+ * How the cases of a page become series (src/tool/plot/plot_series.h). A case is the first row of
+ * the page with its setting. NO_SERIES: `add` makes the series. CURVES: the cases of a method that
+ * differ in one parameter are a series. APART: each case is a series.
  */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
@@ -54,7 +54,7 @@ struct gcb_plot {
     const char *title;   /* what the plot shows, for lists */
     const char *needs;   /* rows that the plot needs, and the command for them */
     const char *heading; /* heading above the picture; NULL: `add` writes it */
-    /* the report shows the plot: no chart or table of the page has its rows */
+    /* the report draws the plot, because no chart or table of the report shows its rows */
     bool pictured;
     enum gcb_record record;
     /* True if the plot shows this row, whose kind is `record`. */
@@ -116,7 +116,7 @@ struct gcb_plot_drawing {
 /*
  * Draws a page. With GCB_PLOT_TEXT the image is letters for a terminal, 79 columns wide. If gnuplot
  * is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), *out still has the script and the data.
- * After another failure *out is empty. Release *out with gcb_plot_drawing_fini in any case.
+ * After another failure *out may be empty. Release *out with gcb_plot_drawing_fini in any case.
  */
 int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);

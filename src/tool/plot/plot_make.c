@@ -231,7 +231,7 @@ static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type ty
         [GCB_PLOT_PDF] = "%%EOF",
         [GCB_PLOT_TEXT] = "\n",
     };
-    const size_t tail = image->size < 32 ? image->size : 32; /* longer than any of them */
+    const size_t tail = image->size < 32 ? image->size : 32; /* longer than any end */
 
     return memmem(image->bytes + image->size - tail, tail, ends[type], strlen(ends[type])) != NULL;
 }

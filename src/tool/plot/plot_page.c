@@ -128,7 +128,7 @@ int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *
 
 /* ---- the heading ---- */
 
-/* Columns of texts. Longer ones would be wider than the picture, or than their place in it. */
+/* Most columns of texts. A longer text would be wider than the picture, or than its place in it. */
 enum { LINE_COLUMNS = 110, FILE_COLUMNS = 48, LABEL_COLUMNS = 60 };
 
 /* Writes a variable with a line that stands above the picture. */
@@ -174,7 +174,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char 
 
 /* ---- series and rows ---- */
 
-/* The arrays with a figure of each series: first texts, then numbers. */
+/* The arrays of the script, which have an item for each series: first those of texts, then those of
+ * numbers. */
 static const char *const arrays[] = {"label", "colour", "ink", "point", "dash", "members"};
 #define ARRAYS (sizeof(arrays) / sizeof(arrays[0]))
 #define TEXTS 3

@@ -28,7 +28,8 @@ struct gcb_plot_page {
 };
 
 /* Opens both streams of a page whose `plot`, `data` and `first` are set. Release the page with
- * gcb_plot_page_fini, also after a failure. All functions return 0 or GCB_E_NOMEM. */
+ * gcb_plot_page_fini, also after a failure. Returns 0 or GCB_E_NOMEM, as gcb_plot_page_fill and
+ * gcb_plot_page_close do. */
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
 /* Writes everything: the heading, what the plot's `add` writes, the columns of the plot's table,
  * and the series. */

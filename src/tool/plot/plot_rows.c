@@ -15,7 +15,8 @@
      BIT(PAYOFF) | BIT(TRAINING))
 
 /* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes in
- * the text stay as they are. */
+ * the text stay as they are. Unlike with gcb_escape_again, a text that is too long ends with "...",
+ * which tells the reader of a plot that something is missing. */
 static void clean(char *out, size_t size, const char *text)
 {
     char *to = out;
@@ -244,7 +245,7 @@ static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
                          const struct gcb_plot *plot, const struct gcb_plot_data *data)
 {
     const struct gcb_plot_records *rows = &data->kinds[plot->record];
-    bool several[GCB_PLOT_PAGES] = {false}; /* the page has two values on its axis */
+    bool several[GCB_PLOT_PAGES] = {false}; /* the page has two values on the axis, or no axis */
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < rows->count; i++) {

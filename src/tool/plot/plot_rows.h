@@ -35,8 +35,8 @@ struct gcb_plot_data {
     const char *spec, *setting;     /* of the row that was read last */
 };
 
-/* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if
- * memory runs out. */
+/* Returns the interned copy of `text`, which is escaped again and cut to 511 bytes;
+ * gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
 /* The empty text. Texts are compared by address, so another "" would differ from it. */

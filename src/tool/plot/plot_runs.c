@@ -21,6 +21,7 @@ double gcb_plot_date(const struct gcb_plot_record *row)
     return date > 0.0 ? date : NAN;
 }
 
+/* Orders rows by date. Rows of one date stay in the order of the files. */
 static int by_date(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
@@ -32,9 +33,10 @@ static int by_date(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ranks the series of a setting. The series whose ratio changed most come first; among equal ones,
- * those whose speed changed most. A series with one run gets no name. `rows` are in the order of
- * dates. Returns the number of rows of the setting, and in *last the last of them. */
+/* Ranks the series of a setting. The series whose ratio changed most come first; among series whose
+ * ratio changed as much, those whose speed changed most. A series with one run gets no name. `rows`
+ * are in the order of dates. Returns the number of rows of the setting, and in *last the last of
+ * them. */
 static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_record **last,
                            const struct gcb_plot_cases *rows, const char *setting)
 {
@@ -61,7 +63,7 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
 }
 
 /* Adds the last figures of each setting to the label of its series. If some settings have several
- * runs, drops those with one. */
+ * runs, drops the series with one run. */
 static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     bool several = false;
@@ -87,8 +89,8 @@ static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases 
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
 }
 
-/* Writes a row for each date at which a setting ran, with its figures in units of the first. Runs
- * are numbered over all settings, from 1. */
+/* Writes a row for each date at which a setting ran, with its figures in units of its first run.
+ * Runs are numbered over all settings, from 1. */
 static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *rows, size_t series)
 {
     const char *setting = page->set.cases.items[page->set.items[series].first]->setting;
@@ -138,6 +140,8 @@ static const char *label_of(const struct gcb_plot_record *t)
     return *t->label ? t->label : t->spec;
 }
 
+/* Orders rows by method, step and quality. Methods come in any order, because only the rows of one
+ * method must be together. */
 static int by_step(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,

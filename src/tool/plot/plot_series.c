@@ -88,8 +88,9 @@ static size_t count_values(const struct gcb_plot_cases *cases, const char *metho
     return count;
 }
 
-/* Finds the key that varies along the curves of the method of `first`: the key with most values. ""
- * if no key has two values, or if the method is a policy, whose settings have no order. */
+/* Finds the key that varies along the curves of the method of `first`: the key with most values.
+ * Writes "" if no key has two values, or if the method is a policy, whose settings have no
+ * order. */
 static void find_key(char key[32], const struct gcb_plot_cases *cases,
                      const struct gcb_plot_record *first)
 {

@@ -52,7 +52,8 @@ int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
 /* Chooses at most `most` series that get names: the baselines, and the other series with the lowest
- * ranks. Sorts the series: first those with names, with the baselines last, then those without. */
+ * ranks. If the other series need them, they get at least half of the names. Sets the styles. Sorts
+ * the series: first those with names, with the baselines last, then those without. */
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
 /* Most names of a legend. It has twelve entries, and the last one counts the other series. */
 #define GCB_PLOT_NAMED 11

@@ -8,7 +8,7 @@
  * each plot. If two methods of one picture would have the same colour, the later one gets another
  * (gcb_plot_set_name). The first series of a method on a page is variant 0. Its further series,
  * variants 1, 2 and so on, have open marks and dashed lines. fp32 (identity) is black; fp16, bf16
- * and memcpy are dark grey. A series without a name in the legend is light grey.
+ * and memcpy are shades of grey. A series without a name in the legend is light grey.
  */
 struct gcb_plot_style {
     const char *colour; /* of marks and lines, such as "#0072B2" */

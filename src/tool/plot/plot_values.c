@@ -52,7 +52,7 @@ static bool is_bin_of(const struct gcb_plot_record *row, size_t env, const char 
 /*
  * Writes a curve: for each magnitude in ascending order, the share of values up to it. The values
  * are the errors of a setting, or the input if `spec` is empty. Histograms of all tensors have the
- * same bins (docs/rows.md). The first row has the share of exact zeros.
+ * same bins (docs/rows.md). Exact zeros are a bin of their own, at magnitude 0.
  */
 static int put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
 {

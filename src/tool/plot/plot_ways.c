@@ -30,7 +30,7 @@ struct way {
     double nearest; /* largest (time of the fastest way / its time); 1: it is fastest somewhere */
     double sum;     /* sum over its rows of (time of the fastest way / its time) */
     double top;     /* largest speed-up over the best baseline */
-    bool advised;   /* the answer names it at some place */
+    bool advised;   /* the answer names the way at some place */
     enum worth worth;
 };
 
@@ -217,8 +217,8 @@ static void put_heading(struct gcb_plot_page *page)
                       x->mean_workers == 1.0 ? "error of one message" : "error of the mean");
 }
 
-/* Returns what the data say for a kind of error. "-" stands for no kind, because gnuplot does not
- * read an empty cell as a text. */
+/* Returns what the data say for a kind of error. "loud" is noise with a large error, so it is drawn
+ * as noise. "-" stands for no kind, because gnuplot does not read an empty cell as a text. */
 static const char *name_kind(const char *kind)
 {
     if (!*kind)

@@ -254,7 +254,7 @@ static int add_kernels(struct gcb_plot_page *page)
     gcb_plot_heading(page, text, "generated data; all instruction sets give the same bytes");
     GCB_PLOT_COLUMNS(page, "kernel", "row", "series", "gbps", "low", "high");
     while (!err && (k = gcb_plot_next(page->plot, page->data, page->first, k)) != NULL) {
-        const double gigabytes = 4.0 * k->elements / 1e9;
+        const double gigabytes = 4.0 * k->elements / 1e9; /* of float32 values */
         size_t row = 0, isa = 0;
 
         while (row < kernels.count &&
@@ -279,7 +279,7 @@ static int add_kernels(struct gcb_plot_page *page)
 
 /* ---- the table ---- */
 
-/* Parts of the rows. */
+/* Parts of the table's rows. */
 #define F(field) GCB_FIELD_##field
 #define NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 #define NEEDS_TRAINING \

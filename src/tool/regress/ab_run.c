@@ -23,7 +23,7 @@ struct runner {
     const struct gcb_ab_config *config;
     unsigned repeat; /* calls of each case; 0: the command line sets them */
     double limit;    /* most seconds of a process */
-    double took;     /* seconds of the last process; after run_first, of the faster process */
+    double took;     /* seconds of the last process; run_first adds the time of linking */
     double pair;     /* seconds of the first pair */
     double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
     double since;    /* clock when `repeat` was last chosen */
@@ -127,7 +127,8 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
     v->p = t->p;
     v->pairs = t->count;
     v->kind = choose_kind(v, floor, &why);
-    /* The first text has no figures, so that verdicts with the same cause are listed together. */
+    /* The first text has no measured figure, so that verdicts with the same cause are listed
+     * together. */
     if (v->kind == GCB_AMBIGUOUS && !why[0])
         gcb_verdict_explain(out, v, "inconclusive: the interval contains the threshold of %.3g %%",
                             100.0 * v->delta);
@@ -259,7 +260,8 @@ static int finish_process(const struct runner *run, struct gcb_child *child,
     return gcb_diag_set(diag, meaning, "%s", own.text);
 }
 
-/* Sets argv[0] to the program of the build. If layouts vary, the program is linked anew first. */
+/* Sets argv[0] to the program of the build. If the build has a layout, links its program anew
+ * first. */
 static int choose_program(struct runner *run, int build, struct gcb_diag *diag)
 {
     struct gcb_layout *layout = run->config->layouts[build];
@@ -314,7 +316,8 @@ static double sum_of_calls(const struct gcb_cases *cases)
 }
 
 /* Runs the first process of each build, which shows the cases and how long a process takes. Sets
- * pair, took and slowdown: the last two are those of the faster process. */
+ * pair, took and slowdown: the last two are those of the faster process, and took includes the time
+ * of linking. */
 static int run_first(struct gcb_ab_result *out, struct runner *run, struct gcb_diag *diag)
 {
     const struct gcb_ab_config *c = run->config;

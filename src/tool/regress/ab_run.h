@@ -34,16 +34,17 @@ struct gcb_ab_command {
     int (*failure)(int exit_status);
 };
 
-/* Borrows everything that it points to. */
+/* How to run. The caller keeps everything that the members point to. */
 struct gcb_ab_config {
     const char *exe[2];            /* paths of the base and of the new build */
     struct gcb_layout *layouts[2]; /* for base and new; NULL: the program is not linked again */
     struct gcb_ab_command command; /* prints rows of `bench` */
     double budget;                 /* seconds for all processes together */
-    unsigned pairs;                /* most pairs; 0: GCB_AB_MOST */
+    unsigned pairs;                /* most pairs, but at least GCB_AB_PAIRS; 0: GCB_AB_MOST */
     double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
     double delta;   /* smallest change that counts; 0: GCB_AB_DELTA */
-    double floor;   /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR */
+    /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR, or 0 for a kernel */
+    double floor;
     /* Result of an A/A run, base against base. It raises the delta of a case whose times differed
      * there. NULL: no delta is raised. */
     struct gcb_ab_result *calibration;
@@ -86,16 +87,17 @@ struct gcb_ab_result {
     unsigned repeat;  /* last chosen calls of a case in a process; 0: the command line sets them */
     double seconds;   /* duration of the run */
     bool interrupted; /* `stop` ended the run */
-    bool short_of_time; /* the budget ended the run before GCB_AB_PAIRS pairs */
+    bool short_of_time; /* fewer than GCB_AB_PAIRS pairs were run */
 };
 
 /*
- * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number
- * of pairs is used up. If `stop` ends the run after a pair, the result keeps the pairs measured so
- * far and is marked interrupted; before the first pair the run fails. Returns GCB_E_IO or
- * GCB_E_CORRUPT if a build cannot be run, fails, hangs, or prints no results; GCB_E_INVALID if the
- * budget is too small; and what `failure` of the command makes of a build's exit status. Release
- * *out with gcb_ab_result_fini, also after a failure.
+ * Runs GCB_AB_PAIRS pairs, or fewer if they take more than three times the budget. Then runs more
+ * pairs until every time is SAME, or the budget or the number of pairs is used up. If `stop` ends
+ * the run after a pair, the result keeps the pairs measured so far and is marked interrupted;
+ * before the first pair the run fails. Returns GCB_E_IO or GCB_E_CORRUPT if a build cannot be run,
+ * fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; and what `failure`
+ * of the command makes of a build's exit status. Release *out with gcb_ab_result_fini, also after a
+ * failure.
  */
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);

@@ -12,7 +12,8 @@
 
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
 {
-    const size_t size = 4 * strlen(text ? text : "") + 8; /* \xNN is 4 bytes; room for a piece */
+    /* every byte may become \xNN, and gcb_escape_again stops unless more than 8 bytes are free */
+    const size_t size = 4 * strlen(text ? text : "") + 8;
     char *escaped = gcb_alloc(size);
 
     /* gcbench escapes the texts that it writes into rows. But a result file may come from anywhere
@@ -127,7 +128,7 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
                                                        GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
                                                        GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
-/* Sets the texts that a row gives. */
+/* Sets the texts, the method, the reason and the names of a case from its row. */
 static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
                        const struct gcb_results_row *row)
 {

@@ -19,7 +19,7 @@
 enum gcb_case_text {
     GCB_CASE_FILE,
     GCB_CASE_SCOPE,
-    GCB_CASE_SPEC, /* with all parameters of today's method; for a kernel: "family/kernel" */
+    GCB_CASE_SPEC, /* with all parameters of this version; for a kernel: "family/kernel" */
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
@@ -85,10 +85,10 @@ struct gcb_cases {
 };
 
 /*
- * Reads a result file ("-": standard input). If `file` is not NULL, reads that stream instead and
- * names it `path`. Returns GCB_E_CORRUPT, with file and line in the message, if this is not a
- * result file, has no cases, has a case twice, or has the results of two runs. Release *out with
- * gcb_cases_fini, also after a failure.
+ * Reads a result file ("-": standard input). If `file` is not NULL, reads that stream instead, and
+ * `path` is its name in messages. Fails as gcb_results_read does, with GCB_E_NOMEM, or with
+ * GCB_E_CORRUPT if the file has no cases, has a case twice, or has the results of two runs. Release
+ * *out with gcb_cases_fini, also after a failure.
  */
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag);
 void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */

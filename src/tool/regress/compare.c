@@ -26,7 +26,8 @@ double gcb_compare_tolerance(const struct gcb_case *c)
                : 0.0;
 }
 
-/* Adds the verdict on the sizes. A tolerance above 0 allows it if the headers have equal sizes. */
+/* Adds the verdict on the sizes. If `tolerance` is above 0 and the headers have equal sizes, a
+ * change of up to GCB_TOLERANCE counts as no change. */
 static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          double tolerance)
 {
@@ -45,8 +46,8 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
                         (double)b->header_bytes - (double)a->header_bytes);
 }
 
-/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. NAN is worse than
- * any number. */
+/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. The smaller figure is
+ * better, and NAN is worse than any number. */
 static int compare_figure(double a, double b, double tolerance)
 {
     if (isnan(a) || isnan(b))
@@ -182,7 +183,8 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 
 /* ---- environments ---- */
 
-/* Writes the value of a field, or "not known" for NULL. */
+/* Writes a text or a number as it is, "known" for true, and "not known" for any other value or
+ * NULL. */
 static void value_text(char *out, size_t size, const json_t *value)
 {
     char number[32];
@@ -280,7 +282,8 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
                             100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
 }
 
-/* Adds a verdict for each operation of a pair. `environments` says how they differ, or is "". */
+/* Adds a verdict for each operation of a pair. `environments` says how the environments differ, or
+ * is "". */
 static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *pair, double delta,
                           const char *environments)
 {

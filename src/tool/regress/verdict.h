@@ -9,7 +9,7 @@
 enum gcb_quantity {
     GCB_QUANTITY_CASE,  /* whether the case is there and runs */
     GCB_QUANTITY_SIZE,  /* bytes of the messages */
-    GCB_QUANTITY_ERROR, /* relative L2 error */
+    GCB_QUANTITY_ERROR, /* rel_l2; if it is the same, the other fields with GCB_GATE_ERROR */
     /* seconds: */
     GCB_QUANTITY_ENCODE,
     GCB_QUANTITY_DECODE,
@@ -114,7 +114,7 @@ struct gcb_verdict_counts {
     size_t kinds[GCB_VERDICT_KINDS];
     size_t accepted; /* verdicts that would fail without --accept */
     size_t fails;    /* verdicts that fail (gcb_verdict_fails) */
-    size_t unsure;   /* AMBIGUOUS or NOT-COMPARED, which fail under --strict */
+    size_t unsure;   /* AMBIGUOUS or NOT-COMPARED, not accepted or advisory: fail under --strict */
 };
 void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *all);
 
