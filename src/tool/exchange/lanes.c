@@ -314,7 +314,8 @@ static void compare_ranks(const struct measuring *r, struct gcb_lane *lane)
     lane->wrong += differ;
 }
 
-/* Exchanges a message for the first time, and compares rank 0's update with a serial one. */
+/* Exchanges a message for the first time, and compares rank 0's update with that of a serial
+ * exchange, if one is run. */
 static int check_message(struct pass *pass, struct message *m)
 {
     struct measuring *r = pass->all;
@@ -399,6 +400,7 @@ static void time_lane(struct measuring *r, struct gcb_lane *lane, struct message
     lane->repeats++;
 }
 
+/* Runs the repeats of all lanes in turn, until all are done or config->seconds have passed. */
 static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
     const double begin = gcb_clock();

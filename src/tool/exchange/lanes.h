@@ -58,7 +58,7 @@ struct gcb_lane {
     /* of all ranks: in the first exchange, and in all exchanges with barriers. Later steps may have
      * other rounds than the first. */
     struct gcb_traffic first, timed;
-    bool verified;  /* the first update was compared with a serial one */
+    bool verified;  /* the first update was compared with that of a serial exchange */
     uint64_t wrong; /* elements that differed from the serial update, or between ranks */
 };
 

@@ -24,7 +24,7 @@ static unsigned count_transfers(uint64_t bytes, unsigned ranks)
         return 20;
     if (steps > most)
         steps = most;
-    return steps < 2 ? 2 : steps; /* a first one, and one that follows */
+    return steps < 2 ? 2 : steps; /* a first transfer, and one that follows */
 }
 
 int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,

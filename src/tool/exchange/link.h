@@ -12,7 +12,7 @@ struct gcb_link {
     struct gcb_link_size {
         enum gcb_pattern pattern;
         int bytes;
-        unsigned inner;  /* transfers in a sample: a first one, and others that follow at once */
+        unsigned inner;  /* transfers in a sample: the first, and those that follow at once */
         double *first;   /* samples: seconds of the first transfer on the slowest rank */
         double *seconds; /* samples: mean seconds of the transfers that follow */
         size_t samples;

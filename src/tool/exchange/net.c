@@ -52,6 +52,7 @@ static void combine_bf16(void *one, void *acc, int *count, MPI_Datatype *type)
 
 /* ---- opening ---- */
 
+/* Sets net->library to the name and version that begin MPI's description of itself. */
 static void name_library(struct gcb_net *net)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING], *end;
@@ -414,6 +415,7 @@ static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t by
     return bytes / value * (uint64_t)i / (uint64_t)net->ranks * value;
 }
 
+/* Lets the MPI library reduce, in pieces of at most GCB_NET_PIECE bytes. */
 static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
 {
     const struct {
@@ -463,7 +465,8 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
 }
 
 /* Recursive doubling between the first `power` ranks, the largest power of two. Each further rank
- * gives its values to one of these first, and gets the sum from it at the end. */
+ * gives its values to the rank whose number is lower by `power`, and gets the sum from that rank at
+ * the end. */
 static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
 {
     const uint64_t bytes = round->bytes;

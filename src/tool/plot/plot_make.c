@@ -100,6 +100,7 @@ static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_dia
 
 /* ---- a page ---- */
 
+/* Returns the ending of a file's name, without the dot. */
 static const char *ending(const struct gcb_plot_job *job, enum gcb_plot_file which)
 {
     if (which == GCB_PLOT_IMAGE)
@@ -242,7 +243,7 @@ static void trim(char *text)
 {
     const char *next = text;
     char *to = text;
-    size_t empty = 0; /* empty lines not yet written; those at the end are dropped */
+    size_t empty = 0; /* empty lines not yet written; at the end they are dropped */
 
     while (*next) {
         const char *line = next + (*next == '\f');

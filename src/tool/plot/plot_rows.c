@@ -120,7 +120,7 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
     }
     /* An older row may lack parameters that its method has today. Their defaults are added, so that
      * rows with the same setting become one series. Rows with the same spec follow each other, so
-     * this is done once for all of them. */
+     * the setting of the row before is used again. */
     if (out->spec != data->spec)
         data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
     data->spec = out->spec;

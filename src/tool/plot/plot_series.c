@@ -217,6 +217,7 @@ struct placed {
     size_t place;    /* index of the case before sorting */
 };
 
+/* Orders cases by curve, and the cases of a curve by bits per element. */
 static int by_curve(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;

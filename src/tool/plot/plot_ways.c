@@ -18,7 +18,7 @@
  * workers. */
 enum worth {
     ADVISED,  /* the answer names the way at some place */
-    FASTEST,  /* the way is the fastest one with its kind of error */
+    FASTEST,  /* no way with its kind of error comes nearer to the fastest way */
     UNBEATEN, /* no other way covers it */
     OTHER,    /* the way gets a name only if there are few ways */
     NEVER,    /* the way is slower than the best baseline everywhere */
@@ -108,6 +108,7 @@ static int nearer(const void *a, const void *b)
     return (x->sum < y->sum) - (x->sum > y->sum);
 }
 
+/* Returns the kind of error of a way; interned. */
 static const char *kind_of(const struct way *w)
 {
     return w->rows.items[0]->kind;

@@ -35,7 +35,7 @@ static bool has_times(const struct gcb_plot_record *row)
     return is_ok(row) && gcb_plot_is_sane(row->encode_gbps) && gcb_plot_is_sane(row->decode_gbps);
 }
 
-static bool has_both(const struct gcb_plot_record *row)
+static bool has_times_and_error(const struct gcb_plot_record *row)
 {
     return has_times(row) && has_error(row);
 }
@@ -192,6 +192,7 @@ static size_t facet_of(const struct gcb_plot_record *c)
     return f;
 }
 
+/* Orders cases by compression ratio, then by encoding speed. */
 static int by_ratio(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
@@ -344,7 +345,7 @@ static const struct gcb_plot plots[] = {
         .needs = NEEDS_SUMMARY,
         .heading = "Ratio and speed at similar errors",
         .record = GCB_RECORD_SUMMARY,
-        .is_wanted = has_both,
+        .is_wanted = has_times_and_error,
         .runs = GCB_PLOT_ONE_RUN,
         .page = RUN,
         .series = GCB_PLOT_APART,

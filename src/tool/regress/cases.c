@@ -100,6 +100,7 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
     return c;
 }
 
+/* A row without a status ran. A status of an unknown name counts as failed. */
 static enum gcb_case_status parse_status(const char *text)
 {
     if (!text || strcmp(text, "ok") == 0)

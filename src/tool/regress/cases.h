@@ -15,7 +15,8 @@
  * input), each kernel row and each exchange row. A case keeps what a comparison needs.
  */
 
-/* The texts that identify a case; "" if the row lacks one. Escaped, without control characters. */
+/* The texts that identify a case; "" if the row lacks the text. Escaped, without control
+ * characters. */
 enum gcb_case_text {
     GCB_CASE_FILE,
     GCB_CASE_SCOPE,
@@ -120,7 +121,7 @@ struct gcb_case_pair {
 /*
  * Pairs the cases of two files by their names, in the order of enum gcb_case_name: first by the
  * full names, then the remaining cases by the next names, and so on. Cases of one file that have
- * the same name are not paired by it.
+ * the same name are not paired by that name.
  *
  * *out gets *count pairs: all cases of `base` in their order, then the cases that only `next` has.
  * The pairs borrow the cases. Release *out with gcb_free. Returns 0, or GCB_E_NOMEM with *out NULL.

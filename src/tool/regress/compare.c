@@ -201,7 +201,7 @@ static void value_text(char *out, size_t size, const json_t *value)
 static void compare_field(struct gcb_environment_differences *out, const char *field,
                           const json_t *base, const json_t *next)
 {
-    struct gcb_environment_difference *d = &out->items[out->count]; /* there is always one free */
+    struct gcb_environment_difference *d = &out->items[out->count]; /* one is always free */
 
     value_text(d->base, sizeof(d->base), base);
     value_text(d->next, sizeof(d->next), next);

@@ -148,7 +148,7 @@ static void close_team(struct team *t)
 static int open_team(struct team *t, const struct gcb_method *method, struct gcb_diag *diag)
 {
     const struct gcb_gradients *g = t->g;
-    /* a method with a rank needs the shape of a tensor; others get many tensors in a message */
+    /* a method with a rank needs the shape of a tensor; any other gets many tensors in a message */
     const bool apart = gcb_method_find(method, "rank");
     int err = 0;
 
@@ -422,7 +422,7 @@ int gcb_mean_reduced(double *out, const struct gcb_gradients *g,
                      unsigned workers, struct gcb_diag *diag)
 {
     struct traffic sent = {.linked = 0.0};
-    /* the values of one worker are as long as the sums of all */
+    /* one worker's values have the same length as the sums of all workers */
     struct team t = {.g = g, .config = config, .workers = 1, .stated = workers, .sent = &sent};
     int err = open_team(&t, method, diag);
 

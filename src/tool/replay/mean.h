@@ -17,8 +17,8 @@
  * Lasting error: the part of the error of the mean that does not average out over draws. Let R be
  * the number of draws, a the error of one draw, and c the error of the mean of all draws. Then
  * lasting^2 = max(0, (R c^2 - a^2) / (R - 1)). The lasting error is 0 for a rounding that is right
- * on average. It is the whole error for a rounding that is the same in each draw. A memory adds
- * what was not sent to the next draw, so the lasting error is smaller.
+ * on average. The lasting error is the whole error for a rounding that is the same in each draw. A
+ * memory adds what was not sent to the next draw, so the lasting error is smaller.
  */
 struct gcb_mean_config {
     const struct gcb_kernels *kernels;
@@ -40,8 +40,9 @@ struct gcb_mean {
     double shared;
     /*
      * Bytes for each element of the gradient. In an all-gather or an all-reduce: the bytes that a
-     * worker contributes. In a two-shot: the same, but a worker sends them twice, in shares. In a
-     * sparse all-reduce: the bytes on a worker's link, times n / (n - 1) for n workers.
+     * worker contributes. In a two-shot: the mean of the bytes that a worker contributes and those
+     * of the encoded sum. In a sparse all-reduce: the bytes on a worker's link, times n / (n - 1)
+     * for n workers.
      */
     double bytes;
     unsigned reductions; /* number of rounds in which the values of a message are reduced */

@@ -383,6 +383,7 @@ static int run_steps(struct run *run, struct gcb_diag *diag)
     return err;
 }
 
+/* Allocates the sums, and makes the state of the replay. */
 static int start(struct run *run, struct gcb_diag *diag)
 {
     const struct gcb_replay *r = run->r;

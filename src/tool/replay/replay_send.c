@@ -102,7 +102,7 @@ static int begin_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
 /* ---- the rounds ---- */
 
 /* Counts the bytes of a round, and remembers where the workers' messages are, because the device's
- * messages are compared with them. They stay in s->local until its next run. */
+ * messages are compared with them. The messages stay in s->local until its next run. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     const struct gcb_replay_sending *job = ctx;

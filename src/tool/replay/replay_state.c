@@ -67,6 +67,7 @@ static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *me
                                    diag);
 }
 
+/* Allocates the sums of a message, and opens its exchanges for all workers. */
 static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *message,
                         const struct gcb_message_plan *plan, const struct gcb_method *method,
                         struct gcb_diag *diag)
@@ -115,6 +116,8 @@ static int take_buffers(struct gcb_replay_state *s)
 
 /* ---- the state ---- */
 
+/* Opens the device's part of the replay. Returns GCB_E_BACKEND for a collective that no device
+ * runs. */
 static int open_device(struct gcb_replay_state *s, const struct gcb_method *method,
                        struct gcb_diag *diag)
 {

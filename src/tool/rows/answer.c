@@ -29,6 +29,7 @@ struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m)
     };
 }
 
+/* Returns the limit that the caller gave, or the usual limit if the caller gave 0. */
 static double limit(double given, double usual)
 {
     return given > 0.0 ? given : usual;

@@ -99,6 +99,7 @@ static void put_libraries(struct gcb_row *row)
     gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
+/* Writes the figures of a bandwidth, or nulls if `b` is NULL. */
 static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
     gcb_row_real(row, GCB_FIELD_READ_GBPS, b ? b->read_gbps : NAN);

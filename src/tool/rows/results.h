@@ -41,8 +41,8 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
 /*
  * Calls `visit` for each row of the file at `path`, in order; "-" is standard input. If `file` is
  * not NULL, reads this open stream, which stays open; `path` is then its name in messages and rows.
- * `records` is a set of GCB_RECORD_BIT. Rows of other records are left out; most of them are not
- * even parsed, so their errors are not found.
+ * `records` is a set of GCB_RECORD_BIT. Rows of records outside the set are left out. Most of these
+ * rows are not even parsed, so errors in them are not found.
  *
  * Returns 0, or the error of `visit`. GCB_E_IO: the file cannot be read. GCB_E_CORRUPT, with file
  * and line in the message: the file has no row, its last line is incomplete, or a row is not JSON,

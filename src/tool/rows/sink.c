@@ -136,6 +136,7 @@ static void write_cells(const struct gcb_sink *s, const json_t *row)
 
 /* ---- sinks ---- */
 
+/* Flushes the stream. Reports its write errors; errno must have been 0 before the writes. */
 static int flush(const struct gcb_sink *s, struct gcb_diag *diag)
 {
     if (!ferror(s->file) && fflush(s->file) == 0)

@@ -42,9 +42,9 @@ bool gcb_table_failed(const struct gcb_table *table);
 
 /*
  * Prints the table. It is at most `width` columns wide (0: no limit), unless its titles alone are
- * wider. To fit, elastic columns shrink first, then the widest of the others, down to its title. A
- * number that does not fit its column is shown as "?", and a line below the table says so. With
- * `color` the header is bold. The caller finds write errors by ferror.
+ * wider. To fit, elastic columns shrink first, then always the widest other column, down to its
+ * title. A number that does not fit its column is shown as "?", and a line below the table says so.
+ * With `color` the header is bold. The caller finds write errors by ferror.
  */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
 void gcb_table_destroy(struct gcb_table *table);
