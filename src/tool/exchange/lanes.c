@@ -274,7 +274,7 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
 {
     const uint64_t n = m->plan->count;
     struct gcb_exchange **all = gcb_alloc_zero(r->ranks, sizeof(*all));
-    float *x = gcb_alloc_array(n * r->ranks + 1, sizeof(*x));
+    float *x = gcb_alloc_array(n * r->ranks, sizeof(*x));
     int err = 0;
 
     if (!all || !x)

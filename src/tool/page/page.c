@@ -176,7 +176,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     const enum gcb_record record = measured ? GCB_RECORD_MEASURED : row->kind;
     const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
 
-    page->seen |= page->plots && record == GCB_RECORD_TRAINING; /* only plots show these */
+    page->seen |= page->plots && record == GCB_RECORD_TRAINING; /* only plots show its rows */
     if (err || !page->rows[record])
         return err;
     if (record == GCB_RECORD_ENVIRONMENT)
@@ -221,7 +221,7 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
 static void label_rows(struct page *page)
 {
     const size_t count = json_object_size(page->labels);
-    struct gcb_label *items = gcb_alloc_zero(count + 1, sizeof(*items));
+    struct gcb_label *items = gcb_alloc_zero(count, sizeof(*items));
     const char *spec;
     json_t *value;
     size_t i = 0;

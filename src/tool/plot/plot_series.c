@@ -299,8 +299,8 @@ static int make_series(struct gcb_plot_set *set, struct placed *placed, struct g
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
 {
     const size_t count = set->cases.count;
-    struct placed *placed = gcb_alloc_zero(count + 1, sizeof(*placed));
-    struct gcb_label *labels = gcb_alloc_zero(count + 1, sizeof(*labels));
+    struct placed *placed = gcb_alloc_zero(count, sizeof(*placed));
+    struct gcb_label *labels = gcb_alloc_zero(count, sizeof(*labels));
     int err = placed && labels ? 0 : GCB_E_NOMEM;
 
     if (!err)

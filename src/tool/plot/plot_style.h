@@ -25,7 +25,7 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
 
 /* Gives the style another colour: number `i`, from 0. Colours that no method has by its name come
- * first. Returns false if there are not so many. */
+ * first. Returns false if there are fewer than i + 1 colours. */
 bool gcb_plot_style_recolour(struct gcb_plot_style *style, unsigned i);
 
 /* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy,

@@ -11,7 +11,7 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/rows/number.h"
 
-#define FEW 8      /* up to so many ways, besides the baselines, the ways of OTHER get names too */
+#define FEW 8      /* if there are no more ways, baselines not counted, OTHER ways get names too */
 #define ALIKE 1.05 /* errors and times that differ by less than this factor count as equal */
 
 /* How much a way is worth a name. A place is a point of the axis: a bandwidth, or a number of

@@ -46,8 +46,8 @@ struct gcb_gradients_config {
 /*
  * Reads the gradients. `layout` has the scope `tensor`, and no message is dense. The source must
  * outlive *out. Returns GCB_E_INVALID if the steps or workers of the dump do not have the same
- * tensors, or if the dump has no elements, an error of reading, or GCB_E_NOMEM. On failure *out is
- * zeroed.
+ * tensors, or if the dump has no elements. May also return an error of reading, or GCB_E_NOMEM. On
+ * failure *out is zeroed.
  */
 int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        const struct gcb_layout *layout, const struct gcb_gradients_config *config,

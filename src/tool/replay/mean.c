@@ -252,7 +252,8 @@ struct errors {
     size_t steps;
 };
 
-#define DRAWS_OF_STEP 1000 /* steps have different draws, if each has at most this many */
+/* Step s numbers its draws from s * DRAWS_OF_STEP, so that steps have different draws. */
+#define DRAWS_OF_STEP 1000
 
 /* Exchanges a step in each draw, and adds its errors. `drift` is scratch of g->count elements.
  * Returns 0, 1 after a stop, or an error. */

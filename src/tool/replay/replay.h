@@ -45,7 +45,7 @@ struct gcb_replay_traffic {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
     struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
     uint64_t tuned_values;       /* values coded with a tuned `max` */
-    uint64_t tuned_clamped;      /* of these, values that were clamped */
+    uint64_t tuned_clamped;      /* of tuned_values, the values that were clamped */
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
     unsigned rounds;      /* the most rounds of a message */
     uint64_t round_bytes[GCB_REPLAY_ROUNDS]; /* bytes on the links of all workers in each round */

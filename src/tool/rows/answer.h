@@ -58,8 +58,8 @@ struct gcb_answer {
 
     size_t best;  /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
     size_t noisy; /* the noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best` */
-    /* the item with a memory whose error lasts, if its error is at most `noise` and it is worth at
-     * least as much as both, and at least GCB_ANSWER_GAIN */
+    /* the item with a memory and a lasting error of at most `noise`, if it is worth GCB_ANSWER_GAIN
+     * or more, and no less than `best` and `noisy` */
     size_t trained;
 };
 /* An item that is worth less than this is never recommended. */

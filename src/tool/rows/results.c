@@ -87,7 +87,7 @@ static int check_row(const struct reading *r, const json_t *json, const json_err
     return 0;
 }
 
-/* True if an integer field of one of these records may have this value. */
+/* True if an integer field may have this value in a row of one of `records`. */
 static bool is_possible_integer(unsigned records, const json_t *value)
 {
     const double number = json_number_value(value);
@@ -101,7 +101,7 @@ static bool is_possible_integer(unsigned records, const json_t *value)
     return json_is_number(value) && records & GCB_RECORD_BIT(GCB_RECORD_TRAINING);
 }
 
-/* True if a row of one of these records may have this value in this field. */
+/* True if a field may have this value in a row of one of `records`. */
 static bool is_possible(const struct gcb_field_info *info, unsigned records, const json_t *value)
 {
     bool possible = true;
@@ -125,7 +125,7 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
     return false;
 }
 
-/* Checks the fields of these records in an object, and in the object `sums` inside it. A sum above
+/* Checks the fields of `records` in an object, and in the object `sums` inside it. A sum above
  * 1e100 is impossible, because no sum over floats reaches that. */
 static int check_values(const struct reading *r, const json_t *object, unsigned records,
                         struct gcb_diag *diag)
