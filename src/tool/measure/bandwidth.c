@@ -19,9 +19,9 @@
 /* The buffer whose bandwidth is measured. */
 struct area {
     uint64_t *data;
-    uint64_t *sums; /* one for each piece, so that the compiler cannot drop the reads */
+    uint64_t *sums; /* the sum of each piece; stored, so that the compiler cannot drop the reads */
     uint64_t half;  /* bytes of half the buffer: copies go from the first half to the second */
-    int value;      /* byte to fill with; another one in each pass */
+    int value;      /* byte to fill with; each pass increases it */
 };
 
 static void read_piece(void *ctx, uint64_t piece)
@@ -119,7 +119,8 @@ static int time_copy(double *seconds, const struct gcb_place *p, struct gcb_diag
     struct gcb_device_work work;
     int err;
 
-    gcb_device_batch_begin(p->batch); /* gcb_device_batch_wait reports the errors of both calls */
+    /* gcb_device_batch_wait reports the errors of the next two calls */
+    gcb_device_batch_begin(p->batch);
     p->device->module->stream.copy(gcb_device_batch_stream(p->batch), p->payload.dev, p->tensor.dev,
                                    p->tensor.bytes, GCB_COPY_DEVICE);
     err = gcb_device_batch_wait(p->batch, diag);

@@ -11,9 +11,9 @@ uint64_t gcb_bandwidth_default_bytes(void);
 
 /*
  * Measures how fast the queue's threads read, fill and copy a newly allocated buffer of `bytes`
- * bytes (0: the default; at least 2 MiB). If the buffer fits in the caches, the result is the
- * caches' bandwidth. Takes about 0.4 s, or five passes over a buffer that is too large for that.
- * GCB_E_NOMEM.
+ * bytes, rounded down to a multiple of 2 MiB, but at least 2 MiB (0: the default size). If the
+ * buffer fits in the caches, the result is the caches' bandwidth. Each of the three measurements
+ * takes about 0.1 s, but at least six passes over the buffer. Returns 0 or GCB_E_NOMEM.
  */
 int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
                           struct gcb_diag *diag);
@@ -25,8 +25,8 @@ struct gcb_device_copying {
     unsigned clock_mhz; /* clock of the multiprocessors after the last copy; 0: not known */
 };
 
-/* Measures copies between two buffers larger than the device's caches, by the device's events.
- * GCB_E_NOMEM, GCB_E_DEVICE. */
+/* Measures copies between two buffers larger than the device's caches. The device's events give the
+ * times. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
 int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_device *device,
                             struct gcb_diag *diag);
 

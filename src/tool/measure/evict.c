@@ -70,8 +70,8 @@ static uint64_t private_bytes(const struct gcb_evict *e)
     return bytes;
 }
 
-/* Flushes the process's memory from the caches. Returns false, and flushes nothing, if a walk must
- * empty the caches instead. */
+/* Flushes the process's memory from the caches and stores its size in e->bytes. Returns false, and
+ * flushes nothing, if a walk must empty the caches instead. */
 static bool flush_own(struct gcb_evict *e)
 {
     const char *text = e->maps;
@@ -90,7 +90,7 @@ static bool flush_own(struct gcb_evict *e)
 
 /* ---- the walk ---- */
 
-/* Allocates the walk's buffer. Later calls of gcb_evict_run walk too. */
+/* Allocates the walk's buffer, and turns flushing off for all later calls of gcb_evict_run. */
 static int take_memory(struct gcb_evict *e, struct gcb_diag *diag)
 {
     const uint64_t pieces = walk_bytes() / PIECE;

@@ -17,7 +17,8 @@
  *
  * A walk: the queue's threads read and write each cache line of a buffer that is larger than the
  * last-level cache. This replaces everything in the cache. A walk is used if the processor cannot
- * flush, or once the process's memory is more than four times as large as the buffer.
+ * flush, if /proc/self/maps cannot be read, or once the process's memory is more than four times as
+ * large as the buffer. After the first walk, all later calls walk.
  */
 struct gcb_evict {
     struct gcb_flush_fns flush;    /* flush.lines is NULL: walk */
@@ -27,8 +28,9 @@ struct gcb_evict {
     char *maps;                    /* text of /proc/self/maps */
 };
 
-/* Prepares for flushing if cpu_flags has GCB_CPU_FLUSH; otherwise allocates the walk's buffer.
- * GCB_E_NOMEM. Call gcb_evict_fini afterwards, even after a failure. */
+/* Flushes once if cpu_flags has GCB_CPU_FLUSH. Allocates the walk's buffer if cpu_flags lacks the
+ * flag or the flush is not possible. Returns 0 or GCB_E_NOMEM. Call gcb_evict_fini afterwards, even
+ * after a failure. */
 int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag);
 /* Empties the caches. GCB_E_NOMEM: the first walk after flushes finds no memory for its buffer. */

@@ -62,7 +62,7 @@ static void compare_task(void *ctx, uint64_t task)
 
 static void add_block(struct gcb_fidelity *f, const struct gcb_cuda_comparison *b)
 {
-    const struct gcb_fidelity one = {
+    const struct gcb_fidelity sums = {
         .xx = b->sums.xx,
         .yy = b->sums.yy,
         .xy = b->sums.xy,
@@ -76,7 +76,7 @@ static void add_block(struct gcb_fidelity *f, const struct gcb_cuda_comparison *
         .nonfinite_kept = b->nonfinite_kept,
     };
 
-    gcb_fidelity_merge(f, &one);
+    gcb_fidelity_merge(f, &sums);
 }
 
 void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, uint64_t n,
@@ -184,7 +184,7 @@ static double cosine_of(const struct gcb_fidelity *f)
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,
                           double bits_per_element)
 {
-    const uint64_t compared = f->elements - f->nonfinite;
+    const uint64_t finite = f->elements - f->nonfinite;
     const double error = sqrt(f->dd), norm = sqrt(f->xx);
     const double gain = f->xx > 0.0 ? norm / error : NAN;
     const double of_zeros = f->dd == 0.0 ? 0.0 : NAN; /* rel_l2 if x is zero */
@@ -192,8 +192,8 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->rel_l2 = f->xx > 0.0 ? error / norm : of_zeros;
     out->cosine = cosine_of(f);
     out->max_abs_error = f->max_abs;
-    out->mean_error = share(0.0 - f->d, compared); /* -d would be -0 if d is 0 */
-    out->sign_agreement = share((double)f->same_sign, compared);
+    out->mean_error = share(0.0 - f->d, finite); /* -d would be -0 if d is 0 */
+    out->sign_agreement = share((double)f->same_sign, finite);
     out->zeros_preserved = share((double)f->zeros_kept, f->zeros);
     out->snr_db = 20.0 * log10(gain);
     out->accuracy_gain_bits = log2(gain) - bits_per_element;

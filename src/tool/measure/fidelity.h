@@ -11,9 +11,9 @@
  * added over messages. The figures are computed from the sums at the end. So the relative error of
  * several messages covers all their elements together; it is not a mean of the messages' errors.
  *
- * If x is an infinity or NaN, the element is left out of the sums and counts (it adds +0.0).
- * `nonfinite` and `nonfinite_kept` count these elements. If x is finite but y is not, the sums and
- * figures become infinite or NaN.
+ * An element whose x is an infinity or NaN counts only in `elements`, `nonfinite` and
+ * `nonfinite_kept`. All other sums, counts and maxima leave it out. If x is finite but y is not,
+ * the sums and figures become infinite or NaN.
  */
 struct gcb_fidelity {
     double xx, yy, xy;                     /* sums of x*x, y*y, x*y */
@@ -37,26 +37,28 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
 
 /* Returns the bytes of scratch that gcb_fidelity_add_there needs for n elements. */
 uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n);
-/* gcb_fidelity_add for two tensors on a device. Waits for the batch's earlier work. The sums over
- * x_dev[0..n) have the same bits as on the CPU. GCB_E_INTERNAL: the batch has too little
- * scratch. */
+/* gcb_fidelity_add for two tensors of n elements on a device. Waits for the batch's earlier work.
+ * The sums have the same bits as on the CPU. Returns 0 or GCB_E_DEVICE; GCB_E_INTERNAL: the batch
+ * has too little scratch. */
 int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
                            const float *y_dev, uint64_t n, struct gcb_diag *diag);
 
-/* Compares y with a reference: counts the elements with |x-y| < |x-reference| in f->nearer, and
- * those with |x-y| > |x-reference| in f->farther. Leaves out infinities and NaNs in x. */
+/* Compares y with a reference. Counts the elements with |x-y| < |x-reference| in f->nearer, the
+ * elements with |x-y| > |x-reference| in f->farther, and all elements in f->compared. Leaves out
+ * infinities and NaNs in x. */
 void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,
                           const float *reference, uint64_t n);
 
 /* Adds the sums of `other` to `f`. */
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other);
 
-/* The figures. A figure that is not defined for this input is NAN. */
+/* The figures, over all elements whose x is finite. A figure that is not defined for the input is
+ * NAN. */
 struct gcb_fidelity_figures {
     double rel_l2;        /* norm(x-y) / norm(x); 0 if x and y are zero, NAN if only x is zero */
     double cosine;        /* 1 if x and y are zero, 0 if only one of them is zero */
     double max_abs_error; /* largest |x-y| */
-    double mean_error;    /* mean of y-x: above 0 if the decoded values are too large */
+    double mean_error;    /* mean of y-x: above 0 if decoded values are too large on average */
     /* share of elements whose sign (-, 0 or +) is the same */
     double sign_agreement;
     double zeros_preserved;    /* share of x's zeros that are zeros in y */

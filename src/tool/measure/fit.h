@@ -31,7 +31,7 @@ struct gcb_fit_sums {
 void gcb_fit_add(struct gcb_fit_sums *s, double x, double y);
 
 /* Computes the line. If the sizes do not differ enough (`good` is false), `fixed` is 0. Without
- * points, all numbers are NAN. */
+ * points, `fixed`, `slope` and `error` are NAN. */
 void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s);
 
 #endif

@@ -29,7 +29,7 @@ int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, str
     size_t cap = at_least(timing);
 
     memset(s, 0, sizeof(*s));
-    /* without these limits, at_least() calls are timed */
+    /* without a precision and a min_time, no more than at_least() calls are timed */
     if ((timing->precision > 0.0 || timing->min_time > 0.0) && cap < most)
         cap = most;
     s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
@@ -94,7 +94,8 @@ static int time_all(struct round *r, struct gcb_diag *diag)
     return err;
 }
 
-/* True if the intervals of all operations are narrow enough. Updates their statistics. */
+/* True if the intervals of all operations are narrow enough. Updates the statistics of operations
+ * up to the first one whose interval is too wide. */
 static bool is_narrow(const struct round *r)
 {
     for (size_t k = 0; k < r->count; k++) {

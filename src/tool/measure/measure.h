@@ -25,7 +25,7 @@ struct gcb_timing {
     double max_time;
     bool strict;             /* the first GCB_STATS_LEAST calls get no GCB_MEASURE_GRACE */
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
-    size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
+    size_t max_samples;      /* 0: GCB_MAX_SAMPLES; never fewer than `repeat` */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: warm caches */
     bool (*stop)(void *ctx); /* called between calls; true ends the measurement; may be NULL */
     void *stop_ctx;
@@ -42,7 +42,7 @@ struct gcb_timing {
 enum gcb_stop {
     GCB_STOP_NONE,      /* nothing was measured */
     GCB_STOP_PRECISION, /* the interval is narrow enough */
-    GCB_STOP_REPEAT,    /* `repeat` calls and `min_time` are reached, without a precision */
+    GCB_STOP_REPEAT,    /* `repeat` calls and `min_time` are reached; `precision` is 0 */
     GCB_STOP_SAMPLES,   /* no room for more samples */
     GCB_STOP_TIME,      /* max_time has passed */
     GCB_STOP_INTERRUPTED,

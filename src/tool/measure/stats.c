@@ -142,8 +142,8 @@ double gcb_quantile(const double *sorted, size_t count, double q)
     return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
 
-/* Draws `count` of `count` sorted values, with the random words from number `first` on. Stores in
- * times[i] how often value i is drawn. */
+/* Draws `count` times from `count` values, with replacement. Uses the random words from number
+ * `first` on. Stores in times[i] how often value i is drawn. */
 static void draw(uint32_t *times, size_t count, uint64_t first, uint64_t seed)
 {
     struct gcb_philox_block block = {{0}};

@@ -69,7 +69,7 @@ double gcb_quantile(const double *sorted, size_t count, double q);
  * Draws `draws` samples, each of `count` values from `values` with replacement, and writes their
  * medians, sorted ascending. Draw j of sample r is the sorted value at index word * count / 2^32,
  * where word is word number r * count + j of Philox with key `seed` and stream GCB_RESAMPLE_STREAM.
- * GCB_E_INVALID: no values; GCB_E_NOMEM.
+ * Returns 0 or GCB_E_NOMEM; GCB_E_INVALID: no values, or more than UINT32_MAX.
  */
 #define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
 int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,

@@ -23,8 +23,8 @@ static size_t pack_finite(float *out, const float *x, size_t n)
     return kept;
 }
 
-/* Adds the sums of (x - mean)^2, ^3 and ^4. Each sum has several accumulators, which are added in a
- * fixed order. */
+/* Adds the sums of (x - m->mean)^2, ^3 and ^4 to m2, m3 and m4. Each sum has several accumulators,
+ * which are added in a fixed order. */
 static void central_sums(struct gcb_moments *m, const float *x, size_t n)
 {
     enum { LANES = 8 };
@@ -157,6 +157,7 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
 {
     /* bins for each exponent, whose bits are above the 23 bits of the mantissa */
     const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT);
+    /* 1: distances are counted from the bin of zeros, which is in the middle */
     const size_t first = 1 + (size_t)(e + 127) * each;
     uint64_t count = 0;
 

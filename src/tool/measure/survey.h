@@ -31,10 +31,11 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
 /* Adds the statistics of `other` to m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
-/* Figures of the finite elements. If no element is finite, l2 is 0 and the others are NAN. */
+/* Figures of the finite elements. If no element is finite, l2 is 0, and mean, max_abs, deviation
+ * and kurtosis are NAN. */
 struct gcb_moments_figures {
     double mean, max_abs, l2;
-    double deviation; /* of the population: the sum is divided by the number of elements */
+    double deviation; /* standard deviation; divides by the number of elements, not by one less */
     double kurtosis;  /* 3 for a normal distribution; NAN if all elements are equal */
     double zeros;     /* share of zeros among all elements, finite or not; NAN without elements */
 };
@@ -68,7 +69,8 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 /* Returns the share of `count` values among all values of h; NAN if h is empty. */
 double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
 
-/* A bin includes its end nearer to zero, and excludes the other end. */
+/* A bin includes its end nearer to zero, and excludes the other end. The bin of zeros has low =
+ * high = 0. */
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;
@@ -88,8 +90,8 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 
 struct gcb_spectrum {
     uint64_t count; /* elements of each tensor */
-    /* Number of bins: count / 2 + 1, or 0 for an empty tensor and for a length that this build cannot
-     * transform (gcb_fft_can). */
+    /* Number of bins: count / 2 + 1, or 0 for an empty tensor and for a length that this build
+     * cannot transform (gcb_fft_can). */
     uint64_t bins;
     uint64_t tensors;                   /* number of tensors added */
     double energy[GCB_SPECTRUM_BANDS];  /* energy in each band of frequencies */
@@ -97,7 +99,7 @@ struct gcb_spectrum {
     /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
-    double total; /* total energy */
+    double total; /* energy of all bins of all tensors */
 };
 
 /* Starts empty sums for tensors of `count` elements. The struct owns no memory. */
@@ -112,9 +114,9 @@ struct gcb_spectrum_plan {
 
 /*
  * Prepares *plan for tensors of `count` elements, unless the plan already is for this size, and
- * checks that there is memory to run the FFT. Zero *plan before the first call. A plan takes
- * 4 * (count + 2) bytes and the memory of the FFT. If memory runs out, returns GCB_E_NOMEM and
- * zeroes *plan. `kernels` must stay until the plan is released.
+ * checks that there is memory to run the FFT. Does nothing for a size without bins. Zero *plan
+ * before the first call. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory
+ * runs out, returns GCB_E_NOMEM and zeroes *plan. `kernels` must stay until the plan is released.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_kernels *kernels, const struct gcb_queue *queue,
@@ -182,8 +184,8 @@ struct gcb_survey_item {
     bool uniform;                   /* all these datasets have the same shape and type */
     struct gcb_moments moments;
     const struct gcb_histogram *histogram; /* NULL unless the config asks for histograms */
-    /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes.
-     * Leaves out datasets with infinities or NaNs. */
+    /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes or no
+     * elements. Leaves out datasets with infinities or NaNs. */
     const struct gcb_spectrum *spectrum;
 };
 
