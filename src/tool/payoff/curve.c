@@ -104,7 +104,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
         return 0;
-    if (!first || json_is_null(first)) /* unknown: as long as later transfers */
+    if (!first || json_is_null(first)) /* then the first transfer counts as a later one */
         point.first = point.seconds;
     while (pattern < GCB_PATTERNS && (!name || strcmp(gcb_pattern_names[pattern], name) != 0))
         pattern++;
@@ -140,13 +140,14 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
 _Static_assert(GCB_CURVE_POINTS >= 3 * (GCB_NET_SIZES + 1), "all sizes of one log fit");
 
 /*
- * Returns the latency of a table: where a line through its smallest sizes meets size 0. These are
- * the first three sizes, and all up to 16 times the smallest.
+ * Returns the latency of a table: where a line through its smallest sizes meets size 0. The line
+ * goes through the first three sizes, and through all sizes up to 16 times the smallest.
  *
  * 20 times the error of the line is subtracted, because the noise of a table with only large sizes
- * would give latencies of milliseconds; for a line through three points, this is the end of the
- * 95 % interval. The latency is at most the time of the smallest size. It is at least so large that
- * the smallest size is sent at an eighth of the bandwidth of the largest size or faster.
+ * would give latencies of milliseconds. For a line through three points, the difference is the
+ * lower end of the 95 % interval. The latency is at most the time of the smallest size. It is at
+ * least so large that the smallest size is sent at an eighth of the bandwidth of the largest size
+ * or faster.
  */
 static double find_latency(const struct gcb_net_table *t)
 {
@@ -164,7 +165,8 @@ static double find_latency(const struct gcb_net_table *t)
                 fmax(first->seconds - slow, 0.0));
 }
 
-/* The steps by which the model does what a test measures. They take equal parts of its time. */
+/* The steps into which the model divides a test. Each step takes an equal part of the test's
+ * time. */
 struct steps {
     enum gcb_pattern pattern;
     double count; /* number of steps */
@@ -172,9 +174,10 @@ struct steps {
 };
 
 /*
- * Returns the steps of an all-reduce of this size. It takes the algorithm that the model takes
- * (docs/payoff.md): the fastest one with this latency and the bandwidth of the largest size. A
- * reduce-scatter is the first half of an all-reduce by halving or in a ring.
+ * Returns the steps of an all-reduce of `bytes` bytes, or of a reduce-scatter. The steps are those
+ * of the algorithm that the model takes (docs/payoff.md): the fastest one with this latency and the
+ * bandwidth of the largest size. A reduce-scatter is the first half of an all-reduce by halving or
+ * in a ring.
  */
 static struct steps reduce_steps(enum gcb_net_test test, const struct gcb_net_table *t,
                                  double latency, double bytes)
@@ -194,6 +197,7 @@ static struct steps reduce_steps(enum gcb_net_test test, const struct gcb_net_ta
     };
     const bool half = test == GCB_NET_REDUCESCATTER;
     size_t best = half ? HALVING : DOUBLING;
+    /* the latency of one step: the smallest sizes take algorithm `best` */
     const double rate = 2.0 * part * last->bytes / last->seconds, step = latency / all[best].steps;
 
     for (size_t i = best + 1; i < ALGORITHMS; i++)
@@ -204,7 +208,8 @@ static struct steps reduce_steps(enum gcb_net_test test, const struct gcb_net_ta
                           all[best].moved / all[best].steps * bytes};
 }
 
-/* Returns the steps of a test of this size. An all-gather takes the steps of Bruck's algorithm. */
+/* Returns the steps of a test with `bytes` bytes. An all-gather takes the steps of Bruck's
+ * algorithm. */
 static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
                                double latency, double bytes)
 {
@@ -218,10 +223,10 @@ static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_tabl
 }
 
 /*
- * Adds a table to the line of its pattern. A size is left out unless its steps are larger than
- * those of the size before it; a size of osu_bw also unless it is larger than all sizes that the
- * line had before. The first table of a line also adds a point for a size of almost 0, so that the
- * times of small sizes fall to the latency.
+ * Adds a table to the line of its pattern. Leaves out a size whose steps are not larger than the
+ * steps of the size before it. A size of osu_bw must also be larger than all sizes that the line
+ * had before. The first table of a line also adds a point for a size of almost 0, so that the times
+ * of small sizes fall to the latency.
  */
 static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct gcb_net_table *t,
                      struct gcb_diag *diag)
@@ -257,7 +262,7 @@ static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct
     return err;
 }
 
-/* Adds the name of a test that is left out. */
+/* Adds names of tests to out->unused, unless it has them. */
 static void add_unused(struct gcb_curve *out, const char *names)
 {
     if (*names && !gcb_lists(out->unused, names))

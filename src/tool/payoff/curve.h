@@ -21,12 +21,12 @@ enum gcb_pattern {
 };
 extern const char *const gcb_pattern_names[]; /* "shift", "pair", NULL */
 
-#define GCB_CURVE_POINTS 256 /* of a line; those of one log always fit */
+#define GCB_CURVE_POINTS 256 /* most points of a line; all sizes of one log fit */
 struct gcb_curve {
     struct gcb_curve_line {
         size_t count; /* 0: the pattern was not measured */
-        /* bytes of the smallest transfer that was measured; times of smaller ones are
-         * extrapolated */
+        /* In a curve from gcb_curve_import: bytes of the smallest measured transfer; the times of
+         * smaller transfers are extrapolated. Otherwise 0. */
         double least;
         bool reduces; /* the times include adding values, as those of a measured all-reduce */
         struct gcb_curve_point {
@@ -36,8 +36,10 @@ struct gcb_curve {
         } points[GCB_CURVE_POINTS]; /* from small to large */
     } lines[GCB_PATTERNS];          /* at least one has points */
     const char *path;               /* of the file; borrowed */
-    double bandwidth;               /* bytes per second of the largest first shift */
-    unsigned workers;               /* that were measured; 0: unknown */
+    /* bytes per second of the largest first transfer: a shift, or a pair if no shift was
+     * measured */
+    double bandwidth;
+    unsigned workers; /* number of workers in the measurement; 0: unknown */
     /* of an import: names of tests that were left out ("alltoall_perf, broadcast_perf"), not
      * escaped */
     char unused[256];
@@ -45,17 +47,17 @@ struct gcb_curve {
 
 /*
  * Returns the seconds of one transfer; `first`: of the first transfer of an exchange. Between two
- * measured sizes the time is interpolated linearly. Below the smallest size it is that of the
- * smallest; above the largest it grows in proportion to the size. A pattern without points has the
- * times of the other pattern.
+ * measured sizes the time is interpolated linearly. A transfer below the smallest size takes as
+ * long as the smallest. Above the largest size, the time grows in proportion to the size. A pattern
+ * without points has the times of the other pattern.
  */
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
                     double bytes);
 
 /* True if measured times of this pattern include adding values. */
 bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern);
-/* True if a transfer is smaller than all that were measured, and takes less than 0.9 of the time of
- * the smallest. */
+/* True if a transfer of `bytes` bytes is smaller than the smallest measured transfer (`least`), and
+ * takes less than 0.9 of its time. */
 bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes);
 
 /* Reads the `link` rows of a result file. Returns 0 or GCB_E_IO. GCB_E_CORRUPT, with file and line:
@@ -64,8 +66,8 @@ bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern patt
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
 
 /* Adds a point to a curve, which starts zeroed. Returns 0, or GCB_E_CORRUPT with a message that
- * does not name file and line: a time or size is not positive or not finite, a size appears twice,
- * or there are too many. */
+ * does not name file and line: a time or size is not between 1e-30 and 1e30, a size appears twice,
+ * or the line has GCB_CURVE_POINTS points. */
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag);
 /*
@@ -76,13 +78,15 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
  *                    appear too short. If there is osu_latency too, osu_bw gives only larger sizes
  *  all-reduces,      the time of the collective, divided among the steps of the algorithm that the
  *  all-gathers       model takes for this size, so that the model gives the measured time again
- *  reduce-scatters   half of an all-reduce by halving; left out if there is an all-reduce
+ *  reduce-scatters   half of an all-reduce by halving or in a ring; left out if there is an
+ *                    all-reduce
  *
  * Below the smallest size the times are extrapolated: they fall with the size to the least latency
  * that the smallest sizes support, which may be 0.
  *
- * `workers` is the number of workers if the log of a collective does not say it; 0: not given.
- * Errors are those of gcb_net_log_read, and GCB_E_CORRUPT if the files do not fit together.
+ * `paths` has at least one file. `workers` is the number of workers if the log of a collective does
+ * not say it; 0: not given. Errors are those of gcb_net_log_read, GCB_E_NOMEM, and GCB_E_CORRUPT if
+ * the files do not fit together.
  */
 int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
                      unsigned workers, struct gcb_diag *diag);

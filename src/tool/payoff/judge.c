@@ -52,8 +52,8 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
     return gcb_collectives[way->collective].sends == GCB_SENDS_SHARES;
 }
 
-/* Finds the median and the interval of the gain over the rounds. In each round the way and the
- * fastest baseline were timed one after the other. */
+/* Sets the gain of a way and its interval from the rounds of timing, if there are any. In each
+ * round, the way is compared with the fastest baseline of the same round. */
 static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
                           const struct gcb_ways *ways)
 {
@@ -138,7 +138,7 @@ static void choose_lines(struct gcb_judgement *j)
 
 /* ---- all together ---- */
 
-/* Finds the baseline with the fastest exchange. */
+/* Finds the baseline with the fastest exchange, and names it in the answer. */
 static void find_bar(struct gcb_judgement *j)
 {
     j->bar = SIZE_MAX;
@@ -149,7 +149,8 @@ static void find_bar(struct gcb_judgement *j)
     j->answer.bar = j->bar == SIZE_MAX ? "fp16" : gcb_shown_name(j->items[j->bar].way->method.name);
 }
 
-/* Compares all ways with the fastest baselines. */
+/* Sets `gain`, `limit` and `step` of all ways. Each of the three compares with the baseline that is
+ * fastest by that measure, so the three baselines may differ. */
 static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
     double least = INFINITY; /* seconds of an exchange if coding took no time */
@@ -183,7 +184,7 @@ static void judge_way(struct gcb_judged *x, const struct gcb_way *way, const str
     x->item.baseline = way->baseline;
     x->item.error = gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
     x->item.lasting = way->mean.lasting;
-    if (way->mean.error > 0.0) /* the lasting part changes with the whole error */
+    if (way->mean.error > 0.0) /* the lasting part grows in proportion to the error */
         x->item.lasting = x->item.lasting * x->item.error / way->mean.error;
     x->times = time_way(ways, way, s, &way->cost);
     x->kind = gcb_answer_kind(&j->answer, &x->item);

@@ -27,8 +27,9 @@ struct gcb_setting {
 struct gcb_judged {
     const struct gcb_way *way;
     enum gcb_error_kind kind; /* without a meaning for a baseline */
-    /* The error is that of the mean of all workers. `gain` and `step` compare the exchange and the
-     * whole training step with those of the fastest baseline; `step` is NAN without `compute`. */
+    /* item.error is the error of the mean of all workers. `gain` and `step` compare the exchange
+     * and the whole training step with those of the fastest baseline; `step` is NAN without
+     * `compute`. */
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
     double limit; /* what `gain` would be if coding took no time */
@@ -37,15 +38,16 @@ struct gcb_judged {
 
 struct gcb_judgement {
     struct gcb_setting setting;
-    /* one for each way, in the order of the table: baselines first, then kinds, then errors */
+    /* one for each way that can be used, in the order of the table: baselines first; other ways by
+     * kind, then by error */
     struct gcb_judged *items;
     size_t count;
-    size_t bar;       /* the fastest baseline; SIZE_MAX: none */
+    size_t bar;       /* index of the fastest baseline; SIZE_MAX: none */
     double untouched; /* sharded: share of the bar's exchange that compression does not touch */
     struct gcb_answer_item *advised; /* copies of the `item` of each way, for `answer` */
     struct gcb_answer answer;        /* which ways are recommended: indices in `items` */
 };
-#define GCB_WAY_SHOWN 8 /* lines of a table, besides the baseline */
+#define GCB_WAY_SHOWN 8 /* most lines of a table, without baselines */
 
 /* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways.
  * Returns 0 or GCB_E_NOMEM. Release with gcb_judgement_fini, also after a failure. */

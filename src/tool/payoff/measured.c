@@ -112,7 +112,7 @@ static bool is_comparable(const struct gcb_measured *a, const struct gcb_measure
         GCB_FIELD_FILE, GCB_FIELD_SCOPE,   GCB_FIELD_ORDER,    GCB_FIELD_DEVICE,
         GCB_FIELD_ISA,  GCB_FIELD_THREADS, GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
         GCB_FIELD_MPI,  GCB_FIELD_WORKERS, GCB_FIELD_ELEMENTS};
-    bool same = a->path == b->path;
+    bool same = a->path == b->path; /* rows of a file share the pointer */
 
     for (size_t i = 0; same && i < sizeof(common) / sizeof(common[0]); i++) {
         const json_t *x = gcb_results_json(a->row, common[i]);

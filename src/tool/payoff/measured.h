@@ -11,11 +11,9 @@
  * predicted: from the number of rounds, their bytes and the link.
  */
 struct gcb_measured {
-    char label[GCB_WAY_LABEL]; /* "qgz:bits=8 twoshot" */
-    const json_t *row;         /* owned reference */
-    const char *path;          /* of the file with the row; borrowed */
-    size_t group;              /* exchanges of the same group can be compared */
-    bool baseline;             /* fp32, fp16 or bf16 by all-reduce */
+    const json_t *row; /* owned reference */
+    const char *path;  /* of the file with the row; borrowed */
+    bool baseline;     /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
     double seconds; /* the median */
     double coding;  /* seconds of encoding, decoding and adding */
@@ -23,6 +21,8 @@ struct gcb_measured {
 
     /* set by gcb_measured_predict */
 
+    char label[GCB_WAY_LABEL];           /* "qgz:bits=8 twoshot" */
+    size_t group;                        /* exchanges of the same group can be compared */
     double predicted_network, predicted; /* seconds on the network, and of the whole exchange */
     const struct gcb_measured *bar;    /* the fastest measured baseline of the group; NULL: none */
     double speedup, predicted_speedup; /* how many times as fast as the bar; NAN: no bar */
@@ -33,9 +33,9 @@ struct gcb_measureds {
     size_t count, cap;
 };
 
-/* Adds an `exchange` row, unless its `status` is not `ok` or it has only one worker. Keeps a
- * reference to the row's JSON, and a pointer to its path. GCB_E_CORRUPT, with file and line: the
- * row lacks something. GCB_E_NOMEM. */
+/* Adds an `exchange` row. Skips a row that has only one worker, or whose `status` is not `ok`.
+ * Keeps a reference to the row's JSON, and a pointer to its path. Returns 0 or GCB_E_NOMEM.
+ * GCB_E_CORRUPT, with file and line: the row lacks something. */
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);
 /* Predicts the times of all exchanges, and sorts the exchanges by group. The number of workers in

@@ -10,7 +10,7 @@ struct algorithm {
     double steps;      /* of one transfer */
     double bytes;      /* through a node's link, for each byte of one worker's messages */
     double size_steps; /* to exchange the lengths of one transfer */
-    double adds;       /* how often a worker adds values of an all-reduce */
+    double adds;       /* values that a worker adds in an all-reduce, for each element */
     bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
@@ -18,8 +18,8 @@ struct algorithm {
 #define ALGORITHMS 9
 #define SIZE_BYTES 8.0 /* of a message that says a length */
 
-/* Returns the number of pairwise steps between two nodes that send to each other: 1 for an even
- * number of nodes, because each has an opposite node; otherwise 0. */
+/* Returns the number of steps of a pairwise exchange in which two nodes send to each other: 1 for
+ * an even number of nodes, because each node has an opposite node; otherwise 0. */
 static double opposite_steps(double n)
 {
     return fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
@@ -59,8 +59,8 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
 
 /* ---- the network ---- */
 
-/* Returns the time of `steps` measured steps, which share the bytes evenly. The first step of each
- * of the `transfers` begins after a pause. Sets *extrapolated if gcb_curve_extrapolates. */
+/* Returns the time of `steps` steps by the curve. The steps share the bytes evenly. `transfers` of
+ * the steps are the first step of a transfer. Sets *extrapolated if gcb_curve_extrapolates. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
                          double transfers, double bytes, bool *extrapolated)
 {
@@ -85,11 +85,12 @@ static double latency_of(const struct algorithm *a, const struct gcb_network *ne
 
     if (!curve)
         return a->steps * transfers * network->latency;
+    /* the first step of a transfer is a shift, unless all steps are pairs */
     seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired,
                          extrapolated) +
               steps_time(curve, GCB_PATTERN_PAIR, transfers * a->pairs,
                          shifts > 0.0 ? 0.0 : transfers, paired, extrapolated);
-    /* with the time for the bytes, the sum is at least 0 */
+    /* the result may be negative, but not its sum with the time for the bytes */
     return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
 }
 
@@ -116,15 +117,16 @@ static double size_latency(const struct gcb_network *network, double steps)
 
 /*
  * Returns the time of a backward pass, coding and sending together. The processor prepares one
- * transfer after another, and needs `work` for all of them. The network sends one transfer after
- * another at the same time. This is a flow shop of two machines.
+ * transfer after another, and needs `work` seconds for all of them. At the same time the network
+ * sends one transfer after another, and needs `latency` + `sending` seconds. This is a flow shop of
+ * two machines.
  */
 static double overlap(const struct gcb_exchange_load *load, double work, double latency,
-                      double bytes)
+                      double sending)
 {
     const double m = load->transfers;
 
-    return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
+    return fmax(work + (latency + sending) / m, work / m + latency + sending);
 }
 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each

@@ -28,7 +28,7 @@ struct gcb_exchange_load {
     bool half;            /* only the first half: values or shares are reduced and scattered */
     double gathered;      /* other bytes that are gathered, with nothing to compute; 0: none */
     double bytes;         /* of a worker's messages, or of its values in an all-reduce */
-    unsigned reductions;  /* rounds of an all-reduce; the last one has the bytes */
+    unsigned reductions;  /* rounds of an all-reduce; only the last one sends `bytes` */
     bool sizes;           /* lengths vary, so that workers exchange them first */
     struct gcb_cost cost; /* for the whole gradient; its n is the number of nodes */
     double gradient;      /* bytes of the gradient as fp32 */
@@ -47,25 +47,26 @@ struct gcb_exchange_times {
     bool extrapolated; /* some step is smaller than all measured ones (gcb_curve_extrapolates) */
     double seconds;    /* coding + network + adding */
     double step;       /* computation and exchange with overlap; NAN without `compute` */
-    double cost; /* seconds that the exchange adds to a training step: ways are compared by it */
+    double cost; /* seconds that the exchange adds to a training step; the least is the best */
 };
 
-/* Computes the times with the fastest algorithm of the collective. If the model has no algorithm
- * for it, `algorithm` is NULL and `cost` is infinite. */
+/* Computes the times with the algorithm of the collective that has the least `cost`. If the model
+ * has no algorithm for the collective, `algorithm` is NULL, and `seconds` and `cost` are
+ * infinite. */
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
-    /* an all-gather, an all-reduce, or TWOSHOT: an all-to-all, which is its first half */
+    /* ALLGATHER, ALLREDUCE, or TWOSHOT, which stands for its first half, an all-to-all */
     enum gcb_collective collective;
     const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
     double count;          /* number of rounds */
     double bytes;          /* of all rounds over a worker's link, if sent in the best known way */
 };
-/* Returns the time that the rounds take on the wire. */
+/* Returns the seconds that the rounds take on the wire; INFINITY if no algorithm has this name. */
 double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds);
-/* Returns the time to exchange the lengths of messages before `rounds` rounds. */
+/* Returns the seconds to exchange the lengths of messages before `rounds` rounds. */
 double gcb_sizes_model(const struct gcb_network *network, double rounds);
 
 #endif

@@ -154,8 +154,8 @@ static int end_table(struct reading *r, bool marked)
 
 /* ---- rows ---- */
 
-/* Adds a row, and keeps the rows sorted. It replaces a row of the same size, which the option -N of
- * nccl-tests repeats. */
+/* Adds a row, and keeps the rows sorted. Replaces an earlier row of the same size, because
+ * nccl-tests repeats each size with the option -N. */
 static int add_row(struct reading *r, double bytes, double seconds)
 {
     size_t *count = &r->table.count, i = *count;
@@ -211,8 +211,8 @@ static bool begins_row(char *const *row, char *const *end, bool osu)
            gcb_parse_u64(row[COUNT], &number) && isalpha((unsigned char)*row[TYPE]);
 }
 
-/* Reads the cells from TIME on. A cell "N/A", or of a column that is missing, is 0 and unchecked.
- * Returns false if the row is too short, or a cell is not a number. */
+/* Reads the cells from TIME on. If a cell is "N/A" or its column is missing, it becomes 0, and the
+ * table becomes unchecked. Returns false if the row is too short, or a cell is not a number. */
 static bool read_cells(struct draft *t, char **row, char **end, double cell[COLUMNS])
 {
     for (enum column c = TIME; c < COLUMNS; c++) {
@@ -227,8 +227,8 @@ static bool read_cells(struct draft *t, char **row, char **end, double cell[COLU
     return true;
 }
 
-/* Reads a row, which may follow a prefix. Another program's line is left out: one that begins no
- * row and has less than five numbers. */
+/* Reads a row, which may follow a prefix. Skips lines of other programs: in a table of OSU each
+ * line that does not begin a row, otherwise such a line with fewer than five numbers. */
 static int read_row(struct reading *r, char *line)
 {
     struct draft *t = &r->table;
@@ -264,7 +264,8 @@ static int read_row(struct reading *r, char *line)
 
 /* ---- text ---- */
 
-/* Begins a table. `text` is the title of an OSU test, or the path of a program of nccl-tests. */
+/* Begins a table. `text` is the title of an OSU test, or the path of a program of nccl-tests. Adds
+ * the name of a test that is not used to r->out->unused. */
 static void name_table(struct reading *r, const char *text)
 {
     /* clang-format off */
@@ -272,7 +273,7 @@ static void name_table(struct reading *r, const char *text)
                                                      "all_gather_perf, Allgather", "reduce_scatter_perf"};
     /* clang-format on */
     char word[64] = "", *unused = r->out->unused;
-    /* after "OSU MPI" or "OSU MPI-CUDA", but not "OSU MPI_Put" */
+    /* the word after "OSU MPI" or "OSU MPI-CUDA"; none after "OSU MPI_Put" */
     const bool osu = sscanf(text, "OSU %*[^ _] %63s", word) == 1;
     const char *name = word;
     enum gcb_net_test i = 0;
@@ -332,6 +333,7 @@ static int read_lines(struct reading *r, FILE *file)
         char *hash = strchr(line, '#');
 
         r->where = ++r->number;
+        /* a table of OSU has no end mark, so only whole lines show that its last row is not cut */
         if (!strchr(line, '\n') && (r->table.osu || !feof(file)))
             err = refuse(r, "expected whole lines of text: give all that the test printed");
         else if (hash)

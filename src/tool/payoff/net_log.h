@@ -21,14 +21,14 @@
 
 enum gcb_net_test {
     GCB_NET_LATENCY,   /* seconds of a transfer */
-    GCB_NET_BANDWIDTH, /* bytes / bandwidth with many transfers in flight: too short if small */
+    GCB_NET_BANDWIDTH, /* bytes / bandwidth with many transfers in flight: too short if few bytes */
     GCB_NET_ALLREDUCE,
     GCB_NET_ALLGATHER,
     GCB_NET_REDUCESCATTER,
     GCB_NET_TESTS
 };
 
-#define GCB_NET_SIZES 64 /* most sizes of a table; of a longer one, 64 at even distances are kept */
+#define GCB_NET_SIZES 64 /* most sizes of a table; a longer table keeps 64 at even distances */
 struct gcb_net_table {
     size_t line;    /* where the table begins, for messages */
     unsigned ranks; /* of a collective; 0: a test of transfers */

@@ -102,7 +102,7 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
 }
 
 /* True if the row has the same device, instruction set and number of threads as the first row.
- * Otherwise notes that it is left out. */
+ * Otherwise notes that the row is left out. */
 static bool is_alike(struct gcb_timed *t, const json_t *row)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
@@ -374,6 +374,7 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
     const bool own = sends_messages(&m->method, sends);
     struct gcb_way *way;
 
+    /* only a replay says how many bytes a worker sends that are not the messages' own */
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
         return 0;
     if (!replayed && isnan(m->error) && !m->method.codec->baseline) {

@@ -18,8 +18,9 @@ struct gcb_timed_method {
     double sum, finish;
     double error; /* relative L2 error of the messages; NAN: unknown */
     bool varies;  /* lengths of messages vary */
-    /* Rows with a higher rank replace those that the figures come from. Rows with cold caches rank
-     * above rows with warm ones. Among these, `result` rows rank above a `summary`. */
+    /* Rank of the rows that the figures come from. Rows with a higher rank replace them. Rows with
+     * cold caches rank above rows with warm caches. With equal caches, `result` rows rank above
+     * `summary` rows. */
     int rank;
 };
 
@@ -54,17 +55,17 @@ void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
  * Writes the cost of a way that sends `bytes` bytes for each element. If this setting of the method
  * was not timed, takes the setting with the nearest number of bytes, and scales its times by the
  * bytes that must move. Returns false if no setting was timed. If `bytes` is NAN, takes only this
- * setting, with its own bytes.
+ * setting, with its own bytes. If t->memory is above 0, takes the times of an ideal coder instead.
  */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
 
-/* Replaces the measured times of all ways by these. Notes the ways that have none as left out. */
+/* Replaces the times of all ways by the times of `t`. Notes ways without such times as left out. */
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
 
 /*
- * Makes ways of the timed methods. Their error is that of `replay` rows. Without these it is the
- * error of one message, as if noise did not average out; a two-shot adds a second such error.
+ * Makes ways of the timed methods. Errors come from `replay` rows. A way without a `replay` row has
+ * the error of one message, as if noise did not average out; a two-shot adds a second such error.
  * Sparse all-reduces, and all-reduces of values that are not the messages, need `replay` rows.
  * Returns 0 or GCB_E_NOMEM.
  */

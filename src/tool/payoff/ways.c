@@ -9,13 +9,14 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/measure/stats.h"
 
-#define DRAWS 4 /* each step is exchanged so often, to find the part of the error that lasts */
-#define STEPS 3 /* errors are measured on at most so many steps */
-#define TOGETHER (UINT64_C(12) << 20) /* and on so many elements of all workers and steps */
-#define TIMED (UINT64_C(1) << 20)     /* times are measured on so many elements of a worker */
+#define DRAWS 4 /* exchanges of each step, to find the part of the error that lasts */
+#define STEPS 3 /* most steps on which errors are measured */
+/* Errors are measured on at most this many elements of all workers and steps together. */
+#define TOGETHER (UINT64_C(12) << 20)
+#define TIMED (UINT64_C(1) << 20) /* elements of each worker on which times are measured */
 
-/* Methods whose error lasts are tried with error feedback. Those of them that round are also tried
- * without it. */
+/* Methods whose error lasts are tried with error feedback. If such a method rounds, it is also
+ * tried without error feedback. */
 const char *const gcb_ways_default[] = {
     "identity",
     "fp16",
@@ -105,7 +106,7 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
                 return gcb_diag_nomem(diag, 0, "ways");
             for (size_t i = 0; i + 1 < w->count; i++)
                 if (gcb_method_equal(&w->items[i].method, &way->method))
-                    w->count--; /* it is there already */
+                    w->count--; /* the way is there already */
         }
     return 0;
 }
@@ -217,8 +218,8 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
     return 0;
 }
 
-/* Measures the bytes of all-reduces for each number of workers, because sums of integers get wider
- * with that number. */
+/* Measures the bytes of all-reduces for each number of workers, because sums of integers need more
+ * bits if there are more workers. */
 static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                          const struct gcb_gradients *g, struct gcb_diag *diag)
 {
@@ -263,7 +264,8 @@ static int time_way(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     return leave_out_failed(w, way, failed, &own, diag);
 }
 
-/* Sets the cost of each way to the medians over the rounds, separately for each member. */
+/* Sets the cost of each way to the medians over the rounds, separately for each member. Sets
+ * w->add_fp32. */
 static void take_medians(struct gcb_ways *w)
 {
     enum { NUMBERS = sizeof(struct gcb_cost) / sizeof(double) }; /* all members are double */
@@ -298,7 +300,7 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
         if (r >= GCB_STATS_LEAST && gcb_clock() - begun > m->seconds)
             break;
         for (size_t i = 0; !err && i < w->count; i++) {
-            /* each round begins with another way, so that none always follows the same one */
+            /* rounds begin with different ways, so that no way always comes first */
             err = time_way(w, m, g, &w->items[(i + r * 7) % w->count], r, diag);
             if (!err && m->config.stop(m->config.ctx))
                 return 1;

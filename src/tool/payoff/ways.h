@@ -24,8 +24,8 @@ struct gcb_way {
      * error of one message stands for that of the mean. */
     struct gcb_mean mean;
     unsigned workers;
-    /* For an all-reduce whose values depend on the number of workers: the bytes for each of
-     * ways->reduced_workers; owned. NULL: always mean.bytes. */
+    /* For an all-reduce whose values depend on the number of workers: the bytes of an element for
+     * each number in ways->reduced_workers; owned. NULL: always mean.bytes. */
     double *reduced;
     struct gcb_cost cost; /* seconds for each element; cost.code < 0: unknown */
     /* the cost in each of the ways->round_count rounds, in which all ways ran in turn */
@@ -51,12 +51,13 @@ struct gcb_ways {
 extern const char *const gcb_ways_default[];
 
 /*
- * Adds the ways of a method: one for each collective that it can use, or the one that the spec
- * names. Baselines have only the all-reduce. GCB_E_INVALID: as gcb_method_parse. GCB_E_NOMEM.
+ * Adds the ways of a method, except ways that are there already. If the spec names a collective,
+ * there is one way. Otherwise there is one for each collective that the method can use; a baseline
+ * has only the all-reduce. Returns 0 or GCB_E_NOMEM; GCB_E_INVALID: as gcb_method_parse.
  */
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
-/* Adds a way without figures, and returns it. It stays valid until the next way is added. NULL: out
- * of memory. */
+/* Adds a way without figures, and returns it. The pointer is valid until the next way is added.
+ * NULL: out of memory. */
 struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
                              enum gcb_collective collective);
 /* True for fp32 by all-reduce. */
@@ -65,10 +66,10 @@ bool gcb_way_is_fp32(const struct gcb_way *way);
 const char *gcb_shown_name(const char *name);
 /* Writes the label of a way: the method's label and the collective. Returns out. */
 char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *collective);
-/* Writes the labels of all ways. Call it after the last way was added. */
+/* Writes the labels of all ways. Call it after the last way was added. Returns 0 or GCB_E_NOMEM. */
 int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag);
-/* Adds a method and a reason to a list of what is left out, unless the list has them. If the list
- * is full, it ends with "...". */
+/* Adds a method and the reason why it is left out to a list, unless the list has this entry. A list
+ * that is full ends with "...". */
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
