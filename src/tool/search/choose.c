@@ -187,7 +187,8 @@ static bool is_next(const struct chooser *h, size_t family, size_t k)
     return k < GCB_COMPOSE_BEST && cost < WHOLE_PROMISES * least;
 }
 
-/* Adds the settings of a list that this round searches: gcb_descent.grow. */
+/* Adds the settings of a list that this round searches: gcb_descent.grow. Counts all of them before
+ * it adds the first, because is_next depends on `tried` and on the settings of earlier rounds. */
 static void add_next(struct gcb_descent *whole, size_t family)
 {
     struct chooser *h = whole->ctx;
@@ -206,6 +207,7 @@ static void add_next(struct gcb_descent *whole, size_t family)
     }
 }
 
+/* Searches the settings of the lists on the whole input. */
 static int search_whole(struct chooser *h)
 {
     const struct gcb_descent *d = &h->c->descent;

@@ -6,7 +6,7 @@
 /*
  * The search of `sweep --match`. For each method and goal it finds the best setting, or two
  * settings that share the messages (struct gcb_mix). With `compose` it also finds the best
- * composition of the sparse codec for each goal, and what each stage of it earns.
+ * composition of the sparse codec for each goal, and what each of its stages earns.
  *
  * The search varies all parameters of a method that change its size or its error
  * (src/tool/search/descent.h). If the input has more than GCB_CHOOSE_SAMPLE elements, the search
@@ -15,9 +15,9 @@
  */
 #define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 
-/* With `narrow`, a method is left out if the input has more than GCB_CHOOSE_LARGE elements and, on
- * the sample, the method misses the goal or takes more than GCB_CHOOSE_FAR times the bytes (or the
- * error) of the best method. */
+/* With `narrow`, methods may be left out if the input has more than GCB_CHOOSE_LARGE elements and
+ * some method meets the goal on the sample. A method is left out if, on the sample, it misses the
+ * goal or takes more than GCB_CHOOSE_FAR times the bytes (or the error) of the best method. */
 #define GCB_CHOOSE_LARGE (UINT64_C(1) << 24)
 #define GCB_CHOOSE_FAR 3.0
 
@@ -69,8 +69,8 @@ bool gcb_choice_composed(const struct gcb_choice *c, size_t search);
  * error) divided by those of the composition. NAN: with the plain stage the goal is not met. */
 double gcb_choice_earns(const struct gcb_choice *c, size_t k);
 
-/* Adds what the choice knows of c->searches[search] to a summary row of `sweep --match`. If
- * `search` is not below c->count, as for a baseline, the fields are null. */
+/* Adds to a summary row of `sweep --match` whether c->searches[search] is a composition, and what
+ * its stages earn. If `search` is not below c->count, as for a baseline, the fields are null. */
 void gcb_choice_put(struct gcb_row *row, const struct gcb_choice *c, size_t search);
 
 #endif

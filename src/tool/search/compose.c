@@ -7,8 +7,8 @@
 #include "src/lib/base/text.h"
 #include "src/lib/sparse/stages.h"
 
-/* A fixed threshold suits only gradients of the same magnitude. So the search prefers it to top-k
- * only if it takes this many times fewer bytes. */
+/* A fixed threshold suits only gradients of the same magnitude. So the search prefers a threshold
+ * to top-k only if top-k takes more than this many times the bytes. */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
@@ -107,7 +107,8 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 
 /* ---- candidates ---- */
 
-/* Adds a composition, unless it is not valid or the family has it. */
+/* Adds a composition, unless it is not valid or the family has it. A chunk or bits that its stages
+ * do not use become 0. */
 static void add(struct gcb_descent *d, size_t family, struct composition c, size_t parent)
 {
     const size_t count = d->count;
@@ -168,7 +169,7 @@ static void add_values(struct gcb_descent *d, size_t from, const struct composit
     const unsigned bits = c.bits ? c.bits : BITS_USUAL;
     struct composition other = c;
 
-    if (c.values == GCB_VALUES_MEAN) /* only one mean needs a selection of one sign */
+    if (c.values == GCB_VALUES_MEAN) /* no other value coder needs a selection of one sign */
         other.select = GCB_SELECT_TOPK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         other.values = kinds[i];
@@ -183,8 +184,8 @@ static void add_values(struct gcb_descent *d, size_t from, const struct composit
     add_change(d, other, from);
 }
 
-/* Adds the other index coders. u32 and varint are left out, because one of these always takes fewer
- * bytes. */
+/* Adds the other index coders. u32 and varint are left out, because one of the coders below always
+ * takes fewer bytes. */
 static void add_indices(struct gcb_descent *d, size_t from, struct composition c)
 {
     static const int kinds[] = {GCB_INDEX_BITMAP, GCB_INDEX_GOLOMB, GCB_INDEX_ADAPTIVE,
@@ -200,7 +201,7 @@ static void add_indices(struct gcb_descent *d, size_t from, struct composition c
  * top-k only if there are several messages. */
 static void add_selections(struct gcb_descent *d, size_t from, struct composition c)
 {
-    if (c.values == GCB_VALUES_MEAN)
+    if (c.values == GCB_VALUES_MEAN) /* needs the selection of one sign */
         return;
     c.select = GCB_SELECT_TOPK;
     add_change(d, c, from);
@@ -212,12 +213,12 @@ static void add_selections(struct gcb_descent *d, size_t from, struct compositio
     add_change(d, c, from);
 }
 
-/* Adds all compositions that differ from this one in a stage: gcb_descent_family.change. */
+/* Adds the compositions that differ from setting `from` in a stage: gcb_descent_family.change. */
 static void change_stages(struct gcb_descent *d, size_t from)
 {
     const struct composition c = of_method(&d->searches[from].method);
 
-    if (d->nodes[from].parent == SIZE_MAX)
+    if (d->nodes[from].parent == SIZE_MAX) /* the first settings have no transform */
         add_chunks(d, from, c);
     else
         add_transforms(d, from, c);

@@ -14,10 +14,11 @@
  */
 #define GCB_COMPOSE_BEST 3 /* compositions that are changed in each round */
 
-/* Makes a family of compositions and adds its first settings. `goal` is borrowed. */
+/* Makes d->families[family] a family of compositions and adds its first settings. `goal` is
+ * borrowed. */
 void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
 
-/* True if compositions have the same transform (in chunks of any size) and the same values. */
+/* True if compositions have the same transform (in chunks of any size), values and bits. */
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b);
 
 /* The stages of a composition. The plain stages are no transform, top-k, fp32 and u32. */

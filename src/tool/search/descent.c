@@ -8,13 +8,14 @@
 #define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
 #define MOST_TRIED 8 /* room for the values of a number that are tried */
 #define FROM_ZERO 6  /* values that are tried instead of 0 */
-/* Sizes are also changed by this factor, because the cost may rise from one size to the double, but
- * fall to a far larger one. */
+/* Sizes are also changed by this factor, because the cost may rise when a size is doubled, and yet
+ * be lower at a far larger size. */
 #define FAR 16.0
 
 /* ---- settings ---- */
 
-/* True if two settings have the same values of all parameters except the row `axis`. */
+/* True if two settings have the same values of all parameters that have an effect, except the
+ * parameter in row `axis`. */
 static bool is_same(const struct gcb_match_search *a, const struct gcb_method *b, size_t axis)
 {
     for (size_t row = 0; gcb_method_param(b, row); row++)
@@ -69,7 +70,7 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
 /* ---- changes by the parameter tables ---- */
 
 /* True if the preset sets the parameter. */
-static bool is_named(const struct gcb_preset *preset, const char *name)
+static bool preset_sets(const struct gcb_preset *preset, const char *name)
 {
     const size_t n = strlen(name);
     const char *at = preset ? preset->defaults : NULL;
@@ -87,7 +88,7 @@ static bool is_defining(const struct gcb_method *method, size_t row)
     const struct gcb_codec *codec = method->codec;
     struct gcb_method m;
 
-    if (is_named(method->preset, codec->params[row].name))
+    if (preset_sets(method->preset, codec->params[row].name))
         return true;
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         if (m.codec == codec && m.value[row] != codec->params[row].def)
@@ -144,8 +145,8 @@ static void add_value(struct gcb_descent *d, size_t from, size_t row, double val
 }
 
 /* Adds the settings with another value of the parameter in `row`. But if this parameter and the
- * one that the line search tunes are both whole numbers, adds one line search that tunes this
- * parameter instead. */
+ * parameter that the line search tunes are both whole numbers that change the size, adds one line
+ * search that tunes this parameter instead. */
 static void vary_param(struct gcb_descent *d, size_t from, size_t row)
 {
     const struct gcb_method *user = &d->families[d->nodes[from].family].user;
@@ -184,8 +185,7 @@ void gcb_descent_vary(struct gcb_descent *d, size_t from)
 
 /* ---- the search ---- */
 
-/* True if setting i is one of the `n` settings in `best`, or `alike` is true for it and one of
- * them. */
+/* True if setting i is in `best`, which has `n` settings, or is `alike` to a setting in `best`. */
 static bool is_ranked(const struct gcb_descent *d, size_t i, const size_t *best, size_t n,
                       bool (*alike)(const struct gcb_method *, const struct gcb_method *))
 {

@@ -5,7 +5,7 @@
 
 /*
  * Searches the settings of methods for a goal by coordinate descent. A setting fixes all parameters
- * of a method except one, and a line search finds the best value of that one
+ * of a method except one, and a line search finds the best value of that parameter
  * (src/tool/search/match.h). Each round changes one parameter at a time in the best settings so
  * far, until no change improves them. The line search of a changed setting starts where the search
  * of its parent, the setting before the change, has ended. All methods advance together.
@@ -51,7 +51,7 @@ struct gcb_descent {
     size_t count, search_cap, node_cap;
 };
 
-/* Appends a setting with this line search, which is copied. */
+/* Appends a setting with this line search, which is copied. Sets d->err if memory runs out. */
 void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
                         size_t parent);
 /* Adds a setting with a line search along the parameter `key` (NULL: the method's own). The value
@@ -77,15 +77,17 @@ void gcb_descent_vary(struct gcb_descent *d, size_t from);
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_run_observer *observer, bool *interrupted);
 
-/* Ranks the settings of a family. `best` has the numbers of `n` settings; appends the best other
- * settings until there are `most`, leaving out settings that are `alike` one before them (NULL:
- * none). Settings that miss the goal come last. Returns the new number of settings. */
+/* Ranks the settings of a family. `best` has the numbers of `n` settings. Appends the best other
+ * settings until there are `most`. Leaves out a setting that is `alike` to a setting in `best`
+ * (NULL: leaves out none). Settings that miss the goal come last. Returns the new number of
+ * settings. */
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
 
-/* Makes one result of all settings of a family (gcb_match_combine). After an interruption it is the
- * best setting that was measured; if there is none, *out is unchanged. */
+/* Makes one result of all settings of a family (gcb_match_combine). After an interruption, the
+ * result is the best setting that was measured; if there is none, *out is unchanged. Returns 0,
+ * GCB_E_NOMEM, or an error of gcb_match_combine. */
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
                        bool interrupted);
 void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */

@@ -145,7 +145,7 @@ static size_t first_met(const struct gcb_line_search *s)
     return i;
 }
 
-/* Returns how far a point is from the target; INFINITY for a setting that failed. */
+/* Returns how far the value of point i is from the target; INFINITY if the setting failed. */
 static double distance(const struct gcb_line_search *s, size_t i)
 {
     const double d = fabs(s->seen[i].value - s->goal->target);
@@ -191,7 +191,8 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     size_t asked = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t at = i * (last / gaps) + i * (last % gaps) / gaps; /* i * last / gaps */
+        const uint64_t at =
+            i * (last / gaps) + i * (last % gaps) / gaps; /* i * last / gaps, without overflow */
 
         if (!was_seen(s, at))
             out[asked++] = at;
@@ -231,9 +232,9 @@ static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_li
     return low->at + (step < 1 ? 1 : step);
 }
 
-/* Divides the gap between the first point that meets the goal and the point before it. Bisects it,
- * or interpolates if the search started near its end. Every third time it bisects anyway, because
- * the figure may be far from a straight line. */
+/* Divides the gap between the first point that meets the goal and the point before it. Bisects the
+ * gap, or interpolates if the search started near a position that was expected to be best. Every
+ * third time, bisects in any case, because the figure may be far from a straight line. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
@@ -312,7 +313,7 @@ size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE
     const size_t met = first_met(s);
     size_t n;
 
-    if (s->seen_count + 2 > GCB_LINE_SEEN)
+    if (s->seen_count + 2 > GCB_LINE_SEEN) /* late in a search, at most two points are asked for */
         n = 0;
     else if (s->near && (met == 0 || met == s->seen_count))
         n = ask_near(s, met, position);

@@ -65,7 +65,7 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
  */
 #define GCB_LINE_ASKS 8    /* most positions that a search asks for at once */
 #define GCB_LINE_SEEN 96   /* most points of a search */
-#define GCB_LINE_NEAR 1e-3 /* values whose difference is this share of the target count as equal */
+#define GCB_LINE_NEAR 1e-3 /* values that differ by at most this share of the target are equal */
 
 /* A position that was measured. */
 struct gcb_line_point {
@@ -93,7 +93,8 @@ void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal
 void gcb_line_search_start(struct gcb_line_search *s, uint64_t position);
 /* Writes the positions to measure next and returns their number; 0: the search has ended. */
 size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
-/* Stores the figures of a position; figures.at is ignored. Call this once for each position. */
+/* Stores the figures of a position; figures.at is ignored. Call this once for each
+ * position that the search asked for. */
 void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position,
                           struct gcb_line_point figures);
 /* Returns the position of s->seen[seen]. */

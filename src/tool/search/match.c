@@ -22,7 +22,8 @@ static bool is_known(const struct gcb_mix_point *p)
 }
 
 /* Finds the cheapest setting within the limit and at most `near` below it. A later setting is taken
- * only if it is cheaper by the share `margin`. SIZE_MAX: none. */
+ * only if it is cheaper by the share `margin`. With margin 0, the smaller `limited` decides between
+ * equal costs. SIZE_MAX: none. */
 static size_t find_single(const struct gcb_mix_point *points, size_t count, double limit,
                           double near, double margin)
 {

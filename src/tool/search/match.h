@@ -71,8 +71,9 @@ struct gcb_match_search {
     double weight;            /* factor of the cost when settings are compared; usually 1 */
 };
 
-/* Prepares a search along the parameter `key` (gcb_rate_axis_init), or along the method's own if it
- * does not have that one. If the parameters of the method contradict each other, the search tries
+/* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or the method
+ * has no such parameter, the search goes along the method's first parameter that changes the size.
+ * If the parameters of the method contradict each other, the search tries
  * only the method as given. `goal` is borrowed; nothing needs releasing. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key,
@@ -82,8 +83,8 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
  * messages. Does nothing if `other` missed its goal, or searched along another parameter. */
 void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other);
 
-/* Prepares a search of the same method for other messages. It starts near the setting that `other`
- * has found. */
+/* Prepares a search of the method of `other` for other messages. The new search starts near the
+ * setting that `other` has found. */
 int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_search *other,
                            struct gcb_diag *diag);
 
@@ -103,7 +104,8 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
 /*
  * Completes the totals of an interrupted run: the first `count` of its method_count totals belong
  * to the searches. If the tally of a search covers more messages than its total, the tally is
- * copied. `out` may be empty; then its totals are allocated. Returns 0 or GCB_E_NOMEM.
+ * copied. `out` may be empty; then its totals are allocated. Sets out->interrupted. Returns 0 or
+ * GCB_E_NOMEM.
  */
 int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                           const struct gcb_match_search *searches, size_t count,
@@ -125,7 +127,8 @@ bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_s
 /* True if the search met its goal and `tally`, the measurement of its setting, has messages. */
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
 /* Replaces bytes and error in the tally of the search's setting by those of the mix. The cosine and
- * the speeds become NAN, because they are unknown for a mix. All other figures stay. */
+ * the speeds become NAN, because they are unknown for a mix. All other figures stay. Does nothing
+ * if all messages have one setting. */
 void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search *s);
 
 /* True if the goal is a limit on the error. Otherwise it limits the size. */
@@ -143,7 +146,7 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
 void gcb_match_put(struct gcb_row *row, const struct gcb_match_search *s,
                    const struct gcb_run_total *total, bool whole);
 
-/* The records of `sweep`. */
+/* The kinds of rows that `sweep` writes. */
 #define GCB_SWEEP_RECORDS (GCB_RESULT_RECORDS | GCB_RECORD_BIT(GCB_RECORD_SWEEP))
 
 #endif

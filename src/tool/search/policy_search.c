@@ -158,7 +158,7 @@ struct writer {
     size_t rest;     /* the method of most tensors */
     bool *ruled;     /* for each tensor: a rule matches it */
     char best[GLOB]; /* the best glob so far */
-    size_t covers;   /* number of tensors that get their method from it */
+    size_t covers;   /* number of tensors that the best glob gives their method */
 };
 
 /* Appends n bytes of a path as a glob that matches only these bytes. Uses '?' for '=', which would
@@ -365,6 +365,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Returns the index of a path, which must be in the list. */
 static size_t find_path(const struct searcher *s, const char *path)
 {
     const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_name);
@@ -405,6 +406,7 @@ static int list_units(struct searcher *s)
 
     if (!elements)
         return gcb_diag_nomem(s->diag, 0, "a list of tensors");
+    /* until the units are known, unit_of has the index of each tensor's path */
     for (size_t i = 0; i < layout->count; i++) {
         const size_t tensor = layout->messages[i].pieces[0].tensor;
 
@@ -747,7 +749,7 @@ struct tuning {
     const struct gcb_method **of_tensor; /* [step * tensors + tensor] */
     const struct gcb_method *const
         *by_tensor[LAST_STEPS]; /* for each step: its part of of_tensor */
-    size_t best;                /* the step that is best */
+    size_t best;                /* index of the version to write */
 };
 
 /* Makes the versions of the policy. For a limit on the error, each has smaller messages than the
@@ -784,7 +786,8 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
     return err;
 }
 
-/* Finds the best version that meets the limit, as the first one does. */
+/* Sets t->best to the best version that meets the limit. Version 0 is not scaled, and stays chosen
+ * if rounding makes it miss the limit and no other version meets it. */
 static void choose_step(const struct searcher *s, struct tuning *t,
                         const struct gcb_budget_limit *limit)
 {
@@ -837,7 +840,8 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     return gcb_policy_bind(out, s->config->source, s->diag);
 }
 
-/* True if the choice of settings is almost as good as `before`. */
+/* True if the choice of settings is almost as good as `before`. NEAR is squared for a limit on
+ * bytes, because the errors are sums of squares. */
 static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
 {
     const struct gcb_allot_option now = gcb_allocated(s->units, s->count);

@@ -25,7 +25,7 @@ double gcb_decimal(uint64_t m, int exponent, bool complement)
 }
 
 /* Finds the first parameter with this name (NULL: any name) that changes the size and has an effect
- * with the method's other values. NULL: none. */
+ * with the method's other values. Sets *row to its row. NULL: none. */
 static const struct gcb_param *find_param(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *p;
@@ -117,8 +117,8 @@ static bool falls(const struct gcb_rate_axis *axis)
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
 }
 
-/* Returns the index of a number `factor` times as large, if the numbers with five digits are
- * counted from the least one on. May be larger than any index. */
+/* The numbers of the line have indices from the least number on. Returns the index of the number
+ * that is `factor` times the number with index `at`. It may lie beyond the end of the line. */
 static double scale_real(uint64_t at, double factor)
 {
     const double number = (double)(FIRST + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor;

@@ -9,8 +9,9 @@
  *
  * For a whole number, the line has all its values except 0, which means "off" or "automatic". For a
  * real number, it has the numbers with five significant digits, so that people can type the setting
- * that was found. They go from 1e-12 to 1e6. If the parameter has a complement, as theta has the
- * density, they are values of the complement and go from 1e-7 to 1.
+ * that was found. The numbers go from 1e-12 to 1e6, within the range of the parameter. If the
+ * parameter has a complement, as theta has the density, the numbers are values of the complement
+ * and go from 1e-7 to 1.
  */
 struct gcb_rate_axis {
     /* NULL: the method has no such parameter, and the line has one position */
@@ -37,9 +38,9 @@ bool gcb_rate_named(const struct gcb_method *m, const char *key);
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 
-/* Returns the position whose number is `factor` times as large, or as small if smaller numbers give
- * larger messages. So a factor of 2 doubles the density or the bits, and halves a threshold. The
- * result stays within the line. */
+/* Returns the position whose number is `factor` times the number at `position`, or 1 / factor times
+ * if smaller numbers give larger messages. So a factor of 2 doubles the density or the bits, and
+ * halves a threshold. The result stays within the line. */
 uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor);
 
 /* Returns the double nearest to m * 10^exponent, or with `complement` to 1 - m * 10^exponent.

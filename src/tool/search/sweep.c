@@ -14,7 +14,7 @@ struct range {
     const struct gcb_param *p;
     bool complement;       /* the key is the name of the parameter's complement */
     bool steps_complement; /* the complement has equal steps, not the parameter */
-    double low, high;      /* ends of what has equal steps */
+    double low, high;      /* ends of the range, of the complement if steps_complement */
 };
 
 /* ---- parsing --vary ---- */
