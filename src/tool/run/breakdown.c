@@ -12,8 +12,7 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
     *g = (struct gcb_groups){.per = per, .methods = methods};
 }
 
-/* How the values of a tensor's inputs are distributed, or those of the tensors that a method
- * decoded. */
+/* The distribution of a tensor's input values, or of the values that a method decoded. */
 struct gcb_shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
     struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
@@ -60,7 +59,7 @@ static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
 /* Returns the index of the trial's group, or g->count if there is none. The search begins at the
  * group of the last trial: methods run on a message one after the other, and each step has the
  * tensors in the same order. */
-static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
+static size_t find_group(const struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     for (size_t i = 0; i < g->count; i++) {
         const size_t at = (g->next + i) % g->count;
@@ -74,7 +73,7 @@ static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 }
 
 /* Adds an empty group for the trial's message. */
-static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
+static int append_group(struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     struct gcb_group group = {.step = t->plan->step, .worker = t->plan->worker};
 
@@ -92,9 +91,9 @@ static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
 
 int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
-    const size_t at = find(g, trial);
+    const size_t at = find_group(g, trial);
 
-    if (at == g->count && append(g, trial))
+    if (at == g->count && append_group(g, trial))
         return gcb_diag_nomem(diag, 0, "groups of messages");
     gcb_tally_merge(&g->items[at].tallies[trial->method], &trial->tally);
     g->next = at;
@@ -118,8 +117,8 @@ static int by_key(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Sorts groups by their keys. */
-static void sort(struct gcb_groups *g)
+/* Sorts groups by their keys, the largest first. Groups with equal keys keep their order. */
+static void sort_by_key(struct gcb_groups *g)
 {
     for (size_t i = 0; i < g->count; i++)
         g->items[i].place = i;
@@ -131,7 +130,7 @@ void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)
 {
     for (size_t i = 0; i < g->count; i++)
         g->items[i].key = gcb_tally_figure(&g->items[i].tallies[0], figure);
-    sort(g);
+    sort_by_key(g);
 }
 
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure)
@@ -149,7 +148,8 @@ void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum g
     }
 }
 
-/* Measures the error of one tensor of a message, which has `count` elements. `f` starts zeroed. */
+/* Measures the error of the tensor at `piece` of a message. The tensor has `count` elements. `f`
+ * starts zeroed. */
 static int measure_loss(struct gcb_fidelity *f, const struct gcb_run_trial *t,
                         const struct gcb_piece *piece, uint64_t count,
                         const struct gcb_trial_config *config, struct gcb_diag *diag)
@@ -193,7 +193,7 @@ size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss 
         losses->items[i].key = losses->items[i].tallies[method].fidelity.dd;
         total += losses->items[i].key;
     }
-    sort(losses);
+    sort_by_key(losses);
     for (; isfinite(total) && used < count && used < losses->count; used++) {
         const struct gcb_group *g = &losses->items[used];
 

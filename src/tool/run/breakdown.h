@@ -39,8 +39,8 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
  * Equal groups keep their order. */
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
-/* Sorts the totals of a result by the same rule. Writes their indices, result->method_count of
- * them, to `order`. */
+/* Sorts the totals of a result by the rule of gcb_groups_sort. Writes their indices to `order`,
+ * which has room for result->method_count. */
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
 /* A tensor's part of a method's squared error, summed over steps and workers. */
@@ -57,8 +57,8 @@ int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    struct gcb_diag *diag);
 
 /* Writes the tensors with the largest shares to `out`, at most `count` of them, largest first.
- * Sorts `losses` in this order. Returns the number of tensors written, which is 0 for a method
- * without error. */
+ * Sorts `losses` in this order. Returns the number of tensors written, which is 0 if the method's
+ * error is 0 or not finite. */
 size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss *out, size_t count);
 
 /*
@@ -77,7 +77,7 @@ struct gcb_shapes_config {
 
 struct gcb_shapes;
 
-/* GCB_E_NOMEM. */
+/* Starts without messages. Returns 0 or GCB_E_NOMEM. */
 int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
                       struct gcb_diag *diag);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */

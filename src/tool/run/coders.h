@@ -25,8 +25,8 @@ void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
  * address), path, shape, count, source type and role are the same, otherwise a new one. The shape
  * must stay valid as long as `c`.
  *
- * A method whose messages depend on earlier ones (GCB_CAP_STATEFUL) always gets a new encoder, so
- * that each message is encoded as if it were the first; src/tool/replay is for sequences of
+ * A method whose messages depend on earlier messages (GCB_CAP_STATEFUL) always gets a new encoder,
+ * so that each message is encoded as if it were the first; src/tool/replay is for sequences of
  * messages.
  */
 int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
@@ -39,8 +39,8 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
                        size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
 
 /*
- * Sets *out to a sum of no messages yet, from the cache or new. It takes messages of `method`
- * (compared by address) with as many elements as this message. Its accumulator is `into`, which
+ * Sets *out to a sum without messages, from the cache or new. The sum takes messages of `method`
+ * (compared by address) with as many elements as `message`. The sum's accumulator is `into`, which
  * must be the same array in all calls with the same `c`. The caller finishes the sum before the
  * next call.
  */

@@ -12,8 +12,8 @@
  */
 #define GCB_DECODERS_APART 1e-6
 #define GCB_MESSAGES_APART 1e-4
-/* Returns the L2 distance of two tensors of n elements as a share of their norm. Before, subtracts
- * the distance that rounding to multiples of the smallest float allows. */
+/* Returns the L2 distance of two tensors of n elements as a share of their norm. First subtracts
+ * the distance that may come from rounding to multiples of the smallest float. */
 double gcb_device_share(double distance, double norm, uint64_t n);
 
 /* A message that a device encoded, with everything needed to compare it with the CPU's message,

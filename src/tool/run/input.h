@@ -47,7 +47,7 @@ struct gcb_extent {
     bool mixed_dtypes;    /* not all tensors have this type */
 };
 
-/* GCB_E_NOMEM. */
+/* Finds the extent of all tensors of a source. Returns 0 or GCB_E_NOMEM. */
 int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag);
 
 /* What to do with a tensor that has an infinity or a NaN. */
@@ -72,7 +72,7 @@ struct gcb_nonfinite_scan {
     char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
-/* Follows a scan. */
+/* Reports the progress of a scan, and may end it. */
 struct gcb_nonfinite_watch {
     /* receives the number of elements of each tensor; false ends the scan early, without an
      * error */
@@ -80,8 +80,9 @@ struct gcb_nonfinite_watch {
     void *ctx;
 };
 
-/* Scans the tensors of the source: all, or if `only` is not NULL those with only[i]. `buffer` has
- * room for the largest tensor. `watch` may be NULL. Returns errors of reading, or GCB_E_NOMEM. */
+/* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`
+ * has room for the largest tensor. `watch` may be NULL. Returns errors of reading, or
+ * GCB_E_NOMEM. */
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
                        const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag);

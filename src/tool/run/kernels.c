@@ -11,7 +11,8 @@
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
 /* Returns the number of floats of an array that is larger than the last-level cache. The array is
- * smaller if four such arrays would take more than a quarter of memory. */
+ * smaller if four such arrays would take more than a quarter of memory, but has at least 16 Mi
+ * floats. */
 static size_t memory_floats(void)
 {
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 4 / 4;

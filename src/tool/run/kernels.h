@@ -91,7 +91,7 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
  */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest variant while `prepare` runs */
-    size_t offset;              /* offset of the case */
+    size_t offset;              /* as in struct gcb_kernel_case */
     size_t n;                   /* floats in one call; for the bench a power of two from 4096 on */
     unsigned param;             /* parameter of the case; tests also use others */
     float norm;                 /* norm of the levels, for the family dither */

@@ -18,7 +18,8 @@ static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER
                                                 GCB_FIELD_ELEMENTS};
 #define MESSAGE_FIELDS (sizeof(message_fields) / sizeof(message_fields[0]))
 
-/* The row of a message: where it is, and its place in the results of one run. */
+/* The row of a message: where the files have it, and its place in the results of a run without
+ * shards. */
 struct item {
     uint32_t file;                   /* index into files */
     uint32_t length;                 /* of the line, in bytes */
@@ -195,7 +196,8 @@ static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
                   "short; run it again");
 }
 
-/* Begins a shard. */
+/* Begins a shard with its `environment` row. Checks that the shard before has ended, and that the
+ * build and the input are those of the first shard. */
 static int take_environment(struct gcb_merge *m, const struct gcb_results_row *row,
                             struct gcb_diag *diag)
 {
@@ -259,7 +261,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     return item->spec && (item->promise || !promise) ? 0 : gcb_diag_nomem(diag, 0, "a method");
 }
 
-/* Keeps the summary of a method that failed until the case ends. */
+/* If a `summary` row says that its method failed, keeps the row until the case ends. */
 static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
                         struct gcb_diag *diag)
 {

@@ -42,7 +42,8 @@ struct gcb_merge_case {
     const char *file; /* name of the input */
     struct gcb_rows_setting setting;
     const struct gcb_method *methods;
-    /* of `verify` only the number of skipped messages, and which methods the device lacks */
+    /* for `verify`: only the number of skipped messages, and the failures of methods that the
+     * device lacks */
     struct gcb_run_result result;
     uint64_t all_messages; /* number of messages of the run */
 };

@@ -101,7 +101,7 @@ char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
 /* Sets p->text to all rules as options. */
 static int write_text(struct gcb_policy *p, struct gcb_diag *diag)
 {
-    const size_t size = (p->count + 1) * sizeof(char[GCB_RULE_TEXT]);
+    const size_t size = (p->count + 1) * (size_t)GCB_RULE_TEXT;
     char option[GCB_RULE_TEXT];
 
     p->text = gcb_alloc(size);

@@ -60,7 +60,9 @@ static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, st
     return err;
 }
 
-#define SPARE 4096 /* bytes for messages that are too long; these break a promise */
+/* Bytes of a buffer after the longest promised message. A longer message fits too, so that a check
+ * can find the broken promise. */
+#define SPARE 4096
 
 /* Gives a buffer room for `max` and SPARE bytes. */
 static int take_room(struct gcb_wbuf *message, uint64_t max, struct gcb_diag *diag)

@@ -57,9 +57,10 @@ struct gcb_promise_outcome {
 struct gcb_promise_case {
     struct gcb_promise_job job;
     const struct gcb_promise_backend *backend;
-    double energy;        /* sum of x^2 */
-    uint64_t max_message; /* largest number of bytes of a message that the coder promises */
-    struct gcb_wbuf message, other;
+    double energy;           /* sum of x^2 */
+    uint64_t max_message;    /* largest number of bytes of a message that the coder promises */
+    struct gcb_wbuf message; /* of gcb_promise_send */
+    struct gcb_wbuf other;   /* of gcb_promise_send_other and gcb_promise_send_here */
     float *y, *z;  /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
     float *floats; /* memory of y and z */
     struct gcb_message_parts parts;     /* parts of the last message */
@@ -92,8 +93,8 @@ struct gcb_promise {
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
     enum gcb_promise_place place;
 };
-/* Returns promise i of those that can be checked on a device, or else on the CPU; NULL past the
- * end. */
+/* Returns promise i among the promises that can be checked on a device, or if `on_device` is false,
+ * on the CPU; NULL past the end. */
 const struct gcb_promise *gcb_promise_at(size_t i, bool on_device);
 /* True if the promise binds the method. */
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
@@ -139,7 +140,7 @@ bool gcb_promise_is_trivial(struct gcb_promise_case *c);
  * tensor, and promises about energies say nothing.
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
-#define GCB_PROMISE_STEP 0x1p-149
+#define GCB_PROMISE_STEP 0x1p-149 /* the smallest float32 */
 #define GCB_PROMISE_TINY "the values are so small that float32 may round their errors to 0"
 
 /* Returns the name of a choice parameter's value, or "" if the method has no such parameter. */

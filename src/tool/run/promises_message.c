@@ -198,7 +198,8 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
-/* All lengths up to this number are tried. Of greater lengths, each is about half of the last. */
+/* All lengths up to this number are tried. From the message's length down to this number, each
+ * length tried is about half of the length before. */
 #define EACH_CUT 64
 
 static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
@@ -243,8 +244,8 @@ static bool has_transform(const struct gcb_method *m)
 }
 
 /* Adds the first `length` bytes of c->other to the sum. */
-static int add(const struct gcb_promise_case *c, const struct adding *a, size_t length,
-               float weight, struct gcb_diag *why)
+static int add_message(const struct gcb_promise_case *c, const struct adding *a, size_t length,
+                       float weight, struct gcb_diag *why)
 {
     if (c->backend->add)
         return c->backend->add(c->backend->ctx, a->sum, c->other.data, length, weight, why);
@@ -268,7 +269,7 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     if (!gcb_promise_send_other(c, &job))
         return false;
     gcb_message_seal(c->other.data, c->other.len, 0);
-    err = add(c, a, c->other.len, weight, &why);
+    err = add_message(c, a, c->other.len, weight, &why);
     if (err)
         return gcb_promise_fail(c, err, "adding a message fails", &why);
     for (uint64_t i = 0; i < n; i++)
@@ -299,7 +300,7 @@ static bool refuses_damage(struct gcb_promise_case *c, const struct adding *a)
         int err;
 
         c->other.data[whole / 2] ^= damages[i].flip;
-        err = add(c, a, damages[i].length, 1.0f, &why);
+        err = add_message(c, a, damages[i].length, 1.0f, &why);
         c->other.data[whole / 2] ^= damages[i].flip;
         gcb_promise_note_failure(c, err, &why);
         if (!err) {
@@ -334,7 +335,7 @@ static enum gcb_promise_status compare_sums(struct gcb_promise_case *c, const st
 }
 
 /* Adds the messages of all workers, tries damaged messages in between, and checks the sum. */
-static enum gcb_promise_status run(struct gcb_promise_case *c, struct adding *a)
+static enum gcb_promise_status add_and_check(struct gcb_promise_case *c, struct adding *a)
 {
     struct gcb_diag why = {.status = 0};
     int err;
@@ -364,7 +365,7 @@ static enum gcb_promise_status check_sum(struct gcb_promise_case *c)
     if (err)
         gcb_promise_fail(c, err, "opening a sum fails", &why);
     else
-        status = run(c, &a);
+        status = add_and_check(c, &a);
     gcb_sum_close(a.sum);
     gcb_free(a.x);
     gcb_free(a.expected);

@@ -78,8 +78,8 @@ static bool adds_zeros(const struct gcb_method *m, uint64_t n)
 }
 
 /*
- * Checks that the error ||x - x'||^2 equals the lost energy ||x||^2 - ||x'||^2, where y is x'. This
- * holds for every projection: kept values stay as they are, or are replaced by their mean. If
+ * Checks that the error ||x - x'||^2 equals the lost energy ||x||^2 - ||x'||^2, where y is x'. The
+ * two are equal for every projection: kept values stay as they are, or become their mean. If
  * rounding moves x' by r of the norm, the two sides differ by at most 2 r sqrt(2) + 2 r^2 of the
  * energy.
  *
@@ -203,7 +203,7 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
     factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
     r = gcb_promise_rounding(c, &m);
-    if (r >= 1.0 - sqrt(1.0 - share))
+    if (r >= 1.0 - sqrt(1.0 - share)) /* the limit below would allow the error of zeros */
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
     lost = sqrt(1.0 - share + ROUNDING) + r;
     return gcb_promise_at_most(c, gcb_promise_distance(c->job.x, c->z, n) / c->energy, lost * lost,

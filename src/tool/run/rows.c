@@ -67,7 +67,8 @@ static const struct member sums[] = {
     {COUNT(SPARSE_ELEMENTS, asked_of)},
 };
 
-/* Members that take_members reads from other fields of a result. */
+/* The members that gcb_rows_tally reads from other fields of a result. Null counts as 0, because
+ * some of these fields are null for rows without sums or a device. */
 static const struct member counts[] = {
     {COUNT(MESSAGES, messages)},         {COUNT(ELEMENTS, elements)},
     {COUNT(INPUT_BYTES, input_bytes)},   {COUNT(NONFINITE, nonfinite)},
@@ -97,6 +98,7 @@ void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *t)
 static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
 {
     gcb_row_u64(row, GCB_FIELD_MESSAGES, t->messages);
+    /* only totals count exchanges; a single message belongs to one exchange */
     gcb_row_u64(row, GCB_FIELD_EXCHANGES, t->exchanges ? t->exchanges : 1);
     gcb_row_bool(row, GCB_FIELD_FIXED_LENGTH, t->varying == 0);
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, t->elements);

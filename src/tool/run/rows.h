@@ -21,7 +21,7 @@ struct gcb_rows_setting {
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
-/* The fields of the times. */
+/* For each enum gcb_timed_work: the fields of its times. */
 extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
 
 /* Writes the fields `scope` to `isa`, which other records have too. */

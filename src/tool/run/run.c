@@ -36,8 +36,9 @@ struct run {
     /* elements that methods[0] decoded, in the same places; NULL without config->compare */
     float *reference;
     struct gcb_original original; /* for messages that are decoded in place */
-    bool spent; /* the current message was decoded in place, so its input must be read again */
-    double work, done; /* elements to scan and of all trials, and how many are done, for progress */
+    bool spent;  /* the current message was decoded in place, so its input must be read again */
+    double work; /* for progress: elements to scan, plus the weights of all trials */
+    double done; /* the part of `work` that is done */
     struct gcb_budget own;     /* of config->seconds */
     struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
     struct span *span;
@@ -51,7 +52,7 @@ static bool stopped(const struct run *r)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
-/* Reports progress by this many elements. */
+/* Adds `weight` to the work that is done, and reports the progress. */
 static void advance(struct run *r, double weight)
 {
     r->done += weight;
@@ -251,8 +252,8 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
-/* Keeps the elements that methods[0] decoded. Compares the elements that another method decoded
- * with them. */
+/* Keeps the elements that methods[0] decoded as the reference. For another method, compares its
+ * decoded elements with the reference, unless methods[0] has failed. */
 static void compare(struct run *r, struct gcb_run_trial *t)
 {
     const struct gcb_run_total *first = &r->result->totals[0];

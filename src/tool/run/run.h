@@ -72,8 +72,8 @@ struct gcb_run_total {
     size_t failed_at; /* number of the message that failed */
 };
 
-/* Adds the result of the next message to the total of its method. Of `t`, only the tally, the
- * samples and the plan's step and worker are used. GCB_E_NOMEM. */
+/* Adds the result of the next message to the total of its method. Reads only the tally, the samples
+ * and the plan's step and worker of `t`. Returns 0 or GCB_E_NOMEM. */
 int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
                       struct gcb_diag *diag);
 

@@ -183,7 +183,7 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
 
     if (gpu && gpu->module->use(gpu->index, &why)) /* the device failed in an earlier case */
         return gcb_run_none(result, &config, &why, diag);
-    if (config.trial.timing.evict && !r->evict.queue)
+    if (config.trial.timing.evict && !r->evict.queue) /* not yet prepared by an earlier case */
         err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
     return err ? err : gcb_run(result, &config, &observer, diag);
 }

@@ -20,8 +20,8 @@ void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from)
     memcpy(to + n - from, x, from * sizeof(*to));
 }
 
-/* Encodes message i: the tensor turned by a distance that depends on i, sent by worker i after the
- * job's own. */
+/* Encodes message i: the tensor, turned by a distance that depends on i. The message's worker is
+ * the job's worker plus i. */
 static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turned,
                          struct gcb_wbuf *out, struct gcb_diag *diag)
 {
@@ -37,8 +37,8 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     return op.run(op.job, diag);
 }
 
-/* Allocates room for GCB_SUMS_BYTES, or for all messages if they need less, plus `longest` bytes.
- * `longest`: most bytes of a message. */
+/* Allocates room for GCB_SUMS_BYTES, or for all messages if they need less, and for one more
+ * message, because the last message may pass the limit. `longest`: most bytes of a message. */
 static int take_room(struct gcb_room *room, size_t longest, struct gcb_diag *diag)
 {
     const size_t all = (GCB_SUMS_DIFFERENT - 1) * longest;

@@ -67,8 +67,9 @@ uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n);
 int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag);
 
 /*
- * If sums are timed too, encoding and decoding each get this share of half a trial's time. Of what
- * is left, encoding the messages to add and timing each of the two sums get equal parts.
+ * If sums are timed too, encoding and decoding each get this share of half a trial's time. The rest
+ * has three equal parts: for encoding the messages to add, and for timing each of the two sums. So
+ * each part is a third of the time for encoding.
  */
 #define GCB_SUMS_OTHERS (2.0 / 3.0)
 

@@ -10,7 +10,7 @@
 
 #define COUNTS (sizeof(((struct gcb_tally *)0)->counts) / sizeof(uint64_t))
 _Static_assert(offsetof(struct gcb_tally, exchanges) == COUNTS * sizeof(uint64_t),
-               "`counts` has all numbers in front of it");
+               "`counts` has all numbers in front of `exchanges`");
 
 /* `follows`: the launches of `other` were already counted by another message of its group. */
 static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)

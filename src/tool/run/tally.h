@@ -49,7 +49,7 @@ struct gcb_tally {
             uint64_t asked_of;  /* number of elements in `asked`; 0 without a sparsifier */
             uint64_t on_device; /* messages that a device encoded and decoded */
         };
-        uint64_t counts[17]; /* all of these numbers, which are summed over messages */
+        uint64_t counts[17]; /* the members above as an array; each is summed over messages */
     };
     /* number of different pairs of step and worker; only gcb_run_total_add counts them */
     uint64_t exchanges;
@@ -63,21 +63,22 @@ struct gcb_tally {
             struct gcb_times encode, decode;
             struct gcb_times sum, sum16; /* only of messages that have them; see gcb_tally_sum */
         };
-        struct gcb_times times[GCB_TIMED]; /* the same, by enum gcb_timed_work */
+        struct gcb_times times[GCB_TIMED]; /* the four members above, by enum gcb_timed_work */
     };
     /* the worst reason why measuring encoding or decoding stopped, or an interruption of sums */
     enum gcb_stop stop;
     enum gcb_stop sum_stop; /* the worst reason why measuring sums stopped */
     uint64_t sum_messages;  /* least number of different messages in a sum; 0: no sums */
     uint64_t group;         /* largest number of messages that the same launches encoded */
-    bool follows;           /* the first message of the group has the launches, not this one */
+    bool follows;           /* the launches count for an earlier message of the same group */
     uint64_t clock_mhz;     /* lowest clock of the device that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;
 };
 
-/* Adds the sums of `other` to t. */
+/* Adds the sums of `other` to t, except `exchanges`. Where t has a worst, least, largest or lowest
+ * value, keeps that of both. `error_of_mean` and `follows` stay. */
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
 /* Sets the times of a message from samples[0..GCB_TIMED). If the count of samples[i] is 0, work i

@@ -47,7 +47,7 @@ static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_
 
 /* ---- stages ---- */
 
-/* The codec has ended a stage. */
+/* Adds the time since the last report to the stage that the codec has ended: gcb_probe.mark. */
 static void mark(void *ctx, enum gcb_stage stage)
 {
     struct gcb_stages *s = ctx;
@@ -130,14 +130,14 @@ struct work {
     uint64_t launches;
 };
 
-/* Samples of a batch: of the whole group, of memcpy, and of the current work by the device's
- * events. The first two are of encoding, and then of decoding. */
+/* Indices of a batch's samples: of the whole group, of memcpy, and of the current work by the
+ * device's events. GROUP and COPY are the samples of encoding; the samples of decoding follow. */
 enum { GROUP, COPY = GROUP + GCB_TIMED_SUM, EVENTS = COPY + GCB_TIMED_SUM, SAMPLES };
 
 /* The current group. */
 struct gcb_trial_batch {
     size_t count;       /* number of messages */
-    struct gcb_step at; /* their step and worker */
+    struct gcb_step at; /* step and worker of all messages */
     struct item items[GCB_TRIAL_GROUP];
     /* encoders, later decoders; owned on a device, and otherwise by the bench's cache */
     struct gcb_coder *coders[GCB_TRIAL_GROUP];

@@ -12,9 +12,9 @@ struct verify {
     const struct gcb_verify_config *config;
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
-    float *x;               /* the current message */
-    double start;           /* by gcb_clock */
-    double work, done;      /* weight of all trials, and of those that are done, for progress */
+    float *x;          /* the current message */
+    double start;      /* by gcb_clock */
+    double work, done; /* for progress: weight of all messages and methods, and of those done */
     struct gcb_place place; /* of config->device */
     bool undelivered;       /* the observer failed, not the method or the tensor */
 };
@@ -49,7 +49,8 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
     size_t count = 0;
 
     for (size_t i = 0; i < layout->count; i++) {
-        const struct gcb_message_plan m = list[i]; /* at place `count` or after it */
+        const struct gcb_message_plan m =
+            list[i]; /* a copy, because list[count] may be this message */
         const bool first = m.step == step && m.worker == worker;
 
         if (m.count > 0 && !m.dense && (all || first))
