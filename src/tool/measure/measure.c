@@ -46,7 +46,7 @@ void gcb_samples_fini(struct gcb_samples *s)
     memset(s, 0, sizeof(*s));
 }
 
-static bool stopped(const struct gcb_timing *timing)
+bool gcb_timing_stopped(const struct gcb_timing *timing)
 {
     return timing->stop && timing->stop(timing->stop_ctx);
 }
@@ -128,7 +128,7 @@ static enum gcb_stop why_stop(struct round *r)
     const size_t count = r->samples[0]->count;
     const bool enough = count >= at_least(t) && r->total >= t->min_time;
 
-    if (stopped(t))
+    if (gcb_timing_stopped(t))
         return GCB_STOP_INTERRUPTED;
     if (enough && !(t->precision > 0.0))
         return GCB_STOP_REPEAT;
@@ -153,7 +153,7 @@ int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *
     for (size_t k = 0; k < count; k++)
         s[k]->count = 0;
     r.started = timing->max_time > 0.0 ? gcb_clock() : 0.0;
-    for (unsigned i = 0; !err && i < timing->warmup && !stopped(timing); i++)
+    for (unsigned i = 0; !err && i < timing->warmup && !gcb_timing_stopped(timing); i++)
         for (size_t k = 0; !err && k < count; k++)
             err = ops[k].run(ops[k].job, diag);
     while (!err && stop == GCB_STOP_NONE) {

@@ -31,6 +31,9 @@ struct gcb_timing {
     void *stop_ctx;
 };
 
+/* True if timing->stop is set and says that the measurement must end. */
+bool gcb_timing_stopped(const struct gcb_timing *timing);
+
 /* If max_time is less than this many seconds, the first GCB_STATS_LEAST calls of a measurement may
  * still take this long, so that there is an interval. */
 #define GCB_MEASURE_GRACE 0.01

@@ -9,7 +9,13 @@
 
 /* ---- times ---- */
 
-/* Computes the times of a way. `cost`: seconds for each element; NULL: coding and adding are
+/* Returns the number of transfers of a gradient. */
+static double transfers_of(const struct gcb_setting *s)
+{
+    return fmax(1.0, ceil(4.0 * s->elements / s->bucket));
+}
+
+/* Returns the times of a way. `cost`: seconds for each element; NULL: coding and adding are
  * free. */
 static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
                                           const struct gcb_setting *s, const struct gcb_cost *cost)
@@ -26,7 +32,7 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
         .gradient = gradient,
         .add_gradient = cost ? ways->add_fp32 * s->elements / cores : 0.0,
         .copy = cost && !way->baseline && s->host_copy > 0.0 ? 2.0 * gradient / s->host_copy : 0.0,
-        .transfers = fmax(1.0, ceil(gradient / s->bucket)),
+        .transfers = transfers_of(s),
         .compute = cost ? s->compute : (double)NAN,
         .inner_steps = s->inner_steps,
     };
@@ -155,21 +161,24 @@ static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
     double least = INFINITY; /* seconds of an exchange if coding took no time */
     double step = INFINITY;  /* seconds of a training step */
+    const struct gcb_exchange_times *bar;
 
+    if (j->bar == SIZE_MAX)
+        return;
+    bar = &j->items[j->bar].times;
+    j->untouched = bar->gathered / bar->seconds;
     for (size_t i = 0; i < j->count; i++)
         if (j->items[i].way->baseline) {
             least = fmin(least, time_way(ways, j->items[i].way, &j->setting, NULL).seconds);
             step = fmin(step, j->items[i].times.step);
         }
-    for (size_t i = 0; i < j->count && j->bar != SIZE_MAX; i++) {
+    for (size_t i = 0; i < j->count; i++) {
         struct gcb_judged *x = &j->items[i];
-        const struct gcb_exchange_times *bar = &j->items[j->bar].times;
 
         x->item.gain = bar->seconds / x->times.seconds;
         find_interval(x, j, ways);
         x->limit = least / time_way(ways, x->way, &j->setting, NULL).seconds;
         x->item.step = isnan(x->times.step) ? (double)NAN : step / x->times.step;
-        j->untouched = bar->gathered / bar->seconds;
     }
 }
 
@@ -266,7 +275,7 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_INNER_STEPS, s->inner_steps);
     gcb_row_bool(row, GCB_FIELD_SHARDED, s->sharded);
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * s->elements);
-    gcb_row_real(row, GCB_FIELD_TRANSFERS, fmax(1.0, ceil(4.0 * s->elements / s->bucket)));
+    gcb_row_real(row, GCB_FIELD_TRANSFERS, transfers_of(s));
     gcb_row_real(row, GCB_FIELD_LINK_BYTES, t->link_bytes);
     gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, t->extrapolated);
     gcb_row_text(row, GCB_FIELD_CODING, coding);

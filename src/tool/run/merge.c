@@ -554,6 +554,7 @@ static int check_repeated(const struct gcb_merge *m, const struct item *x, struc
 {
     char here[NAME], there[NAME];
 
+    /* walks back over the rows of the same message and method, which stand in front of x */
     for (const struct item *y = x; y > m->items && compare_places(--y, x) == 0;)
         if (y->promise == x->promise) /* a text is kept once, so equal texts have equal addresses */
             return gcb_diag_set(diag, GCB_E_CORRUPT,

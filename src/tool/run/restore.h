@@ -12,8 +12,8 @@ struct gcb_restore {
     struct gcb_h5out *dump;            /* borrowed; the caller commits it */
     const struct gcb_kernels *kernels; /* borrowed */
     const struct gcb_queue *queue;     /* borrowed */
-    struct gcb_place place;            /* where messages are decoded, if it has a device */
-    uint64_t max_bytes;                /* for gcb_container_open, like in_process */
+    struct gcb_place place; /* decodes messages if it has a device; otherwise the CPU does */
+    uint64_t max_bytes;     /* for gcb_container_open, like in_process */
     bool in_process;
     struct gcb_coder *decoder; /* owned; the last decoder, which may also fit the next message */
 };

@@ -62,8 +62,7 @@ int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
     for (m->count = 1; !err && m->count < most; m->count++) {
         struct gcb_wbuf *w = &m->message[m->count];
 
-        if (at + first->len > GCB_SUMS_BYTES || gcb_clock() >= end ||
-            (timing->stop && timing->stop(timing->stop_ctx)))
+        if (at + first->len > GCB_SUMS_BYTES || gcb_clock() >= end || gcb_timing_stopped(timing))
             break;
         *w = (struct gcb_wbuf){.data = m->room.block + at, .cap = longest};
         err = encode_turned(job, m->count, turned, w, diag);

@@ -77,8 +77,9 @@ struct gcb_tally {
     struct gcb_fidelity fidelity;
 };
 
-/* Adds the sums of `other` to t, except `exchanges`. Where t has a worst, least, largest or lowest
- * value, keeps that of both. `error_of_mean` and `follows` stay. */
+/* Adds the sums of `other` to t, except `exchanges`. `stop`, `sum_stop`, `sum_messages`, `group`
+ * and `clock_mhz` become the worst, least, largest or lowest of both values, as their comments
+ * say. */
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
 /* Sets the times of a message from samples[0..GCB_TIMED). If the count of samples[i] is 0, work i

@@ -93,7 +93,7 @@ int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, si
         for (int i = 0; i < GCB_STAGES; i++)
             seconds[i][count] = s->run[i];
         count++;
-        if (!s->staged || (timing->stop && timing->stop(timing->stop_ctx)))
+        if (!s->staged || gcb_timing_stopped(timing))
             break;
     }
     for (int i = 0; i < GCB_STAGES; i++) {

@@ -208,7 +208,7 @@ static size_t ask_step(const struct gcb_line_search *s, bool down, uint64_t *out
     const uint64_t left = down ? at : last - at;
     uint64_t step = s->count / FIRST_SHARE + 1;
 
-    for (size_t i = 1; i < s->seen_count && step < left; i++)
+    for (size_t i = 1; i < s->seen_count && step < left; i++) /* each point seen was one step */
         step *= 4;
     if (step > left)
         step = left;

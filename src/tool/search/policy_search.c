@@ -236,6 +236,7 @@ static void find_glob(struct writer *w)
         if (w->ruled[i] || w->chosen[i] == w->rest)
             continue;
         try_glob(w, i, length, length);
+        /* '*' replaces each part of the path between two joints */
         for (size_t begin = 0; begin < length; begin++)
             for (size_t end = begin + 1; end <= length && is_joint(w->paths[i], begin); end++)
                 if (is_joint(w->paths[i], end))

@@ -248,7 +248,8 @@ static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
     return 0;
 }
 
-/* Returns the value of key number k in combination number `which`. The last key varies fastest. */
+/* Returns the value of key number k in combination number `which`. The last key varies fastest, so
+ * `which` is divided by the number of values of each key after k. */
 static const char *value_at(const struct sweep *s, size_t k, size_t which)
 {
     for (size_t i = s->keys; i-- > k + 1;)
