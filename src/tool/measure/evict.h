@@ -11,7 +11,7 @@
  * Empties the processor's caches, in one of two ways.
  *
  * A flush: if the processor can flush single cache lines (kernels/base/flush.h), the private,
- * writable memory of this process is flushed, as /proc/self/maps lists it. This memory has all
+ * writable memory of this process is flushed, as /proc/self/maps lists it. Such memory has all
  * tensors, messages, scratch and plans. Code and constants stay in the caches. A flush works with
  * any cache; its time depends on the size of the process's memory.
  *

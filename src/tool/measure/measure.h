@@ -65,7 +65,7 @@ struct gcb_samples {
 int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag);
 void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 
-/* An operation to measure. */
+/* An operation that gcb_measure calls again and again. */
 struct gcb_operation {
     /* an error of either function ends the measurement */
     int (*run)(void *job, struct gcb_diag *diag);

@@ -23,8 +23,8 @@ struct gcb_stats {
 
 /*
  * Returns the statistical inefficiency of samples in the order of measuring: the number of samples
- * that tell as much about the median as one independent sample. It is the factor by which
- * correlation increases the variance of the number of samples below the median.
+ * that tell as much about the median as one independent sample. The same number is the factor by
+ * which correlation increases the variance of the number of samples below the median.
  *
  * Each value is assumed to depend only on the value before. The correlation rho of neighbours is
  * estimated from how often neighbours lie on the same side of the median. For a normal process, the

@@ -16,7 +16,7 @@
  * are a byte order mark. */
 #define BETWEEN " \t\r\n]>|\xef\xbb\xbf"
 
-/* Parts of messages. */
+/* Parts of error messages. */
 #define COLUMNS_READ "size, count, type, ..., time, algbw, busbw, #wrong"
 #define FAILED "the test failed: values were wrong; find the cause, and run it again"
 #define MPI "; with mpirun, the test must be built with MPI=1"
@@ -119,8 +119,8 @@ static void keep_rows(struct gcb_net_table *out, const struct draft *t,
     }
 }
 
-/* Ends the table, if there is one. `marked`: a line marks the end, as nccl-tests print it; OSU does
- * not. */
+/* Ends the table, if a table is open. `marked`: a line marks the end. A table of nccl-tests must
+ * have the mark, a table of OSU has none. */
 static int end_table(struct reading *r, bool marked)
 {
     struct draft t = r->table;
@@ -227,8 +227,9 @@ static bool read_cells(struct draft *t, char **row, char **end, double cell[COLU
     return true;
 }
 
-/* Reads a row, which may follow a prefix. Skips lines of other programs: in a table of OSU each
- * line that does not begin a row, otherwise such a line with fewer than five numbers. */
+/* Reads a row, which may follow a prefix. Skips lines of other programs. In a table of OSU, these
+ * are all lines that begin no row; in a table of nccl-tests, only lines that also have fewer than
+ * five numbers. */
 static int read_row(struct reading *r, char *line)
 {
     struct draft *t = &r->table;

@@ -10,7 +10,7 @@
 /*
  * A way to exchange a gradient is a method with its setting and a collective. A way has the bytes
  * that it sends, the time that it costs a worker, and its error. Bytes and times are for each
- * element of the gradient. They are measured on a dump (gcb_ways_measure) or come from rows
+ * element of the gradient. All are measured on a dump (gcb_ways_measure) or come from rows
  * (timed.h).
  */
 #define GCB_WAY_LABEL (GCB_LABEL + 16)
@@ -60,7 +60,7 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
  * NULL: out of memory. */
 struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
                              enum gcb_collective collective);
-/* True for fp32 by all-reduce. */
+/* True if the way sends fp32 by all-reduce. */
 bool gcb_way_is_fp32(const struct gcb_way *way);
 /* Returns the name that tables show for a method: "fp32" for identity, otherwise `name`. */
 const char *gcb_shown_name(const char *name);

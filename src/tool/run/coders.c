@@ -4,7 +4,8 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Most coders. This limits the memory of coders that does not depend on elements, such as plans. */
+/* Most coders in the cache. The budget does not limit memory that does not depend on the number of
+ * elements, such as plans. */
 #define SLOTS 1024
 
 /* An encoder, a decoder or a sum. */

@@ -109,7 +109,8 @@ struct bucket {
     double energy; /* sum of squares */
 };
 
-/* Moves on to the next bucket. Returns false after the last. */
+/* Moves on to the next bucket, and finds its largest magnitude and its energy. Returns false after
+ * the last bucket. */
 static bool next_bucket(struct bucket *b, const struct gcb_rule_input *in)
 {
     const uint64_t size = (uint64_t)number(in, "bucket"), left = in->count - b->first - b->count;

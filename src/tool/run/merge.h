@@ -36,8 +36,8 @@ uint32_t gcb_merge_shards(const struct gcb_merge *m); /* number of shards */
  * totals. */
 bool gcb_merge_of_verify(const struct gcb_merge *m);
 
-/* A case of the run: all methods on all messages with one setting. `bench` may have several, other
- * commands have one. */
+/* A case of the run: all methods on all messages with one setting. A run of `bench` may have
+ * several cases; a run of another command has one case. */
 struct gcb_merge_case {
     const char *file; /* name of the input */
     struct gcb_rows_setting setting;

@@ -116,7 +116,7 @@ void gcb_promise_case_fini(struct gcb_promise_case *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* A NaN that no arithmetic makes. It fills the output and its guards before a decoder runs. */
+/* A NaN that no arithmetic makes. It fills a decoder's output and the guards before decoding. */
 #define UNWRITTEN UINT32_C(0x7fc5a5a5)
 
 static void fill_unwritten(float *y, uint64_t n)

@@ -106,9 +106,9 @@ static size_t mark_step(struct run *r, size_t next, uint64_t step)
     return next;
 }
 
-/* Chooses the tensors that a shard scans. These are the shard's own tensors, and with
- * GCB_POLICY_SKIP all tensors of the shard's steps, because an infinity in any of them skips the
- * step. Raises *largest to the number of elements of the largest tensor to scan. */
+/* Chooses the tensors that a shard scans: the shard's own tensors, and with GCB_POLICY_SKIP all
+ * tensors of the shard's steps, because an infinity in any tensor of a step skips the step. Raises
+ * *largest to the number of elements of the largest tensor to scan. */
 static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

@@ -172,7 +172,7 @@ static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
     return 0;
 }
 
-/* Takes one field of the suite. */
+/* Takes one field of the suite: one of the fields that are not options, or else an option. */
 static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                       struct gcb_diag *diag)
 {

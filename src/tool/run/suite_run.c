@@ -149,7 +149,7 @@ static bool on_stop(void *ctx)
     return r->observer->stop(r->observer->ctx);
 }
 
-/* Returns the configuration of a case. */
+/* Returns the configuration of gcb_run for a case. Its pointers are valid during the case. */
 static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct place *at)
 {
     const struct gcb_suite_plan *s = r->config.plan;

@@ -11,10 +11,10 @@
 /* Number of messages in the sum whose time is the field sum16_seconds. */
 #define GCB_SUMS_MESSAGES 16
 
-/* The most different messages that are added. It is so large that the kept positions of all these
- * messages together touch most cache lines of a tensor. */
+/* The most different messages that are added. With so many messages, their kept positions together
+ * touch most cache lines of a tensor. */
 #define GCB_SUMS_DIFFERENT 128
-/* Most bytes of all messages together, unless there is only one. */
+/* Most bytes of all messages after the first, if they are as long as the first. */
 #define GCB_SUMS_BYTES ((size_t)64 << 20)
 
 /*
@@ -80,8 +80,8 @@ int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *
  * because the messages of a real sum are added one after the other. For `one`, a sum has
  * GCB_SUMS_MESSAGES - 1 timed additions.
  *
- * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls. It has no samples after
- * an interruption, or if a single call would take more than both `left` seconds and
+ * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls. `many` has no samples
+ * after an interruption, or if a single call would take more than both `left` seconds and
  * GCB_MEASURE_GRACE.
  */
 int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,

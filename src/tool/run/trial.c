@@ -694,9 +694,9 @@ static bool adds_up(const struct gcb_trial_bench *b, const struct gcb_trial_inpu
     return b->summed && !in->original && in->plan->count <= b->most_summed;
 }
 
-/* Fills b->messages with the messages to add: the trial's message, and to time sums also others.
- * Encoding the others may take its own third of max_time and the time that the timed encodings have
- * left. */
+/* Fills b->messages with the messages to add: the trial's message, and if sums are timed, also
+ * encodings of the turned tensor. These encodings may take a third of max_time (GCB_SUMS_OTHERS),
+ * and the time that the timed encodings have left. */
 static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job *job,
                          struct gcb_diag *diag)
 {
@@ -713,7 +713,7 @@ static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job 
 
 /*
  * Returns how far the sum of one message may be from the decoded message, as a share of the norm.
- * It is 0 unless two inverse transforms of the same message can differ. They can if FFTW chooses
+ * The result is 0 unless two inverse transforms of the same message can differ: if FFTW chooses
  * their plans by measuring, or if several threads transform a whole message with a library.
  */
 static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,

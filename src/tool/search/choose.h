@@ -45,9 +45,9 @@ struct gcb_choice {
         enum gcb_stage_name stage;         /* the stage that is plain */
     } * stages;                            /* for each item of `without` */
     size_t without_count;
-    /* All settings searched, on the sample if there is one. It has a family for each method and
-     * goal, in the order of `searches` before the run, then a family of compositions for each
-     * goal. */
+    /* All settings searched, on the sample if there is one. The descent has a family for each
+     * method and goal, in the order of `searches` before the run, then a family of compositions for
+     * each goal. */
     struct gcb_descent descent;
     uint64_t sampled, elements; /* elements of the sample (0: no sample), and of the input */
     char left_out[1000];        /* methods that were left out: "powersgd, demo" */

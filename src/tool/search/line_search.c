@@ -246,7 +246,7 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
 }
 
 /* Bisects between point `low` and the next point. One of the two is the point nearest to the
- * target; `other` is the value of the other one. Asks nothing if the gap is long and the two values
+ * target; `other` is the value of the second point. Asks nothing if the gap is long and both values
  * are almost equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {

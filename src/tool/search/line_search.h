@@ -56,9 +56,9 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
  * the nearest value so far, also near an end of the line.
  *
  * A search that starts near a setting expected to be best (gcb_line_search_start) skips the grid.
- * It steps away from that setting, each time four times as far, until one setting meets the goal
- * and another does not. If no setting up to the end of the line meets the goal, the search goes on
- * with the grid.
+ * The search steps away from that setting, each time four times as far, until one setting meets the
+ * goal and another does not. If no setting up to the end of the line meets the goal, the search
+ * goes on with the grid.
  *
  * The caller measures: it asks for positions (gcb_line_search_ask), measures them and stores their
  * figures (gcb_line_search_tell), until no position is left to measure.

@@ -753,8 +753,8 @@ struct tuning {
     size_t best;                /* index of the version to write */
 };
 
-/* Makes the versions of the policy. For a limit on the error, each has smaller messages than the
- * version before it; for a limit on the size, larger ones. */
+/* Makes the versions of the policy. For a limit on the error, each version has smaller messages
+ * than the version before it. For a limit on the size, each version has larger messages. */
 static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
 {
     const size_t tensors = gcb_source_count(s->config->source);

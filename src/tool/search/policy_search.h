@@ -58,11 +58,12 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
  * ratio, bits_per_element or wire_bytes.
  *
  * The candidates are the settings that the choice has found, and other settings of the same methods
- * with smaller and larger messages. They are measured on a sample (gcb_sample_every_tensor), and
- * the budget is divided (gcb_allocate). The few settings that save most, and finer steps around
- * them, are then measured on the whole input, and the budget is divided again.
+ * with smaller and larger messages. All candidates are measured on a sample
+ * (gcb_sample_every_tensor), and the budget is divided (gcb_allocate). The few settings that save
+ * most, and finer steps around them, are then measured on the whole input, and the budget is
+ * divided again.
  *
- * The searches of `choice` have ended. `out` is bound to the source (gcb_policy_bind). It has no
+ * The searches of `choice` have ended. `out` is bound to the source (gcb_policy_bind). `out` has no
  * rules if no policy meets the goal, or after an interruption.
  */
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,

@@ -110,8 +110,8 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-/* True if the numbers fall along the line, because larger numbers give smaller messages. The
- * numbers are those of the complement, if the parameter has one. */
+/* True if the numbers fall along the line, because larger numbers give smaller messages. If
+ * the parameter has a complement, the numbers are values of the complement. */
 static bool falls(const struct gcb_rate_axis *axis)
 {
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
