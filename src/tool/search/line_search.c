@@ -191,8 +191,8 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     size_t asked = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t at =
-            i * (last / gaps) + i * (last % gaps) / gaps; /* i * last / gaps, without overflow */
+        /* i * last / gaps, without overflow */
+        const uint64_t at = i * (last / gaps) + i * (last % gaps) / gaps;
 
         if (!was_seen(s, at))
             out[asked++] = at;

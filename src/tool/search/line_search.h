@@ -93,8 +93,8 @@ void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal
 void gcb_line_search_start(struct gcb_line_search *s, uint64_t position);
 /* Writes the positions to measure next and returns their number; 0: the search has ended. */
 size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
-/* Stores the figures of a position; figures.at is ignored. Call this once for each
- * position that the search asked for. */
+/* Stores the figures of a position; figures.at is ignored. Call this once for each position that
+ * the search asked for. */
 void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position,
                           struct gcb_line_point figures);
 /* Returns the position of s->seen[seen]. */

@@ -73,8 +73,8 @@ struct gcb_match_search {
 
 /* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or the method
  * has no such parameter, the search goes along the method's first parameter that changes the size.
- * If the parameters of the method contradict each other, the search tries
- * only the method as given. `goal` is borrowed; nothing needs releasing. */
+ * If the parameters of the method contradict each other, the search tries only the method as given.
+ * `goal` is borrowed; nothing needs releasing. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key,
                           struct gcb_diag *diag);

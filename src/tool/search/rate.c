@@ -110,15 +110,16 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-/* True if the numbers fall along the line, because larger numbers give smaller messages. If
- * the parameter has a complement, the numbers are values of the complement. */
+/* True if the numbers fall along the line, because larger numbers give smaller messages. If the
+ * parameter has a complement, the numbers are values of the complement. */
 static bool falls(const struct gcb_rate_axis *axis)
 {
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
 }
 
 /* The numbers of the line have indices from the least number on. Returns the index of the number
- * that is `factor` times the number with index `at`. It may lie beyond the end of the line. */
+ * that is `factor` times the number with index `at`. The index may be larger than that of the last
+ * number. */
 static double scale_real(uint64_t at, double factor)
 {
     const double number = (double)(FIRST + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor;
