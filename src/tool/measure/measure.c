@@ -53,11 +53,11 @@ bool gcb_timing_stopped(const struct gcb_timing *timing)
 
 /* Operations measured in turn. */
 struct round {
-    struct gcb_samples *const *samples; /* of each operation */
+    struct gcb_samples *const *samples; /* samples of each operation */
     const struct gcb_operation *ops;
     size_t count; /* number of operations */
     const struct gcb_timing *timing;
-    double started; /* by gcb_clock, if there is a max_time */
+    double started; /* start of the warm-up, by gcb_clock; 0 without max_time */
     double total;   /* seconds of all timed calls of the first operation */
     struct gcb_steady steady;
 };

@@ -148,7 +148,7 @@ bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
  * limit.
  */
 struct gcb_budget {
-    double deadline; /* by gcb_clock */
+    double deadline; /* end of all work, by gcb_clock */
     double weight;   /* weight of all work that is left */
     double fair;     /* at the start: the seconds that work of weight 1 gets */
 };

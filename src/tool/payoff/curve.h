@@ -35,7 +35,7 @@ struct gcb_curve {
             double seconds;         /* seconds of a transfer that follows another at once */
         } points[GCB_CURVE_POINTS]; /* from small to large */
     } lines[GCB_PATTERNS];          /* at least one has points */
-    const char *path;               /* of the file; borrowed */
+    const char *path;               /* path of the (first) file; borrowed */
     /* bytes per second of the largest first transfer: a shift, or a pair if no shift was
      * measured */
     double bandwidth;

@@ -7,9 +7,9 @@
 struct algorithm {
     enum gcb_collective collective;
     const char *name;
-    double steps;      /* of one transfer */
+    double steps;      /* number of steps of one transfer */
     double bytes;      /* through a node's link, for each byte of one worker's messages */
-    double size_steps; /* to exchange the lengths of one transfer */
+    double size_steps; /* number of steps to exchange the lengths of one transfer */
     double adds;       /* values that a worker adds in an all-reduce, for each element */
     bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
     double pairs;  /* number of `steps` in which two nodes send to each other */

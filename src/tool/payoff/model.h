@@ -12,7 +12,7 @@
  * sources and its limits. Everything is in seconds, bytes, and bytes per second.
  */
 struct gcb_network {
-    double bandwidth; /* of each node's link, in each direction */
+    double bandwidth; /* bandwidth of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
     /* Measured times of a step, by its bytes; NULL: the time follows from bandwidth and latency. If
      * `bandwidth` is not the curve's own, only the time for the bytes changes. */
@@ -27,7 +27,7 @@ struct gcb_exchange_load {
     enum gcb_collective collective;
     bool half;            /* only the first half: values or shares are reduced and scattered */
     double gathered;      /* other bytes that are gathered, with nothing to compute; 0: none */
-    double bytes;         /* of a worker's messages, or of its values in an all-reduce */
+    double bytes;         /* size of a worker's messages, or of its values in an all-reduce */
     unsigned reductions;  /* rounds of an all-reduce; only the last one sends `bytes` */
     bool sizes;           /* lengths vary, so that workers exchange them first */
     struct gcb_cost cost; /* for the whole gradient; its n is the number of nodes */
@@ -41,7 +41,7 @@ struct gcb_exchange_load {
 
 struct gcb_exchange_times {
     const char *algorithm;          /* how the bytes travel: "ring" */
-    double coding, network, adding; /* of a worker */
+    double coding, network, adding; /* seconds that each part takes for a worker */
     double gathered;                /* the part of `network` for load->gathered */
     double link_bytes;              /* through the busiest link between nodes, in each direction */
     bool extrapolated; /* some step is smaller than all measured ones (gcb_curve_extrapolates) */

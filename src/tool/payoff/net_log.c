@@ -44,10 +44,10 @@ struct reading {
         size_t at[COLUMNS];     /* index of the word in a row; 0: no such column, except SIZE */
         bool gathers;           /* the rows name no reduction */
         bool unchecked;         /* some results were not checked, or the test has a root */
-        double algbw, busbw;    /* of the row with the largest busbw: its rounding is smallest */
-        size_t count;           /* number of rows */
+        double algbw, busbw; /* those of the row with the largest busbw, which is rounded least */
+        size_t count;        /* number of rows */
     } table;
-    struct gcb_net_size rows[ROWS_MOST]; /* of the table, from small to large */
+    struct gcb_net_size rows[ROWS_MOST]; /* rows of the table, from small to large */
 };
 
 static int refuse(const struct reading *r, const char *what)

@@ -31,7 +31,7 @@ enum gcb_net_test {
 #define GCB_NET_SIZES 64 /* most sizes of a table; a longer table keeps 64 at even distances */
 struct gcb_net_table {
     size_t line;    /* where the table begins, for messages */
-    unsigned ranks; /* of a collective; 0: a test of transfers */
+    unsigned ranks; /* number of ranks of a collective; 0: a test of transfers */
     bool reduces;   /* the times include the additions */
     size_t count;   /* 0: the log does not have this test */
     /* From small to large, above 0. For a collective, `bytes` is what a rank has before a

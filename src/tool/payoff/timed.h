@@ -11,8 +11,8 @@
  */
 struct gcb_timed_method {
     struct gcb_method method;
-    double elements;       /* of all its messages */
-    double bytes;          /* of the messages, for each element */
+    double elements;       /* elements of all the method's messages */
+    double bytes;          /* bytes of the messages for each element */
     double encode, decode; /* seconds for each element */
     /* For each element, adding n messages takes n sum + finish seconds. NAN: not timed. */
     double sum, finish;
@@ -29,7 +29,7 @@ struct gcb_timed {
     size_t count, cap;
     double exchange_elements; /* elements of one step and worker; 0: unknown */
     double copy;              /* bytes per second that memory copies; NAN: unknown */
-    char device[64];          /* of the rows: "cpu", "cuda:0" */
+    char device[64];          /* device of the rows: "cpu", "cuda:0" */
     char where[200];          /* device, instruction set and threads, the same for all rows */
     char gpu[64], date[16];   /* from the environment row; "": unknown */
     /* ways from `replay` rows; mean.bytes has the bytes of one worker's link in one step */

@@ -15,8 +15,8 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
 /* The distribution of a tensor's input values, or of the values that a method decoded. */
 struct gcb_shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
-    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
-    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
+    struct gcb_histogram *errors;  /* input minus decoded; NULL: not wanted, or this is the input */
+    struct gcb_spectrum *spectrum; /* NULL: not wanted, or nothing was added yet */
 };
 
 static void release(struct gcb_group *group, size_t methods)

@@ -16,7 +16,7 @@ struct gcb_group {
     struct gcb_tally *tallies; /* one for each method */
     /* with gcb_shapes: [0] of the input, [1 + i] of method i; otherwise NULL */
     struct gcb_shape *shapes;
-    double key;   /* for sorting */
+    double key;   /* figure by which groups are sorted */
     size_t place; /* index before sorting */
 };
 

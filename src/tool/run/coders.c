@@ -13,9 +13,9 @@ struct slot {
     struct gcb_coder *coder;         /* NULL: a sum */
     struct gcb_sum *sum;             /* NULL: a coder */
     const struct gcb_method *method; /* NULL: a decoder */
-    char *path;                      /* of an encoder; otherwise NULL */
-    struct gcb_codec_env env;        /* of an encoder; for others only env.count is set */
-    enum gcb_dtype source;           /* of an encoder */
+    char *path;                      /* path of an encoder's tensor; owned; NULL for others */
+    struct gcb_codec_env env; /* an encoder's configuration; for others only env.count is set */
+    enum gcb_dtype source;    /* source type of an encoder */
 };
 
 struct gcb_coders {

@@ -469,10 +469,10 @@ static void set_weights(double w[DIRECTIONS], float x)
 /* The sums of errors in each direction. */
 struct directions {
     const float *x;              /* the tensor */
-    double variance[DIRECTIONS]; /* of the sum of one run */
+    double variance[DIRECTIONS]; /* variance of the sum of one run */
     double most[DIRECTIONS];     /* largest term */
     double slack[DIRECTIONS];    /* what float32 arithmetic may add to the sum of one run */
-    double sum[DIRECTIONS];      /* over all runs */
+    double sum[DIRECTIONS];      /* sum over all runs */
 };
 
 /* Adds an element to variance, most and slack. */

@@ -69,7 +69,7 @@ static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_
 
 #define MOST_NAMES 160 /* most families and kernels that a glob may be corrected to */
 
-/* Checks that the glob matches a case. */
+/* Checks that the glob matches a case. Otherwise fails, and suggests a similar name. */
 static int check_glob(const char *glob, struct gcb_diag *diag)
 {
     const char *names[MOST_NAMES], *near;
@@ -109,7 +109,7 @@ struct bench {
     struct gcb_samples samples;
     struct gcb_kernels best; /* the fastest variants */
     size_t done, total;      /* cases; each counts once for each size */
-    bool stopped;            /* by the observer */
+    bool stopped;            /* the observer stopped the run */
 };
 
 /* The calls of one sample. */

@@ -22,8 +22,8 @@ static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER
  * shards. */
 struct item {
     uint32_t file;                   /* index into files */
-    uint32_t length;                 /* of the line, in bytes */
-    uint64_t offset, line;           /* of the line: byte offset and number */
+    uint32_t length;                 /* bytes of the line */
+    uint64_t offset, line;           /* byte offset and number of the line */
     uint32_t run_case, method;       /* indices */
     uint64_t message;                /* number of the message */
     uint64_t common[MESSAGE_FIELDS]; /* values of message_fields */
@@ -52,7 +52,7 @@ struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
     struct failure *failures;   /* one for each method */
-    uint64_t messages, skipped; /* of all shards */
+    uint64_t messages, skipped; /* numbers of messages of all shards */
 };
 
 struct gcb_merge {

@@ -56,7 +56,7 @@ struct gcb_tally {
     /* error of all workers' mean (src/tool/replay/mean.h); only src/tool/search sets it; 0:
      * unknown */
     double error_of_mean;
-    double nominal_bits, entropy0_bits; /* of all elements together */
+    double nominal_bits, entropy0_bits; /* sums over all elements */
     double asked;                       /* sum over elements of the density asked for */
     union {
         struct {

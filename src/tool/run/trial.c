@@ -117,7 +117,7 @@ static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb
 struct item {
     const struct gcb_trial_input *in;
     const struct gcb_method *method; /* identity for a dense message */
-    struct gcb_coder_config config;  /* of a coder on the host */
+    struct gcb_coder_config config;  /* configuration of a coder on the host */
     struct gcb_room room;            /* memory of `wire` */
     struct gcb_wbuf wire;            /* the message */
     struct gcb_tally tally;
@@ -126,7 +126,7 @@ struct item {
 
 /* The device's part in the last encoding or decoding of a group. */
 struct work {
-    struct gcb_stats kernel; /* by the device's events */
+    struct gcb_stats kernel; /* times by the device's events */
     uint64_t launches;
 };
 

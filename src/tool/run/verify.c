@@ -13,7 +13,7 @@ struct verify {
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
     float *x;          /* the current message */
-    double start;      /* by gcb_clock */
+    double start;      /* start of the run, by gcb_clock */
     double work, done; /* for progress: weight of all messages and methods, and of those done */
     struct gcb_place place; /* of config->device */
     bool undelivered;       /* the observer failed, not the method or the tensor */

@@ -41,9 +41,9 @@ struct gcb_choice {
      * one */
     struct gcb_match_search *without;
     struct gcb_choice_stage {
-        const struct gcb_match_goal *goal; /* of the composition */
+        const struct gcb_match_goal *goal; /* goal of the composition */
         enum gcb_stage_name stage;         /* the stage that is plain */
-    } * stages;                            /* for each item of `without` */
+    } * stages;                            /* one for each item of `without` */
     size_t without_count;
     /* All settings searched, on the sample if there is one. The descent has a family for each
      * method and goal, in the order of `searches` before the run, then a family of compositions for

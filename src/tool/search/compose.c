@@ -19,7 +19,7 @@
 struct composition {
     int transform, select, values, index;
     uint64_t chunk; /* 0: whole messages */
-    unsigned bits;  /* of range floats and uniform values; otherwise 0 */
+    unsigned bits;  /* bits of a range float or uniform value; 0 for other values */
 };
 
 /* The presets that compositions are written with, and the stages that they have. */

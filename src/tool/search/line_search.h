@@ -72,9 +72,9 @@ struct gcb_line_point {
     /* The rank is the position counted from the end of the line that is least likely to meet the
      * goal. */
     uint64_t at;
-    double value; /* of the goal's figure; NAN: the setting failed */
+    double value; /* value of the goal's figure; NAN: the setting failed */
     double error; /* rel_l2 */
-    double bytes; /* of all messages */
+    double bytes; /* size of all messages */
 };
 
 struct gcb_line_search {

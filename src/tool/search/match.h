@@ -26,7 +26,7 @@ struct gcb_mix_point {
 struct gcb_mix {
     size_t first;  /* a setting within the limit; if none is, the nearest one */
     size_t second; /* a setting beyond the limit; equal to `first`: all messages have one setting */
-    double share;  /* of the messages that are sent with `first` */
+    double share;  /* share of the messages that are sent with `first` */
     bool reached;  /* the limit is met */
 };
 
@@ -48,7 +48,7 @@ double gcb_mix_between(const struct gcb_mix *mix, double first, double second);
 /* The result of a search: its setting alone, or a mix of it with another setting. */
 struct gcb_match_mix {
     bool reached;            /* the goal is met */
-    double share;            /* of the messages that are sent with the search's setting; 1: all */
+    double share;            /* share of the messages that have the search's setting; 1: all */
     struct gcb_method other; /* the setting of the other messages, if there are any */
     double error, bytes;     /* rel_l2 and size of all messages together */
 };

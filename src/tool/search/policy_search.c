@@ -152,7 +152,7 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
 #define GLOB GCB_RULE_GLOB /* longer globs are not tried */
 
 struct writer {
-    const char *const *paths; /* of `count` tensors */
+    const char *const *paths; /* paths of `count` tensors */
     const size_t *chosen;     /* for each tensor: its method */
     size_t count;
     size_t rest;     /* the method of most tensors */
@@ -329,7 +329,7 @@ struct candidate {
     struct gcb_method method;
     struct gcb_rate_axis axis;
     uint64_t position;
-    struct sums *sums; /* of each unit, as measured last; in searcher.sums */
+    struct sums *sums; /* sums of each unit in the last run; a part of searcher.sums */
 };
 
 /* A unit is a set of tensors that get the same method. */
@@ -338,18 +338,18 @@ struct searcher {
     const struct gcb_match_goal *goal;
     const struct gcb_run_config *config;
     const struct gcb_run_observer *user;
-    const char **paths; /* of the tensors, sorted */
+    const char **paths; /* paths of the tensors, sorted, each only once */
     size_t path_count;
     size_t count;         /* number of units */
     size_t *unit_of_path; /* for each path: its unit */
     size_t *unit_of;      /* for each tensor of the source: its unit */
     uint64_t *whole;      /* for each unit: elements of all its messages */
-    uint64_t input_bytes; /* of all messages */
+    uint64_t input_bytes; /* input bytes of all messages */
     struct candidate *candidates;
     size_t candidate_count, cap;
     struct sums *sums;              /* of the last run: [method * count + unit] */
     struct gcb_allotment *units;    /* for each unit: its settings */
-    struct gcb_allot_option *items; /* of all units, one after the other */
+    struct gcb_allot_option *items; /* settings of all units, one unit after the other */
     struct gcb_diag *diag;
 };
 
