@@ -57,8 +57,8 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
 }
 
-/* A block's part of a message: `here` elements from `start` on, of which this thread's 16 begin at
- * `first`. */
+/* A block's part of a message: `here` elements from `start` on. Those of this thread, up to 16,
+ * begin at `first`. */
 struct tile_work : block_work {
     uint64_t start, first;
     unsigned here;
@@ -114,7 +114,7 @@ inline message_group grid_of(const gcb_device_group *g, unsigned grid)
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
 }
 
-/* Blocks of an item if each handles one tile; at least one. */
+/* Blocks of a message of n elements if each block handles one tile; at least one. */
 inline uint64_t tile_blocks(uint64_t n)
 {
     return blocks_over(n, kTile);
@@ -140,8 +140,8 @@ inline single single_decode(float *out, const uint8_t *in, uint64_t n, gcb_devic
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the group's table to the device. The caller has divided all grids that its
- * kernels use among the messages (cut_grid). */
+/* Queues the copy of the group's table to the device; returns 0 or an error. The caller has divided
+ * all grids that its kernels use among the messages (cut_grid). */
 inline int send_table(gcb_device_stream *s, const gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<gcb_device_item *>(g->items_dev),

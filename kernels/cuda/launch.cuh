@@ -58,7 +58,8 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
     return GCB_CUDA(&stream->fault, cudaGetLastError());
 }
 
-/* Queues a fill of `bytes` bytes (at least 1) with zeros. It counts as a launch. */
+/* Queues a fill of `bytes` bytes (at least 1) with zeros, which counts as a launch. Fails as launch
+ * does. */
 inline int clear(gcb_device_stream *stream, void *dev, size_t bytes)
 {
     if (status_of(stream))

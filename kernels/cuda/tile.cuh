@@ -125,8 +125,9 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
 }
 
-/* Swaps the off-diagonal quarters of two threads' runs: lane t and lane t ^ by, quarters q and
- * q ^ by. */
+/* A step of transposing the 4 x 4 quarters of four threads' runs. Each lane t exchanges quarters
+ * with lane t ^ by: the lane whose bit `by` is 0 gives its quarters whose bit `by` is 1, and gets
+ * the others. */
 template <unsigned by> __device__ __forceinline__ void swap_quarters(float (&v)[kTileEach])
 {
     const bool upper = lane() & by;
@@ -147,8 +148,9 @@ template <unsigned by> __device__ __forceinline__ void swap_quarters(float (&v)[
 
 /*
  * Like store_floats, for the runs of a warp's threads, which follow each other. Called by every
- * thread of the warp. Four threads turn their runs round first, so that together they write 64
- * bytes in each access, and not a quarter of four times 64: memory takes whole sectors of 32.
+ * thread of the warp. Four threads first exchange quarters of their runs, so that in each access
+ * they write 64 bytes that follow each other. Otherwise each of them would write 16 bytes of
+ * another run, and memory is written in sectors of 32 bytes.
  */
 __device__ __forceinline__ void store_runs(float *x, float (&v)[kTileEach], uint64_t first,
                                            uint64_t n)

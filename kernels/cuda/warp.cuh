@@ -90,7 +90,7 @@ __device__ __forceinline__ unsigned popc(uint32_t v)
     return static_cast<unsigned>(__popc(v));
 }
 
-/* Number of leading zeros; 32 or 64 for 0. */
+/* Number of leading zeros; 32 if v is 0. */
 __device__ __forceinline__ unsigned clz(uint32_t v)
 {
     return static_cast<unsigned>(__clz(static_cast<int>(v)));
@@ -124,7 +124,7 @@ __device__ __forceinline__ uint32_t two_halves(float low, float high)
     return word;
 }
 
-/* ---- relaxed atomics; each returns the previous value ---- */
+/* ---- relaxed atomics; all except set_status return the previous value ---- */
 
 __device__ __forceinline__ uint32_t atomic_add(uint32_t *p, uint32_t v)
 {

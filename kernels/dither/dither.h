@@ -13,7 +13,8 @@
  * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level in the lower
  *                 sign_bit bits, and the sign in the bit above. 1 <= sign_bit <= 15,
  *                 levels < 2^sign_bit.
- * nearest_levels: code[i] = gcb_dither_nearest(x[i]): the same code for the nearest level.
+ * nearest_levels: code[i] = gcb_dither_nearest(x[i]): like signed_levels, but with the nearest
+ *                 level instead of a drawn one.
  * trits:          code[i] = gcb_dither_trit(x[i], byte[i], index + i) = 1 + sign(x[i]) * level,
  *                 which is 0, 1 or 2. Requires levels = 1.
  * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit

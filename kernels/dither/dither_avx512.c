@@ -108,8 +108,8 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
 #define FEW_BITS 5
 enum levels { FEW, MANY };
 
-/* Decodes the codes of whole vectors. Returns their number. `levels` and `output` are constants in
- * each call. */
+/* Decodes as many of the n codes as fill whole vectors. Returns the number of codes decoded.
+ * `levels` and `output` are constants in each call. */
 static inline size_t from_codes(float *x, const uint16_t *code, size_t n, const float *step,
                                 const struct placer *p, unsigned sign_bit, enum levels levels,
                                 enum output output)
@@ -155,7 +155,8 @@ void gcb_dither_add_levels_avx512(float *acc, const uint16_t *code, size_t n, co
         acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
 }
 
-/* Decodes the trits of whole vectors. Returns their number. `output` is a constant in each call. */
+/* Decodes as many of the n trits as fill whole vectors. Returns the number of trits decoded.
+ * `output` is a constant in each call. */
 static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float scale,
                                  float weight, enum output output)
 {

@@ -43,8 +43,8 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result);
-/* The inverse. If a norm is negative, infinite or NaN, sets result->status to GCB_E_CORRUPT and
- * leaves `out` unspecified. */
+/* The inverse of gcb_cuda_qsgd_encode, in one launch. If a norm is negative, infinite or NaN, sets
+ * result->status to GCB_E_CORRUPT and leaves `out` unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
@@ -74,7 +74,8 @@ uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);
-/* The inverse. If the scaler is negative, infinite or NaN, sets result->status to GCB_E_CORRUPT. */
+/* The inverse of gcb_cuda_terngrad_encode, in one launch. If the scaler is negative, infinite or
+ * NaN, sets result->status to GCB_E_CORRUPT and leaves `out` as it was. */
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
@@ -98,11 +99,12 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
  * takes one launch unless its comment says otherwise.
  */
 
-/* Writes the norms of x, times |weight|. Takes three launches. */
+/* Writes the norms of x, times |weight|. Takes three launches. The scratch has as many bytes as the
+ * first function returns. */
 uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *x, uint64_t n,
                         float weight, const struct gcb_cuda_qsgd *how, void *scratch);
-/* Rounds weight * x to levels of the norms of all workers. */
+/* Rounds weight * x to levels with signs, relative to `norms`, which all workers share. */
 int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
                          const float *norms, float weight, bool wide,
                          const struct gcb_cuda_qsgd *how);

@@ -20,13 +20,13 @@ __device__ __forceinline__ gcb_philox_block draw_bytes(const gcb_cuda_draw &draw
     return b;
 }
 
-/* Rounding parameters for a norm or scaler; all zero if the norm or scaler is not above 0. */
+/* Rounding parameters for a norm or scaler. If it is not above 0, factor and inv are 0, so every
+ * finite element gets level 0. */
 __device__ __forceinline__ gcb_dither make_rounder(uint32_t levels, float norm)
 {
     gcb_dither d = {};
 
     d.levels = levels;
-    d.factor = d.inv = 0.0f;
     if (norm > 0.0f)
         gcb_dither_scale(&d, norm);
     return d;

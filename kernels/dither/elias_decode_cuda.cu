@@ -29,8 +29,9 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
     }
 }
 
-/* Reads the number at *at and moves *at past it. Returns 0 if the number is above `limit` or does
- * not end before the source's end. */
+/* Reads the number at *at and moves *at past it. A number n is followed by a zero, which ends the
+ * code, or by the next number, whose first bit is a one with n bits after it. Returns 0 if the
+ * number is above `limit` or its code does not end before the source's end. */
 __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limit)
 {
     uint32_t n = 1;
@@ -79,7 +80,7 @@ struct code_reader {
         *code = number > 1 ? (number - 1) | sign << e.sign_bit : 0;
         return true;
     }
-    /* The gap has been read; reads the sign and level after it. */
+    /* Reads the sign and the level that follow a gap. */
     __device__ bool read_sparse(uint64_t *at, uint32_t *code) const
     {
         uint32_t sign = 0, level;
@@ -174,6 +175,7 @@ __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
     s = stretch_of(r.in, total, &p);
     count = synchronise(room.step, r, s, &p);
     elements = elements_of(r, p, count);
+    /* The limit keeps the sum of a damaged block within 32 bits. */
     next = scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
     good = get_codes(room.code, r, s, p.at, next, total, &done);
     return count_block(!good) == 0 && count_block(done) == 1;

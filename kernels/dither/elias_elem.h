@@ -9,7 +9,7 @@
  */
 #include "kernels/base/hd.h"
 
-/* The code of an integer up to 65536: its bits, the first one lowest, and their number (at most
+/* The code of an integer up to 65536: its bits, the first bit lowest, and their number (at most
  * 28). */
 struct gcb_elias_code {
     uint32_t bits;

@@ -19,6 +19,7 @@ __device__ bit_string join_bits(const bit_string &a, const bit_string &b)
     return {a.v | b.v << a.n, a.n + b.n};
 }
 
+/* The Elias code of n. */
 __device__ bit_string number_bits(uint32_t n)
 {
     const gcb_elias_code c = gcb_elias_encode(n);
@@ -31,7 +32,7 @@ struct code_run {
     uint32_t code[kTileEach];
     unsigned first, count; /* index and number of elements in the block of `total` elements */
     unsigned total;
-    unsigned next; /* sparse: index after the last nonzero code before this run */
+    unsigned next; /* index after the last nonzero code before this run; used if e.sparse */
 };
 
 struct put_room {
@@ -146,6 +147,7 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elia
         result->length = body_at(e) + end;
 }
 
+/* For put_windows: writes a thread's run, which begins at bit `at` of the block. */
 struct write_codes {
     const elias_message &e;
     const code_run &r;

@@ -11,8 +11,8 @@ namespace gcb
 {
 
 constexpr unsigned kGapCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* Words of the longest head: the first byte, the sums, and code lengths. Code lengths take 6 bits,
- * and at most 9 bits per symbol (gcb_prefix_size). */
+/* Words of the longest head: the first byte, the sums, and the lengths of each code. The lengths of
+ * a code take 6 bits, and at most 9 bits per symbol (gcb_prefix_size). */
 constexpr unsigned kGapHeadWords =
     (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
 
@@ -30,7 +30,8 @@ struct gap_codes {
     uint8_t code_of_sum[GCB_GAP_SUMS];
 };
 
-/* Makes the codes from the counts, as gcb_gap_codes_make does on the CPU. */
+/* Queues a kernel that makes the codes from the counts, as gcb_gap_codes_make does on the CPU.
+ * Returns 0 or GCB_E_DEVICE. */
 int make_gap_codes(gcb_device_stream *s, gap_codes *m, const gcb_cuda_chosen &c);
 
 } /* namespace gcb */

@@ -25,7 +25,7 @@ struct codes_room {
     uint32_t seen[GCB_GAP_SUMS]; /* not 0 if the sum occurred before a gap */
     uint32_t groups;
     uint32_t best;     /* the group to join with the next */
-    int64_t loss;      /* the cost of joining them; negative if it saves bits */
+    int64_t loss;      /* what joining these two groups costs; negative if it saves bits */
     uint64_t gap_bits; /* bits of all symbols in their codes */
     uint32_t head[kGapHeadWords];
     uint32_t head_at[GCB_GAP_CODES + 1]; /* bit offset of each code's lengths, and the end */
@@ -49,7 +49,8 @@ __device__ uint64_t cost_of(const codes_room &m, const sum_group &a, const sum_g
     return gcb_gap_cost_of(t);
 }
 
-/* Computes the cost of group g joined with the next. Called by a warp. */
+/* Computes the cost of group g joined with the next; does nothing for the last group. Called by a
+ * warp. */
 __device__ void cost_joined(codes_room &m, unsigned g)
 {
     uint64_t cost;
@@ -123,7 +124,8 @@ __device__ void find_best_join(codes_room &m)
     }
 }
 
-/* Joins group g and the next. Called by every thread of the block. */
+/* Joins group g and the next. Thread i moves group i + 1 to place i. Called by every thread of the
+ * block. */
 __device__ void join_next(codes_room &m, unsigned g)
 {
     const unsigned i = threadIdx.x, into = m.group[g].row, from = m.group[g + 1].row;
@@ -219,6 +221,7 @@ __device__ void make_head(codes_room &m)
     clear_counts(m.head);
     sync_block();
     if (threadIdx.x == 0) {
+        /* 8 bits for the first byte, and 6 bits for the lowest sum of each code except the first */
         m.head_at[0] = 2 + 6 * m.groups;
         for (unsigned i = 0; i < m.groups; i++)
             m.head_at[i + 1] = m.head_at[i] + gcb_prefix_size(m.length[i]);
@@ -232,8 +235,9 @@ __device__ void make_head(codes_room &m)
     sync_block();
 }
 
-/* True if the stream is shorter in these codes than in Golomb's code. Assumes the longest padding
- * of each block for these codes (7 bits), and none for Golomb's code. Called by one thread. */
+/* True if the stream is certainly shorter in these codes than in Golomb's code. Assumes the longest
+ * padding of each block for these codes (7 bits), and none for Golomb's code. Called by one
+ * thread. */
 __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {
     const uint64_t blocks = (kept + kTile - 1) / kTile;

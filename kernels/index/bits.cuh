@@ -2,9 +2,9 @@
 #define KERNELS_INDEX_BITS_CUH
 
 /*
- * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows of
+ * Bit streams (src/lib/wire/bits.h) on the device. A thread block writes a stream in windows of
  * kTileBytes. For each window, the threads put the parts of their codes that lie in it into shared
- * memory (a tile_room); then it is stored in 16-byte accesses. Reads may begin at any bit.
+ * memory (a tile_room). Then the window is stored in 16-byte accesses. Reads may begin at any bit.
  */
 #include "kernels/cuda/tile.cuh"
 

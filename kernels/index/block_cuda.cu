@@ -26,7 +26,7 @@ __device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
 }
 
 /* Writes the number of kept positions of each block: 2 bytes at the narrow width, 4 at the wide
- * one. */
+ * width. A block of the narrow width is a tile, so c.first gives the counts. */
 __device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned width)
 {
     const unsigned tiles = 1u << (width - kNarrow);
@@ -120,7 +120,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts, gcb_
     if (kept == 0)
         return;
     if (!find_parts(&in, p, *head)) {
-        sync_block();
+        sync_block(); /* all threads have read *head */
         if (threadIdx.x == 0)
             refuse(head, result);
         return;
@@ -155,7 +155,7 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
     if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
         damage(f.head, result);
     for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
-        /* the last block that begins at or before position i */
+        /* the last block whose first entry is entry i or an earlier entry */
         const uint64_t b = count_below(starts, blocks, i + 1) - 1;
         const uint64_t at = bits.from + i * in.width;
         const uint32_t local = get_bits(bits, at, in.width);

@@ -16,8 +16,8 @@ constexpr unsigned kMostLow = 31; /* most low bits of a position */
 
 /* ---- writing ---- */
 
-/* A block's positions, relative to `base`, the lowest position that the block may have; and their
- * number of low bits. */
+/* A block's positions and the number of low bits of their codes. The codes are relative to `base`,
+ * the lowest position that the block may have. */
 struct block_source {
     const uint32_t *pos;
     uint32_t base;

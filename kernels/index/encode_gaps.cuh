@@ -24,14 +24,15 @@ struct gap_bits {
     uint64_t tail;
 };
 
-/* A thread's gaps of a block, each less one: the number of positions between two kept ones. */
+/* A thread's gaps of a block, each less one: the number of positions between two kept positions. */
 struct gap_run {
     uint32_t gap[kTileEach];
-    uint32_t before[2]; /* the two gaps before the run, the last one first; 0 before the block */
-    unsigned count;     /* number of gaps in the run */
+    /* the two gaps before the run, the last gap first; gaps before the block count as 0 */
+    uint32_t before[2];
+    unsigned count; /* number of gaps in the run */
 };
 
-/* The gap before kept position i. */
+/* The gap before kept position i, less one. */
 __device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
 {
     return i ? pos[i] - pos[i - 1] - 1 : pos[0];
@@ -111,7 +112,7 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
 }
 
 /* Step 1: computes the number of bytes of each block. A thread's gaps are in registers; the launch
- * bound limits them so that six blocks fit a multiprocessor. */
+ * bound limits the registers so that six thread blocks fit a multiprocessor. */
 template <class Code, class Table>
 __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes, gcb_cuda_chosen c,
                                                                 const Table *table)
@@ -197,7 +198,8 @@ template <class Code, class Table> struct measured_layout {
     }
 };
 
-/* Queues the three steps. `offset` has room for a number per block of c->most positions. */
+/* Queues the three steps. `offset` has room for a number per block of c->most positions. Step 1
+ * writes the size of each block there, and step 2 replaces the sizes by offsets. */
 template <class Code, class Table>
 int put_stream(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *c,
                const gcb_cuda_values *how, uint32_t *offset, const Table *table,

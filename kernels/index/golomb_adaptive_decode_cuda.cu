@@ -40,7 +40,7 @@ struct bit_reader {
         failed = failed || at > source.end;
         return v;
     }
-    /* The number of ones before the next zero. */
+    /* Reads a run of at most `limit` ones and the zero after it. Returns the number of ones. */
     __device__ unsigned ones(unsigned limit)
     {
         const unsigned n = leading_ones(peek_bits(source, at));
@@ -77,8 +77,9 @@ struct tables_room {
     uint32_t ok, codes;
 };
 
-/* Reads the rest of the head after its first byte: the lowest sum of each code, and the code
- * lengths. Returns false if no encoder writes them. Called by one thread. */
+/* Reads the rest of the head after its first byte: the lowest sum of each code except the first,
+ * whose lowest sum is 0, and the code lengths. Returns false if no encoder writes them. Called by
+ * one thread. */
 __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
@@ -99,6 +100,7 @@ __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
     for (unsigned g = 0; g < room.codes; g++)
         if (!get_lengths(&r, room.length[g]) || !gcb_prefix_is_complete(room.length[g]))
             return false;
+    /* the bits up to the next whole byte must be 0 */
     if (r.get(static_cast<unsigned>(-r.at % 8)) || r.failed)
         return false;
     t->head = r.at / 8 - s.body;
@@ -208,7 +210,7 @@ struct block_gaps {
         return true;
     }
 
-    /* Reads the next gap in the stream's own codes. Returns false if the block ends before it
+    /* Reads the next gap in the stream's own codes. Returns false if the block ends before the gap
      * does. */
     __device__ bool next_prefix(code_place &p, uint32_t *gap) const
     {

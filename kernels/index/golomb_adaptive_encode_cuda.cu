@@ -1,8 +1,9 @@
 /*
  * Encodes positions for the golomb and the adaptive index (src/lib/sparse/index_golomb.c,
- * index_adaptive.c). For the adaptive index there are three steps. Gaps are counted, apart for each
- * sum of the two gaps before. Codes are made from the counts (adaptive_codes_cuda.cu). The stream
- * is written in these codes or, if Golomb's code is shorter, in Golomb's code.
+ * index_adaptive.c). For the adaptive index there are three steps. Gaps are counted separately for
+ * each sum of the magnitudes of the two gaps before. Codes are made from the counts
+ * (adaptive_codes_cuda.cu). The stream is written in these codes or, if Golomb's code is shorter,
+ * in Golomb's code.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/index/adaptive_codes.cuh"

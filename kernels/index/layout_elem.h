@@ -6,8 +6,8 @@
 #include "kernels/base/hd.h"
 
 /* The number l of low bits that gives the shortest Elias-Fano code of m positions, whose last is
- * `span`. The code has m (l + 1) + (span >> l) bits. As l grows, this number decreases until
- * ceil((span >> l) / 2) <= m, and then increases. */
+ * `span`. The code has m (l + 1) + (span >> l) bits. As l grows, the code becomes shorter until
+ * ceil((span >> l) / 2) <= m, and never shorter after that. */
 GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
 {
     unsigned l = 0;

@@ -72,8 +72,9 @@ GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *
     return depth[0];
 }
 
-/* Sets the best lengths for these counts, at most GCB_PREFIX_BITS; 0 for a symbol that does not
- * occur. At least one count is above 0. */
+/* Sets the lengths of Huffman's code for these counts or, if a length would be above
+ * GCB_PREFIX_BITS, of a code that costs little more. A symbol that does not occur gets length 0. At
+ * least one count is above 0. */
 GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
 {
     struct gcb_prefix_leaf leaf[GCB_PREFIX_SYMBOLS];
@@ -105,7 +106,8 @@ GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
     return present == 1 && sum == 1;
 }
 
-/* True if every stream of bits begins with exactly one codeword. */
+/* True if every stream of bits begins with exactly one codeword of at most GCB_PREFIX_BITS bits, or
+ * if only one symbol occurs, and its length is 1. */
 GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
 {
     unsigned sum = 0;
@@ -155,7 +157,9 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
 #define GCB_PREFIX_LAST_BITS 6   /* bits of the last symbol that occurs */
 #define GCB_PREFIX_LENGTH_BITS 4 /* bits of a given length */
 
-/* How a length follows from the length before. A step is written in unary. */
+/* How the length of a symbol follows from the length of the last symbol before it that occurs.
+ * GCB_PREFIX_ABSENT: the symbol does not occur; GCB_PREFIX_GIVEN: its length follows the step. A
+ * step is written in unary. */
 enum gcb_prefix_step {
     GCB_PREFIX_SAME,
     GCB_PREFIX_ABSENT,
@@ -193,7 +197,7 @@ GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned gi
     }
 }
 
-/* The last symbol that occurs. */
+/* The last symbol that occurs; 0 if none does. */
 GCB_HD unsigned gcb_prefix_last(const uint8_t *length)
 {
     unsigned last = GCB_PREFIX_SYMBOLS - 1;

@@ -34,8 +34,9 @@ struct sync_room {
     code_place ended[kTileThreads];
 };
 
-/* This thread's stretch of `in`. All threads get stretches of the same length, at least 32 bits, as
- * far as the bits reach. *guess becomes the place where the stretch begins. */
+/* This thread's stretch of `in`. A stretch has 32 bits or more, the same number for all threads,
+ * but the last stretch ends with the bits, and later threads get empty stretches. *guess becomes
+ * the place where the stretch begins. */
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
                                               code_place *guess)
 {
@@ -50,8 +51,8 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 /*
  * Returns the number of codes that begin in this thread's stretch. Before the call *start is a
  * guess; after it, *start is the place of the first code. reader.skip(place, stretch) moves `place`
- * past one code, or returns false if no code begins in the stretch. Called by every thread of the
- * block.
+ * past one code, or returns false if no code of the stretch begins there. Called by every thread of
+ * the block.
  */
 template <class Reader>
 __device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &reader,

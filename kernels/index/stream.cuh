@@ -20,7 +20,7 @@ constexpr unsigned kPlaceThreads = 1024;
 constexpr unsigned kDirectoryEntry = 8;
 constexpr unsigned kStreamLength = 4; /* bytes of the stream's length */
 
-/* The first block has no entry in the directory. */
+/* The bytes of the directory. It has an entry for each block except the first. */
 __device__ __forceinline__ uint64_t directory_bytes(uint64_t kept)
 {
     return kept ? (kept - 1) / kTile * kDirectoryEntry : 0;
@@ -43,7 +43,7 @@ __device__ __forceinline__ uint64_t stream_at(const gcb_cuda_chosen &c, const gc
 }
 
 /*
- * Step 2, with one block of threads. Computes the offset of each block of the stream. Writes the
+ * Step 2, with one block of threads. Computes the offset of each block in the stream. Writes the
  * stream's length and its head, and sets the payload's length. layout.block_bytes(c, b) returns the
  * bytes of block b; layout.open(c) returns an object with the functions head_bytes and head_byte.
  */
@@ -150,7 +150,8 @@ __device__ __forceinline__ bool find_block(stream_block *block, const stream &s,
     return from <= to && to <= s.end - s.body;
 }
 
-/* True if the directory's next entry says that the block's last position is `last`. */
+/* True if the directory gives `last` as the last position of block b, or gives none because b is
+ * the last block. */
 __device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, uint32_t last)
 {
     return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;

@@ -83,7 +83,8 @@ __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, u
     }
 }
 
-/* Sets f.first. */
+/* Sets f.first[t] to the number of positions before tile t, for each tile and for the end. After
+ * damage, these numbers are 0. */
 __global__ void search_tiles(gcb_cuda_decoding f, uint64_t tiles)
 {
     const uint64_t tile = thread_of_grid();

@@ -71,6 +71,8 @@ struct varint_reader {
         uint32_t count = 0, total, i;
         bool good = bytes && ends_gap(in, bytes - 1);
 
+        /* A count above block.count is an error. Counting stops there, so that the sum over all
+         * threads fits 32 bits. */
         for (uint64_t at = from; at < to; at++)
             count += ends_gap(in, at) && count <= block.count;
         i = scan_block(counts, count, &total);

@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr unsigned kScaleThreads = 256;
-/* The most threads of a block: for short, middle and long chunks. */
+/* The most threads of a block in the three instances of select_from_near_chunks. */
 constexpr unsigned kFew = 32, kSome = 256, kMost = kChunkNear / kChunkEach;
 
 template <unsigned Threads> using near_room = chunk_room<kChunkEach, Threads>;
@@ -37,6 +37,7 @@ struct near_chunk {
     }
 };
 
+/* Chooses from chunks whose magnitudes fit the registers of a block of up to `Threads` threads. */
 template <unsigned Threads>
 __global__ __launch_bounds__(Threads) void select_from_near_chunks(gcb_cuda_chosen to,
                                                                    gcb_device_input in,

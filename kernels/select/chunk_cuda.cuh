@@ -60,9 +60,9 @@ struct chunk_search {
     }
 };
 
-/* The next magnitude to try. It goes down from the maximum, by one octave and then by twice the
- * step before, because the kept magnitudes are rarely far from the maximum. Once a magnitude is low
- * enough, it bisects. */
+/* Gives the next magnitude to try. The tries go down from the maximum, by one octave and then by
+ * twice the step before, because the kept magnitudes are rarely far from the maximum. Once at least
+ * k elements reach a magnitude that was tried, the tries bisect the range. */
 struct octaves_down {
     uint32_t down = 1u << 23; /* an octave, in bit patterns */
 
@@ -100,7 +100,8 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
 }
 
 /* Finds from the threads' maxima the overall maximum (room.top), and a bound that at least k of the
- * maxima reach (room.low). If k is small, few more than k maxima reach it. Called by a warp. */
+ * maxima reach (room.low). Usually few more than k maxima reach the bound. It is 0 if k is more
+ * than three quarters of the number of threads. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
     const uint32_t enough = k + k / 8 + 1; /* so few more than k that the search may stop */

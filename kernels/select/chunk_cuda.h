@@ -4,10 +4,11 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * Chooses the same share of each chunk: the same positions as src/lib/sparse/select_chunk.c. It
- * takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up to six
- * times: up to three times for the digits of the smallest magnitude to keep, once if only some of
- * its ties are kept, and twice to write. Functions return 0 or GCB_E_DEVICE.
+ * Chooses the same share of each chunk: the positions that src/lib/sparse/select_chunk.c chooses.
+ * This takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up
+ * to six times: up to three times for the digits of the smallest magnitude to keep, once if only
+ * some of the elements with this magnitude are kept, and twice to write. If error feedback must
+ * still be added, a pass before these adds it. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -29,7 +30,7 @@ uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uin
 int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut);
 
-/* Multiplies the values of the entries from `from` on by `factor`. */
+/* Multiplies chosen->value by `factor`, from entry number `from` on. */
 int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                           uint64_t from, float factor);
 

@@ -39,8 +39,9 @@ __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, u
         atomic_add(&room.digits[bits >> shift_of(level) & (digits_of(level) - 1)], 1u);
 }
 
-/* The rank-th largest magnitude of this side in the sample; 0 if the side has fewer sampled
- * elements that are not 0. Called by every thread of the block. */
+/* The rank-th largest magnitude of this side in the sample, rounded down to the top how.levels
+ * digits; 0 if fewer than how.rank sampled elements of the side are not 0. Called by every thread
+ * of the block. */
 __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
                                 unsigned side, unsigned sides)
 {
@@ -167,6 +168,7 @@ sample gcb::plan_sample(uint64_t n, uint64_t k)
      * rarely */
     const double rank = share + 4.0 * sqrt(share) + 8.0;
 
+    /* two levels of digits are enough, because the exact magnitude is found later */
     if (n < kSampleFrom || rank >= static_cast<double>(m))
         return {1, 0, 0, 0, 2, 0};
     return {n / m, 0, m, static_cast<uint64_t>(rank), 2, 0};
@@ -182,7 +184,7 @@ int gcb::collect_candidates(gcb_device_stream *s, const selection &w, unsigned s
 {
     gcb_device_input x = w.x;
 
-    x.compensated = x.compensated || second;
+    x.compensated = x.compensated || second; /* the first collection has added the residual */
     return launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collect_room), s,
                   w.c, w.in, x, sides, second);
 }

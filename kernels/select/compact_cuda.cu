@@ -7,7 +7,7 @@ namespace
 {
 
 constexpr unsigned kSumThreads = kOneBlock;
-constexpr unsigned kSumEach = 8;
+constexpr unsigned kSumEach = 8; /* tiles of a thread of sum_tiles at a time */
 
 /* Returns the magnitude of an entry. *mine becomes true if the entry has the sign that is kept. */
 __device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i, const kept_side &keep,
@@ -52,7 +52,8 @@ __global__ void count_tiles(const selection_state *c, list_set to, uint64_t tile
 using sum_room = scan_room_of<uint64_t>;
 
 /* Computes from the counts the first entry of each tile, and the number of ties before each tile,
- * with one block of threads per list. */
+ * with one block of threads per list. Each thread first loads all its counts, so that the loads
+ * overlap; it adds them up; and it writes results when the sums of earlier threads are known. */
 __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, list_set to,
                                                          uint64_t tiles)
 {

@@ -77,6 +77,7 @@ __global__ void keep_larger(selection_state *c, list_set both)
     const double *const parts[] = {both.list[0].in.sums, both.list[1].in.sums};
     const double sum = chain_sums(room.chain, 0.0, parts, sum_blocks(c));
 
+    /* the first thread of warp 0 has the positive side's sum, that of warp 1 the negative side's */
     if (threadIdx.x == kWarp)
         room.negative = sum;
     sync_block();
@@ -163,7 +164,7 @@ int gcb_cuda_select_one_sided(gcb_device_stream *s, gcb_cuda_chosen *chosen,
     list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
     kept_list &other = both.list[1];
 
-    rank_sides(s, w, k, 3);
+    rank_sides(s, w, k, (1u << kSides) - 1);
     lay_out_second(rest, n, most, &other);
     other.in.bits = w.in.bits;
     other.in.offset = w.in.offset;

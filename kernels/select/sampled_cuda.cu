@@ -25,7 +25,7 @@ __global__ void check_sampled(selection_state *c, uint32_t k)
         collect_again(c);
 }
 
-/* Raises the sample's threshold to the smallest magnitude above 0 if it is 0. */
+/* If the sample's threshold is 0, raises it to the smallest magnitude above 0. */
 __global__ void raise_zero_threshold(selection_state *c)
 {
     if (threadIdx.x == 0 && c->least == 0)

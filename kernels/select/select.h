@@ -13,7 +13,7 @@
  *            entries after those it returns. first + n <= 2^32.
  * count:     returns the number of magnitudes >= threshold.
  * gather:    out[j] = x[pos[j]] for 0 <= j < n. pos is ascending. Bits are copied, NaNs included.
- * gather2:   the same for pairs: out[2j] = x[2 pos[j]] and out[2j+1] = x[2 pos[j] + 1].
+ * gather2:   like gather, for pairs of floats: out[2j] = x[2 pos[j]], out[2j+1] = x[2 pos[j] + 1].
  * power:     out[i] = ((re*scale)^2 + (im*scale)^2) * weight for n complex numbers; re is z[2i]
  *            and im is z[2i+1]. Each operation is rounded to float, in this order. `scale` is a
  *            power of two that brings the largest part near 1, so nothing overflows. If z is not

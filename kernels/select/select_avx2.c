@@ -45,7 +45,8 @@ static inline __m256i one_below(uint32_t threshold)
     return _mm256_set1_epi32((int)((threshold > top ? top + 1 : threshold) - 1));
 }
 
-/* Stores the lanes of `index` whose bits are set in `nibble` at pos, and something after them. */
+/* Stores the lanes of `index` whose bits are set in `nibble` at pos. Always writes four entries;
+ * those after the lanes are arbitrary. */
 static inline void store_front(uint32_t *pos, __m128i index, unsigned nibble)
 {
     const __m128i order = _mm_loadu_si128((const __m128i *)(const void *)to_front[nibble]);

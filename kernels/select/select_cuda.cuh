@@ -30,8 +30,8 @@ constexpr uint32_t kAll = 0xffffffffu; /* `left`: keeps all that equal `prefix` 
 
 /* The state of a choice, in device memory. */
 struct selection_state {
-    gcb_cuda_choice choice; /* must be first: chosen.choice points here */
-    uint32_t max_bits;
+    gcb_cuda_choice choice;     /* chosen.choice points here */
+    uint32_t max_bits;          /* pattern of the largest magnitude, if a search needs it */
     uint32_t least;             /* elements of at least this magnitude are collected */
     uint32_t again;             /* collect a second time */
     uint32_t reused;            /* an earlier step's threshold is used */
@@ -50,8 +50,9 @@ struct slots {
     uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
-    uint32_t *ties;  /* per tile: entries that equal it */
-    double *sums;    /* one for each sum block (kernels/reduce/reduce.h) */
+    /* per tile: entries that equal the kept magnitude; later, the number of them in earlier tiles */
+    uint32_t *ties;
+    double *sums; /* one for each sum block (kernels/reduce/reduce.h) */
 };
 
 /* The number of thread blocks whose warps are one for each tile. */
@@ -99,7 +100,8 @@ struct sample {
 };
 
 /* Plans a sample of n elements whose rank-th largest magnitude a few more than k elements should
- * reach, as gcb_select_guess does; m is 0 if n is too small. */
+ * reach, as gcb_select_guess does. m is 0 if n is too small, or k too large a share of n, for a
+ * sample to be useful. */
 sample plan_sample(uint64_t n, uint64_t k);
 
 /* Sets the state of a choice, and reads the sample (collect_cuda.cu). `want` is the rank to find on

@@ -29,7 +29,7 @@ struct gcb_cuda_choice {
     uint64_t pad;
 };
 
-/* Chosen positions. The pointers are device memory in a scratch. */
+/* Chosen positions. The pointers, except residual, are device memory in a scratch. */
 struct gcb_cuda_chosen {
     struct gcb_cuda_choice *choice;
     uint32_t *pos; /* ascending */
@@ -37,8 +37,9 @@ struct gcb_cuda_chosen {
     /* For each tile of 4096 positions, the number of kept positions before it; then the number of
      * all kept positions. */
     uint32_t *first;
-    /* The residual of all n positions, or NULL if error feedback is not fused. When values are
-     * written, the residuals of the kept positions are set to what the decoder will not get. */
+    /* The residual of all n positions, or NULL if error feedback is not fused; the caller's memory.
+     * When values are written, the residuals of the kept positions are set to what the decoder will
+     * not get. */
     float *residual;
     uint64_t n;    /* positions to choose from, at most 2^31 */
     uint64_t most; /* most entries that may be kept */

@@ -17,8 +17,8 @@ struct search_memory {
 static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE,
               "the state must have room for search_memory");
 
-/* Keeps the elements that reach the threshold. If it is 0, no ratio lets k elements pass, and the k
- * largest are kept. */
+/* Keeps the elements that reach the threshold. If the threshold is 0, the search found none, and
+ * the k largest elements are kept. */
 __device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k)
 {
     c->want[0] = threshold ? 0 : k;

@@ -59,8 +59,9 @@ __global__ void choose_range(value_measures *m, gcb_cuda_values how)
         gcb_range_format(&m->scale.format, how.bits, mantissa, max, how.rounding);
 }
 
-/* Sums positive values and other values by sum blocks, and counts the positive ones. Each warp
- * handles one sum block at a time. */
+/* Sums positive values and other values by sum blocks, and counts the positive values. Each warp
+ * handles one sum block at a time. lane_sum, which makes one sum in the project's order, reads the
+ * sum block three times; the block is in the cache after the first time. */
 __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
 {
     const uint64_t kept = values_of(c, width);
@@ -111,7 +112,7 @@ __global__ void choose_means(measure_arrays from, gcb_cuda_chosen c, gcb_cuda_va
         positive += from.positive[b];
     if (positive)
         atomic_add(&room.positive, positive);
-    up = chain_sums(room.sums, 0.0, parts, blocks);
+    up = chain_sums(room.sums, 0.0, parts, blocks); /* in thread kWarp, the sum of other values */
     if (threadIdx.x == kWarp)
         room.down = up;
     sync_block();

@@ -168,7 +168,7 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
 
         load_floats(v, c.value, first, kept);
         for (unsigned i = 0; i < kTileEach; i++) {
-            code[i] = coder.code(v[i]); /* 0 if missing, or without bits */
+            code[i] = coder.code(v[i]); /* a missing value is 0, whose code is 0 if it has bits */
             clamped += coder.clamps(v[i]);
         }
         put_residual(c, coder, v, code, first);

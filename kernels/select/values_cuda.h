@@ -70,8 +70,8 @@ struct gcb_cuda_index_length {
     int any; /* 1: the part may be longer; the index's reader checks its length */
 };
 
-/* What the head of a payload says. If the payload is damaged, kept is 0 and nothing else is
- * used. */
+/* What the head of a payload says. If the head is damaged, kept is 0 and nothing else is used. If
+ * the positions are found to be damaged later, either kept becomes 0 or `damaged` is set. */
 struct gcb_cuda_payload_head {
     uint64_t kept;
     uint64_t index; /* offset of the positions in the payload */
