@@ -83,7 +83,8 @@ static __m256i bytes_of_codes(unsigned first, unsigned width)
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)index));
 }
 
-/* Returns the bit at which code `first` + i begins in element i of that shuffle's result. */
+/* Returns the bit at which code `first` + i begins in 32-bit element i, after the shuffle of
+ * bytes_of_codes. */
 static __m256i shifts_of_codes(unsigned first, unsigned width)
 {
     const __m128i at = _mm_set_epi32((int)((first + 3) * width % 8), (int)((first + 2) * width % 8),

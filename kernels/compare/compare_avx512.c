@@ -22,7 +22,7 @@ static inline void add_eight(struct octet *s, const float *x, const float *y)
     s->max_abs = _mm512_max_pd(s->max_abs, _mm512_abs_pd(d));
 }
 
-/* Counts the classes of 16 pairs, as gcb_compare_classes does for one. */
+/* Counts the classes of 16 pairs, as gcb_compare_classes does for one pair. */
 static inline void add_classes(struct gcb_compare_lanes *lanes, const float *x, const float *y)
 {
     const __m512 a = _mm512_loadu_ps(x), b = _mm512_loadu_ps(y), zero = _mm512_setzero_ps();

@@ -18,8 +18,7 @@
  *   long    the steps before and after a real FFT of any length by cuFFT
  *
  * Arrays are aligned to 16 bytes. If a coefficient is not finite, result->status becomes
- * GCB_E_SEND_RAW.
- * Functions return 0 or GCB_E_DEVICE.
+ * GCB_E_SEND_RAW. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -59,7 +58,7 @@ int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                struct gcb_device_result *result);
 /* Transforms the coefficients that a message keeps; the first chunk begins at position 0 of the
  * message. Writes each element once. If `from` is not NULL, writes from - elements instead of the
- * elements, and so do the inverses below. */
+ * elements; gcb_cuda_dct_unfold does the same. */
 int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d);

@@ -50,7 +50,8 @@ twiddle_table twiddle_table_of(const gcb_cuda_dct *d)
     return {upper, upper + (d->length / 2 >> bits) + 1, bits};
 }
 
-/* The place of element i: a chunk's even elements in order, then its odd ones in reverse. */
+/* The place of element i: a chunk's even elements in order, then its odd elements in reverse. The
+ * length may be odd, unlike in fft::folded. */
 __device__ uint64_t folded_place(uint64_t i, uint64_t length)
 {
     const uint64_t j = i % length;

@@ -96,9 +96,9 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 /* Like gcb_fft_forward, but `fft` was made with inverse = 1. bins is overwritten. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
-/* The number of chunks that gcb_fft_forward_chunks best transforms at once, at most GCB_FFT_LANES. 0
- * if only gcb_fft_forward can transform the message. Sets *workers, the number of calls that may run
- * at the same time, each with another which->worker below *workers. */
+/* The number of chunks that gcb_fft_forward_chunks best transforms at once, at most GCB_FFT_LANES;
+ * 0 if only gcb_fft_forward can transform the message. Sets *workers to the number of calls that
+ * may run at the same time, each with another which->worker below *workers. */
 unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
 
 /* Transforms some chunks: at most a group of whole ones, or the shorter last one alone. x is the
@@ -106,7 +106,7 @@ unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
 void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
                             const struct gcb_fft_chunks *which, float *bins);
 
-/* The inverse. which->apart is 1. bins is not changed. */
+/* The inverse of gcb_fft_forward_chunks. which->apart is 1. bins is not changed. */
 void gcb_fft_inverse_chunks(const struct gcb_fft *fft, const float *bins,
                             const struct gcb_fft_chunks *which, float *x);
 

@@ -64,7 +64,8 @@ struct gcb_cuda_steps {
  * floats. */
 int gcb_cuda_steps_forward(struct gcb_device_stream *s, float *bins, const float *x,
                            const struct gcb_cuda_steps *f, struct gcb_device_result *result);
-/* The inverse. If `from` is not NULL, writes from - elements instead of the elements. */
+/* The inverse of gcb_cuda_steps_forward. If `from` is not NULL, writes from - elements instead of
+ * the elements. */
 int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *bins,
                            const float *from, const struct gcb_cuda_steps *f);
 

@@ -28,7 +28,7 @@ struct chunks {
     float *twiddle; /* DCT: rotation factors of a chunk */
 };
 
-/* FFTW's planner takes one thread at a time. */
+/* FFTW's planner takes one thread at a time. A fork waits until planning has ended. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void begin_planning(void)

@@ -14,7 +14,7 @@ typedef void gcb_fft_forward_fn(const struct gcb_fft_steps *steps, const float *
 typedef void gcb_fft_inverse_fn(const struct gcb_fft_steps *steps, const float *const *bins,
                                 float *const *x, unsigned count, bool dct, float *room);
 
-/* The same for one chunk. A vector has neighbouring numbers of the chunk. */
+/* Transforms one chunk. A vector has neighbouring numbers of the chunk. */
 typedef void gcb_fft_forward_one_fn(const struct gcb_fft_steps *steps, const float *x, float *bins,
                                     bool dct, float *room);
 typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const float *bins, float *x,
@@ -23,15 +23,15 @@ typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const flo
 /*
  * The passes of a long DFT (struct gcb_fft_long).
  *
- * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, and writes their
- * numbers
- *          to `rows`. x has `given` floats; the floats after them count as 0.
+ * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, multiplies the results
+ *          by their factors, and writes them to `rows`. x has `given` floats; the floats after them
+ *          count as 0.
  * rows:    transforms rows k to k + lanes - 1, as far as they exist, and writes their bins to
  *          `out`, which has the first `wanted` floats of all m numbers. If `swapped`, writes the
  *          imaginary part of each number before the real part.
- * split:   makes bins k and m - k of a real DFT from numbers k and m - k, for each k > 0 in
- *          [from, end). `from` is a multiple of 16. `end` is a multiple of 16 or (m + 1) / 2, and
- *          at most (m + 1) / 2.
+ * split:   makes bins k and m - k of a real DFT from numbers k and m - k, in place, for each k > 0
+ *          in [from, end). `from` is a multiple of 16. `end` is a multiple of 16 or (m + 1) / 2,
+ *          and at most (m + 1) / 2. Bins 0 and m become unspecified if `from` is 0.
  * join:    the reverse of split.
  */
 typedef void gcb_fft_columns_fn(const struct gcb_fft_long *f, const float *x, uint64_t given,

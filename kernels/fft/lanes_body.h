@@ -170,7 +170,7 @@ static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const lan
 
 /* ---- chunks to lanes and back ---- */
 
-/* Loads element `at` to at + LANES - 1 of each chunk: r[i] has element at + i of all. */
+/* Loads elements `at` to at + LANES - 1 of each chunk: r[i] has element at + i of all chunks. */
 FORCE void load_tile(lane *r, const float *const *x, size_t at)
 {
     for (unsigned c = 0; c < LANES; c++)
@@ -191,8 +191,9 @@ FORCE float *element(lane *v, unsigned c)
     return (float *)(void *)v + c;
 }
 
-/* Reads n elements of each chunk; v[i] has element i of all. If `fold`, it goes to the place that
- * the DCT wants. */
+/* Reads n elements of each chunk; v[i] gets element i of all chunks. If `fold`, element i goes to
+ * place folded(i, n / 2) instead. `fold` and `swapped` below are constants in each call, so that
+ * the loops have no branches. */
 FORCE void load_chunks(lane *v, const float *const *x, size_t n, bool fold)
 {
     size_t at = 0;
@@ -209,7 +210,8 @@ FORCE void load_chunks(lane *v, const float *const *x, size_t n, bool fold)
             *element(&v[fold ? folded(at, n / 2) : at], c) = x[c][at];
 }
 
-/* The reverse. If `swapped`, elements 2 i and 2 i + 1 of v are the other way round. */
+/* The reverse of load_chunks, for `count` chunks. If `swapped`, elements 2 i and 2 i + 1 of v are
+ * the other way round. */
 FORCE void store_chunks(float *const *x, lane *v, size_t n, unsigned count, bool fold, bool swapped)
 {
     size_t at = 0;

@@ -111,7 +111,8 @@ FORCE void put_up(float *p, lane v, unsigned count)
         memcpy(p, &v, count * sizeof(*p));
 }
 
-/* Reads `count` numbers, (re, im) after (re, im). Lanes from `count` on are 0. */
+/* Reads `count` numbers, or LANES if `count` is more, stored as (re, im) after (re, im). Lanes from
+ * `count` on are 0. */
 FORCE struct number get_zipped(const float *p, size_t count)
 {
     float part[2 * LANES] = {0};
@@ -125,8 +126,7 @@ FORCE struct number get_zipped(const float *p, size_t count)
     return (struct number){SHUFFLE(a, b, EVENS), SHUFFLE(a, b, ODDS)};
 }
 
-/* Writes `count` numbers, (re, im) after (re, im). `count` may be more than LANES, which are
- * written then. */
+/* Writes `count` numbers, or LANES if `count` is more, as (re, im) after (re, im). */
 FORCE void put_zipped(float *p, lane re, lane im, size_t count)
 {
     const lane zipped[2] = {SHUFFLE(re, im, ZIP_LOW), SHUFFLE(re, im, ZIP_HIGH)};

@@ -2,9 +2,9 @@
 #define KERNELS_FFT_ONE_BODY_H
 
 /*
- * The functions of lanes.h for one chunk. A vector has LANES numbers, bins or coefficients of it,
- * one after the other. A source for other instructions than plain C
- * defines LANES (8) and NAME(function).
+ * The functions of lanes.h for one chunk. A vector has LANES neighbouring numbers, bins or
+ * coefficients of the chunk. A source for other instructions than plain C defines LANES (8) and
+ * NAME(function).
  */
 #include "kernels/fft/number.h"
 
@@ -71,7 +71,7 @@ static void unzip(struct planes to, const float *x, size_t n)
     }
 }
 
-/* The reverse. */
+/* The reverse of unzip. */
 static void zip(float *x, const float *re, const float *im, size_t n)
 {
     for (size_t k = 0; k < n; k += LANES)
@@ -80,7 +80,9 @@ static void zip(float *x, const float *re, const float *im, size_t n)
 
 /* ---- rounds ---- */
 
-/* Counts the first elements of first-round butterflies, and knows where their results go. */
+/* The place where the results of a first-round butterfly go. Butterflies are taken in the order of
+ * their first elements. `digit` counts the butterflies, and `at` is the sum of the digits times
+ * their weights. */
 struct places {
     uint32_t digit[GCB_FFT_ROUNDS], weight[GCB_FFT_ROUNDS], at;
 };
@@ -133,6 +135,7 @@ FORCE void first_round(const struct gcb_fft_steps *steps, struct planes from, st
             re[r] = x[r].re;
             im[r] = x[r].im;
         }
+        /* If R is a multiple of LANES, results are transposed, to be stored as whole vectors. */
         for (unsigned r = 0; R % LANES == 0 && r < R; r += LANES) {
             turn_round(re + r);
             turn_round(im + r);
@@ -179,7 +182,8 @@ static void transform(const struct gcb_fft_steps *steps, struct planes from, str
 
 /* ---- bins and coefficients ---- */
 
-/* Vectors of bins or numbers k and m - k, for 0 < k < m / 2. */
+/* Loops over vectors of pairs k and m - k, 0 < k < m / 2. `count` is the number of pairs in the
+ * vector that begins with k. The condition sets it, and is always true. */
 #define FOR_PAIRS(m, k, count) \
     for (uint32_t k = 1, count; 2 * k < (m); k += LANES) \
         if ((count = ((m) + 1) / 2 - k) > LANES ? (count = LANES) : count)
@@ -292,7 +296,7 @@ static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const flo
 
 /* ---- the two functions ---- */
 
-/* Element e of 2 m as the DCT wants it. */
+/* The place of element e of a DCT's 2 m elements among the parts of the DFT's numbers. */
 static float *folded_part(struct planes z, size_t e, uint32_t m)
 {
     const size_t at = folded(e, m);
@@ -318,7 +322,7 @@ static void fold(struct planes z, const float *x, uint32_t m)
         *folded_part(z, e, m) = x[e];
 }
 
-/* The reverse. */
+/* The reverse of fold. */
 static void unfold(float *x, struct planes z, uint32_t m)
 {
     size_t q = 0;
@@ -362,6 +366,7 @@ void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, flo
     const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
 
     if (dct) {
+        /* the two planes of b as one array: vectors may be read beyond its ends */
         memcpy(b.re, bins, 2 * (size_t)m * sizeof(*bins));
         coefficients_to_numbers(steps, b.re, a);
     } else {
@@ -369,6 +374,7 @@ void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, flo
         bins_to_numbers(steps, b, a);
     }
     transform(steps, a, b);
+    /* The real and the imaginary parts of the results are swapped (join_pair). */
     if (dct)
         unfold(x, (struct planes){b.im, b.re}, m);
     else

@@ -64,7 +64,7 @@ static int make_tables(struct own *o, bool dct)
     return 0;
 }
 
-/* On failure the caller destroys *o. */
+/* Makes all tables and scratch. On failure the caller destroys *o. */
 static int take_memory(struct own *o)
 {
     const size_t length = o->need.length;
@@ -229,6 +229,8 @@ static void rows_share(void *ctx, uint64_t worker)
                      (uint32_t)(g * lanes), o->rooms + o->room * worker);
 }
 
+/* Splits or joins a worker's share of the pairs k and m - k, in spans of 16. What the first span
+ * writes for k = 0 is replaced afterwards (long_split, long_join). */
 static void pairs_share(void *ctx, uint64_t worker)
 {
     const struct call *call = ctx;

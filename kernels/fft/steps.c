@@ -79,7 +79,7 @@ uint64_t gcb_fft_tables(uint32_t m, bool dct)
 }
 
 /* Writes exp(2 pi i a k / b) for k < count: the real parts, then the imaginary parts. Returns the
- * end. */
+ * end. A negative angle -a is given as b - a. */
 static float *put_units(float *to, uint64_t a, uint64_t b, uint64_t count)
 {
     for (uint64_t k = 0; k < count; k++) {
@@ -103,6 +103,7 @@ void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, co
             steps->radix[steps->rounds++] = (uint8_t)radices[i];
     if (m == 1)
         steps->radix[steps->rounds++] = 1;
+    /* The rounds after the first have m - radix[0] twiddle factors in all. */
     steps->split_re = steps->twiddle + 2 * (size_t)(m - steps->radix[0]);
     steps->split_im = steps->split_re + m / 2 + 1;
     steps->cosine = dct ? steps->split_im + m / 2 + 1 : NULL;
@@ -131,8 +132,9 @@ void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float
 
 /* ---- long DFTs ---- */
 
-/* The largest divisor of m that is not above its square root. */
-static uint32_t columns_of(uint64_t m)
+/* n1 of struct gcb_fft_long, the numbers in a column: the largest divisor of m that is not above
+ * the square root of m. */
+static uint32_t column_length(uint64_t m)
 {
     uint64_t best = 1;
 
@@ -168,14 +170,14 @@ static uint64_t long_doubles(uint64_t m)
 
 uint64_t gcb_fft_long_tables(uint64_t m)
 {
-    const uint64_t n1 = columns_of(m);
+    const uint64_t n1 = column_length(m);
 
     return long_floats(n1, m / n1) * sizeof(float) + long_doubles(m) * sizeof(double);
 }
 
 void gcb_fft_long_fill(struct gcb_fft_long *f, uint64_t m, void *tables)
 {
-    const uint32_t n1 = columns_of(m);
+    const uint32_t n1 = column_length(m);
     float *to = tables;
     double *low = (double *)(void *)(to + long_floats(n1, m / n1));
     double *high = low + 2 * (UINT64_C(1) << low_bits(m));

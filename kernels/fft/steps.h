@@ -48,9 +48,9 @@ bool gcb_fft_is_own(uint64_t length);
  * tables and as many after them, because a vector may read beyond either end. */
 uint64_t gcb_fft_tables(uint32_t m, bool dct);
 
-/* Both set *steps, which points into `tables` (gcb_fft_tables floats); gcb_fft_steps_fill also
- * writes the tables. m is smooth: gcb_fft_is_own(2 * m) is true. The caller keeps the tables as long as *steps is
- * used. */
+/* Both functions set *steps, which points into `tables` (gcb_fft_tables floats); gcb_fft_steps_fill
+ * also writes the tables. gcb_fft_is_own(2 * m) is true. The caller keeps the tables as long as
+ * *steps is used. */
 void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, const float *tables);
 void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables);
 

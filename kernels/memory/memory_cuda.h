@@ -48,8 +48,8 @@ int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_c
                                  const float *gradient);
 
 /* Subtracts the decoded message `sent` from m->left or, if m->clears, sets m->left to 0 where
- * `sent` is not 0. If `masks`, sets the momentum to 0 there. Moves 12 bytes per element, 20 if
- * `masks`. */
+ * `sent` is not 0. If `masks`, also sets the momentum to 0 where `sent` is not 0. Moves 12 bytes
+ * per element, 20 if `masks`. */
 int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                 const float *sent, int masks);
 

@@ -45,13 +45,13 @@ GCB_HD float gcb_memory_masked(float u, float sent)
     return sent != 0.0f ? 0.0f : u;
 }
 
-/* The factor that limits gradients with this norm to `limit`. */
+/* The factor that limits the norm of gradients to `limit`; `norm` is their norm. */
 GCB_HD double gcb_memory_clip_norm(double norm, double limit)
 {
     return norm > limit ? limit / norm : 1.0;
 }
 
-/* The same for gradients with this sum of squares. */
+/* The factor that limits the norm of gradients with this sum of squares to `limit`. */
 GCB_HD double gcb_memory_clip(double sum_sq, double limit)
 {
     return gcb_memory_clip_norm(sqrt(sum_sq), limit);

@@ -50,6 +50,7 @@ static inline size_t encode_step(uint16_t *code, const float *x, const struct en
     const __m256i c0 = encode_8(x, f, &over0), c1 = encode_8(x + 8, f, &over1);
     const __m256i over = _mm256_packs_epi32(over0, over1);
 
+    /* Packing works within 128-bit lanes; 0xD8 puts the quarters in order. */
     _mm256_storeu_si256((__m256i *)code,
                         _mm256_permute4x64_epi64(_mm256_packus_epi32(c0, c1), 0xD8));
     return (size_t)_mm_popcnt_u32((unsigned)_mm256_movemask_epi8(over)) / 2;
@@ -73,7 +74,7 @@ size_t gcb_range_encode_avx2(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* The same for the decoder; `before` is base - 1. */
+/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1. */
 struct decoder {
     __m256i before, top, negative;
     __m128i shift;

@@ -31,7 +31,7 @@ static inline __m256i encode_16(__m512i u, const struct encoder *f, size_t *clam
     __mmask16 minus;
 
     c = _mm512_sub_epi32(_mm512_max_epu32(c, f->base), f->base);
-    c = _mm512_sub_epi32(c, _mm512_set1_epi32(-1));
+    c = _mm512_sub_epi32(c, _mm512_set1_epi32(-1)); /* eps has the code 1 */
     c = _mm512_maskz_min_epu32(above, c, f->top);
     minus = _mm512_mask_test_epi32_mask(_mm512_movepi32_mask(u), c, c);
     *clamped += (size_t)_mm_popcnt_u32(_mm512_cmpgt_epu32_mask(a, f->clamp));
@@ -56,7 +56,7 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* The same for the decoder; `before` is base - 1. */
+/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1. */
 struct decoder {
     __m512i before, top, negative, sign;
     __m128i shift;

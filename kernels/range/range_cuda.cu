@@ -26,7 +26,7 @@ struct block_measurement {
 /* Layout of the scratch: the chosen format, then the `block_measurement` of each block. */
 struct scratch_head {
     struct gcb_range_format format;
-    uint32_t pad[7];
+    uint32_t pad[7]; /* aligns what follows to 16 bytes */
 };
 
 /* ---- what a block measures ---- */

@@ -33,8 +33,8 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* The inverse. If the head is not a valid format, sets result->status to GCB_E_CORRUPT and leaves
- * `out` unspecified. */
+/* The inverse of gcb_cuda_range_encode, in one launch. If the head is not a valid format, sets
+ * result->status to GCB_E_CORRUPT and leaves `out` as it was. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 

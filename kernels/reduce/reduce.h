@@ -20,8 +20,8 @@
  * sum:       block sum of x[i].           n <= GCB_SUM_BLOCK.
  * sum_abs:   block sum of |x[i]|.         n <= GCB_SUM_BLOCK.
  * sum_sq:    block sum of x[i] * x[i].    n <= GCB_SUM_BLOCK.
- * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns the
- *            same as max_bits, from the same read. Any n < 2^32.
+ * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns what
+ *            max_bits returns. Reads x once. Any n < 2^32.
  */
 #define GCB_SUM_BLOCK 4096
 #define GCB_SUM_LANES 32

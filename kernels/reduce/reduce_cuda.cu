@@ -35,6 +35,7 @@ int gcb_cuda_max_bits_group(gcb_device_stream *s, const gcb_device_group *g)
 {
     uint64_t tiles = 0;
 
+    /* As cut_tiles, which must not be called: it would write to the table while this is copied. */
     for (unsigned i = 0; i < g->count; i++)
         tiles += tile_blocks(g->items[i].in.n);
     return launch(max_bits<message_group>, tiles, kTileThreads, 0, s, grid_of(g, 0));

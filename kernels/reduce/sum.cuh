@@ -62,7 +62,7 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, unsigned 
     return acc;
 }
 
-/* The same for a whole warp. */
+/* The accumulator of this lane over x[0..n), if all lanes of the warp share the sum. */
 template <class Term>
 __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term)
 {

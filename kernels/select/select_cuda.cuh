@@ -50,7 +50,7 @@ struct slots {
     uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
-    /* per tile: entries that equal the kept magnitude; later, the number of them in earlier tiles */
+    /* per tile: entries that equal the kept magnitude; later, how many earlier tiles have */
     uint32_t *ties;
     double *sums; /* one for each sum block (kernels/reduce/reduce.h) */
 };

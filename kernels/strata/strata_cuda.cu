@@ -88,7 +88,7 @@ template <bool Adds> __global__ void scatter(target t, const float *values, gcb_
 {
     if (t.payload)
         gcb_strata_set_key(&where, *reinterpret_cast<const uint64_t *>(t.payload));
-    if (Adds && t.result->status)
+    if (Adds && t.result->status) /* a value is not finite (check_values) */
         return;
     const drawn d = draw_places(where);
 

@@ -27,12 +27,12 @@ int gcb_cuda_strata_gather(struct gcb_device_stream *s, float *values, const flo
  * launches. */
 int gcb_cuda_strata_scatter(struct gcb_device_stream *s, float *out, const float *values,
                             const struct gcb_strata *where);
-/* The same with the places of the payload's key, and its values. If a value is not finite,
+/* Like gcb_cuda_strata_scatter, with the key and the values of a payload. If a value is not finite,
  * result->status becomes GCB_E_CORRUPT, and `out` is unspecified. */
 int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
                            const struct gcb_strata *where, struct gcb_device_result *result);
-/* Like gcb_cuda_strata_scatter, with the elements of x at the places, times the factor, as
- * values. */
+/* Like gcb_cuda_strata_scatter; the values are the elements of x at the places, times the
+ * factor. */
 int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
                          const struct gcb_strata *where, float factor);
 
