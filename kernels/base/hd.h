@@ -54,4 +54,14 @@ GCB_HD uint32_t gcb_magnitude(float x)
     return gcb_bits_of(x) & GCB_MAGNITUDE_MASK;
 }
 
+/* floor(log2(v)); v is not 0. */
+GCB_HD unsigned gcb_log2_floor(uint32_t v)
+{
+#ifdef __CUDA_ARCH__
+    return 31 - (unsigned)__clz((int)v);
+#else
+    return 31 - (unsigned)__builtin_clz(v);
+#endif
+}
+
 #endif

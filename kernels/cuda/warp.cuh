@@ -90,12 +90,6 @@ __device__ __forceinline__ unsigned popc(uint32_t v)
     return static_cast<unsigned>(__popc(v));
 }
 
-/* Number of leading zeros; 32 if v is 0. */
-__device__ __forceinline__ unsigned clz(uint32_t v)
-{
-    return static_cast<unsigned>(__clz(static_cast<int>(v)));
-}
-
 /* Index of the lowest bit set; v is not 0. */
 __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
 {

@@ -30,17 +30,11 @@ inline uint64_t bucket_count(uint64_t bucket, uint64_t n)
     return pieces_of(n, bucket);
 }
 
-/* floor(log2(v)); v is not 0. */
-__device__ __forceinline__ unsigned log2_floor(uint32_t v)
-{
-    return 31 - clz(v);
-}
-
 /* count / bucket. Most bucket sizes are powers of two, for which a shift is enough. A division
  * would take as long as the rest of the work on an element. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
-    return is_power_of_two(bucket) ? count >> log2_floor(static_cast<uint32_t>(bucket))
+    return is_power_of_two(bucket) ? count >> gcb_log2_floor(static_cast<uint32_t>(bucket))
                                    : count / bucket;
 }
 
@@ -53,7 +47,7 @@ __device__ __forceinline__ uint64_t bucket_count(const gcb_device_item &item)
  * bucket size is not a power of two, such a message has only one tile, and the result is 0. */
 __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned bucket)
 {
-    return block * uint64_t{kTile >> log2_floor(bucket)};
+    return block * uint64_t{kTile >> gcb_log2_floor(bucket)};
 }
 
 /* ---- how a thread's elements lie among the buckets ---- */

@@ -11,16 +11,6 @@
  * minus one, plus the number of the stream's own codes. */
 #define GCB_GAP_MARK 32
 
-/* floor(log2(v)); v is not 0. */
-GCB_HD unsigned gcb_log2_floor(uint32_t v)
-{
-#ifdef __CUDA_ARCH__
-    return 31 - (unsigned)__clz((int)v);
-#else
-    return 31 - (unsigned)__builtin_clz(v);
-#endif
-}
-
 /* The symbol of a gap (less one) below 2^31. Gaps below 16 are their own symbols. For other gaps
  * the symbol is 12 + e with e = floor(log2(gap)), and the e low bits of the gap follow the symbol
  * verbatim; *low is their number. */

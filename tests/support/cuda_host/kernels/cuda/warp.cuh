@@ -138,11 +138,6 @@ inline unsigned popc(uint32_t v)
     return static_cast<unsigned>(__builtin_popcount(v));
 }
 
-inline unsigned clz(uint32_t v)
-{
-    return v ? static_cast<unsigned>(__builtin_clz(v)) : 32u;
-}
-
 inline unsigned lowest_bit(uint32_t v)
 {
     return static_cast<unsigned>(__builtin_ctz(v));
