@@ -45,7 +45,7 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
     unsigned from = 0, left = where.count;
 
     while (left > 1) {
-        const unsigned step = (left + kWarp - 1) / kWarp, mine = lane() * step;
+        const unsigned step = pieces_of(left, kWarp), mine = lane() * step;
         const bool begun = mine < left && where.first[from + mine] <= blockIdx.x;
         const unsigned skip = (popc(ballot(begun)) - 1) * step;
 

@@ -175,8 +175,8 @@ __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
     s = stretch_of(r.in, total, &p);
     count = synchronise(room.step, r, s, &p);
     elements = elements_of(r, p, count);
-    /* The limit keeps the sum of a damaged block within 32 bits. */
-    next = scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
+    /* A block has at most kTile elements. The limit keeps the sum of a damaged block in 32 bits. */
+    next = scan_block(room.scan, lesser(elements, kTile), &all);
     good = get_codes(room.code, r, s, p.at, next, total, &done);
     return count_block(!good) == 0 && count_block(done) == 1;
 }
@@ -189,7 +189,7 @@ __global__ void get_blocks(elias_message e, const uint8_t *in, gcb_device_result
     copy_norms(e.fixed, in, e);
     for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
         const uint64_t from = e.offset[b], to = e.offset[b + 1];
-        const code_reader r = {e, {in, 8 * (body + from), 8 * (body + (to > from ? to : from))}};
+        const code_reader r = {e, {in, 8 * (body + from), 8 * (body + larger(from, to))}};
         uint32_t code[kTileEach];
 
         if (!get_block(room, r, count_of(e, b)) && threadIdx.x == 0)

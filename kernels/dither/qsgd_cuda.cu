@@ -74,8 +74,7 @@ __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsi
         const unsigned b = first + lane() / lanes;
         const unsigned left = b * bucket < here ? here - b * bucket : 0;
         const double sum = join_lanes(
-            lane_sum(x + b * bucket, left < bucket ? left : bucket, mine, lanes, square_term()),
-            lanes);
+            lane_sum(x + b * bucket, lesser(left, bucket), mine, lanes, square_term()), lanes);
 
         if (mine == 0 && left)
             norm[b] = gcb_bits_of(gcb_norm_of_squares(sum));

@@ -98,7 +98,7 @@ __device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
 {
     const unsigned m = static_cast<unsigned>(f.length / 2);
     const uint64_t per = kBlockPoints / m * (m + 1), all = f.count / f.length * (m + 1);
-    const uint64_t from = blockIdx.x * per, end = from + per < all ? from + per : all;
+    const uint64_t from = blockIdx.x * per, end = lesser(from + per, all);
 
     for (unsigned u = threadIdx.x; u < kBlockPoints; u += kBlockThreads)
         at(room, u) = {0.0f, 0.0f};

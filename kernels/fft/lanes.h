@@ -23,9 +23,9 @@ typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const flo
 /*
  * The passes of a long DFT (struct gcb_fft_long).
  *
- * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, multiplies the results
- *          by their factors, and writes them to `rows`. x has `given` floats; the floats after them
- *          count as 0.
+ * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, multiplies result k of
+ *          column c by exp(-2 pi i k c / m), and writes the products to `rows`. x has `given`
+ *          floats; the floats after them count as 0.
  * rows:    transforms rows k to k + lanes - 1, as far as they exist, and writes their bins to
  *          `out`, which has the first `wanted` floats of all m numbers. If `swapped`, writes the
  *          imaginary part of each number before the real part.

@@ -240,7 +240,7 @@ __device__ void make_head(codes_room &m)
  * thread. */
 __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {
-    const uint64_t blocks = (kept + kTile - 1) / kTile;
+    const uint64_t blocks = tile_count(kept);
     const uint64_t golomb = kept * (all.golomb + 1) + all.golomb_ones;
     const uint64_t gaps = m.gap_bits + all.low_bits;
 

@@ -135,7 +135,7 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
     if (high <= n >> in.low)
         pos = block.next +
               (high << in.low | get_bits(block.bits, in.low_at + uint64_t{i} * in.low, in.low));
-    return static_cast<uint32_t>(pos < n ? pos : n);
+    return static_cast<uint32_t>(lesser(pos, n));
 }
 
 /* Reads a block's positions; threads share the block's bits. If the bits are not a valid block, at

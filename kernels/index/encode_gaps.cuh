@@ -27,7 +27,7 @@ struct gap_bits {
 /* A thread's gaps of a block, each less one: the number of positions between two kept positions. */
 struct gap_run {
     uint32_t gap[kTileEach];
-    /* the two gaps before the run, the last gap first; gaps before the block count as 0 */
+    /* the two gaps before the run, the last gap first; both are 0 in a block's first run */
     uint32_t before[2];
     unsigned count; /* number of gaps in the run */
 };

@@ -45,7 +45,7 @@ __device__ uint32_t gap_ending_at(const bit_source &in, uint64_t i, uint64_t n, 
     for (unsigned bytes = 0; bytes < kMostBytes; bytes++) {
         gap = gap << 7 | (in.in[in.from / 8 + i - bytes] & 127);
         if (i == bytes || ends_gap(in, i - bytes - 1))
-            return static_cast<uint32_t>(gap < n ? gap : n);
+            return static_cast<uint32_t>(lesser(gap, n));
     }
     *ok = false;
     return 0;

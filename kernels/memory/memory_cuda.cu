@@ -26,7 +26,7 @@ __device__ uint64_t runs_apart()
     return gridDim.x * uint64_t{tuning::threads} * tuning::each;
 }
 
-/* Adds the residual to x: load_input stores what it adds up. */
+/* Stores p over x. load_input does this; the values that it loads are not used here. */
 __global__ void compensate_all(gcb_device_input in)
 {
     for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {

@@ -35,7 +35,8 @@ int gcb_cuda_max_bits_group(gcb_device_stream *s, const gcb_device_group *g)
 {
     uint64_t tiles = 0;
 
-    /* As cut_tiles, which must not be called: it would write to the table while this is copied. */
+    /* As cut_tiles counts. That function may not be called now, because it writes to the table,
+     * which is being copied. */
     for (unsigned i = 0; i < g->count; i++)
         tiles += tile_blocks(g->items[i].in.n);
     return launch(max_bits<message_group>, tiles, kTileThreads, 0, s, grid_of(g, 0));

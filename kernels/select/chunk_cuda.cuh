@@ -364,7 +364,7 @@ __device__ __forceinline__ chunk_place chunk_place_of(const gcb_cuda_chunks &cut
     chunk_place p;
 
     p.from = static_cast<uint32_t>(from);
-    p.count = static_cast<uint32_t>(left < cut.length ? left : cut.length);
+    p.count = static_cast<uint32_t>(lesser(left, cut.length));
     p.k = left < cut.length ? cut.rest_k : cut.k;
     p.entry = static_cast<uint32_t>(i * cut.k);
     return p;

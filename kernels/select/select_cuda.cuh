@@ -50,7 +50,8 @@ struct slots {
     uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
-    /* per tile: entries that equal the kept magnitude; later, how many earlier tiles have */
+    /* per tile: entries that equal the kept magnitude; after sum_tiles, the number of these entries
+     * in the tiles before */
     uint32_t *ties;
     double *sums; /* one for each sum block (kernels/reduce/reduce.h) */
 };

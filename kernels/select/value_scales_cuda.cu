@@ -112,7 +112,8 @@ __global__ void choose_means(measure_arrays from, gcb_cuda_chosen c, gcb_cuda_va
         positive += from.positive[b];
     if (positive)
         atomic_add(&room.positive, positive);
-    up = chain_sums(room.sums, 0.0, parts, blocks); /* in thread kWarp, the sum of other values */
+    /* Thread 0 gets the sum of the positive values, thread kWarp the sum of the other values. */
+    up = chain_sums(room.sums, 0.0, parts, blocks);
     if (threadIdx.x == kWarp)
         room.down = up;
     sync_block();
