@@ -81,8 +81,8 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
 
 /*
  * Like the functions above, for a group of messages. Each call takes one copy of the group's table,
- * then as many launches as for one short message. `bucket` and the random streams come from each
- * message, not from `how`.
+ * then one launch to decode, or at most three launches to encode. `bucket` and the random streams
+ * come from each message, not from `how`.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);

@@ -17,7 +17,7 @@ GCB_BEGIN_C
 struct gcb_cuda_range {
     unsigned bits;     /* 2..16 */
     unsigned mantissa; /* 0: chosen from the data */
-    int max_given;     /* 0: the maximum is taken from the data; 1: it is max */
+    int max_given;     /* 0: the maximum is taken from the data; 1: the maximum is `max` */
     float max;
     enum gcb_range_rounding rounding;
 };

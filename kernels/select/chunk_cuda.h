@@ -17,7 +17,7 @@ GCB_BEGIN_C
 struct gcb_cuda_chunks {
     uint64_t length;
     uint32_t k, rest_k;
-    uint64_t first; /* the functions below handle the chunks from this one on */
+    uint64_t first; /* the functions below handle the chunks from number `first` on */
 };
 
 /* Sets *chosen to a list of `most` of n positions in the scratch. Returns its number of bytes. If

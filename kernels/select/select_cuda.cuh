@@ -56,7 +56,7 @@ struct slots {
     double *sums; /* one for each sum block (kernels/reduce/reduce.h) */
 };
 
-/* The number of thread blocks whose warps are one for each tile. */
+/* The number of thread blocks that together have a warp for each tile. */
 inline uint64_t warps_over(uint64_t tiles)
 {
     return pieces_of(tiles, kTileThreads / kWarp);
@@ -109,8 +109,8 @@ sample plan_sample(uint64_t n, uint64_t k);
  * each side. If there are two sides, zeros belong to none and are not counted. */
 int begin_selection(gcb_device_stream *s, const selection &w, const sample &how, unsigned sides,
                     uint64_t want);
-/* Collects the elements that reach the least magnitude to collect. The second time it does nothing,
- * unless a kernel has called collect_again (collect_cuda.cu). */
+/* Collects the elements that reach the least magnitude to collect. If `second`, does nothing unless
+ * a kernel has called collect_again (collect_cuda.cu). */
 int collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second);
 
 /* Finds the want-th largest magnitude of each side among the collected elements (rank_cuda.cu). */

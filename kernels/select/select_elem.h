@@ -38,7 +38,7 @@ GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 /*
  * Bins were ordered by their powers at the scale of a part `top`, and `least` (a pattern) is the
  * smallest power that was kept. Returns the largest exponent (of a part's pattern, shifted down by
- * 23) at whose scale the same bins are kept. Scales above that of `top` are not considered.
+ * 23) at whose scale the same bins are kept. Exponents below that of `top` are not considered.
  *
  * Proof: the scales differ by 2^-d, and the powers by 2^-2d, except for underflow. Take a power
  * that is 2^-96 or more at the new scale. Its larger part's square is at least 2^-98, so it is
@@ -84,8 +84,8 @@ GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
 
 /* ---- select=trimmed and search ---- */
 
-/* The search bisects the interval of ratios, [0, 1], until it is not wider than this. This takes
- * ten steps. */
+/* The search bisects the interval of ratios, [0, 1], until the interval is not wider than
+ * GCB_SEARCH_END. That takes ten steps. */
 #define GCB_SEARCH_END 1e-3
 
 /* The bits of the magnitude at a ratio between the mean (0) and the largest magnitude (1). */

@@ -30,7 +30,7 @@ struct gcb_cuda_values {
     uint32_t width; /* floats per position: 1, or 2 for a complex bin */
     /* For range and uniform; uniform uses only the maximum. */
     uint32_t mantissa; /* 0: chosen from the data */
-    int max_given;     /* 0: the maximum is taken from the data; 1: it is max */
+    int max_given;     /* 0: the maximum is taken from the data; 1: the maximum is `max` */
     float max;
     enum gcb_range_rounding rounding;
 };
