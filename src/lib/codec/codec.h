@@ -91,7 +91,7 @@ struct gcb_reduce_round {
 /*
  * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
  * nominal_bits, density and largest to NAN, and all else to 0. init sets max_payload, and changes
- * other fields if its codec needs that. encode sets the last three fields.
+ * other fields if its codec needs that. The last three fields are results of encode.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
@@ -155,8 +155,8 @@ struct gcb_addition {
     float *mask;
     /* acc[i] becomes 0 too, after the addition; needs a mask */
     bool clears;
-    /* acc is a canvas that holds other messages: if this message does not fit them,
-     * GCB_E_MISMATCH */
+    /* acc is a canvas that already holds other messages; a message that cannot be added to them is
+     * refused with GCB_E_MISMATCH */
     bool joins;
 };
 
@@ -170,6 +170,7 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
         to->acc[i] = 0.0f;
 }
 
+/* Number of values that `save` and `restore` (struct gcb_codec_ops) pass. */
 #define GCB_KEPT 3
 
 /* Saves and restores what an encoder keeps from step to step, if that is more than GCB_KEPT
@@ -205,6 +206,7 @@ struct gcb_codec_ops {
      * floats). Otherwise adds to the arrays of `to`, after the whole payload has been checked.
      * Returns 0 or:
      *   GCB_E_CORRUPT      the payload is invalid
+     *   GCB_E_MISMATCH     to->joins, and the payload does not fit the messages in to->acc
      *   GCB_E_NOMEM        no memory for scratch, which the first addition allocates
      *   GCB_E_UNSUPPORTED  the payload cannot be added; the caller must decode it and add the
      *                      elements
@@ -283,7 +285,7 @@ struct gcb_preset {
     const char *summary;
     const char *source;   /* paper and section */
     const char *defaults; /* "key=value,...": values that replace the codec's defaults */
-    const char *memory;   /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
+    const char *memory;   /* "key=value,..." for rows of gcb_memory_table; NULL: no memory */
     enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
     const char *guarantee;          /* what the method promises, in words */
     /* Bits per element as the preset's paper counts them. NULL: base.nominal_bits. */
@@ -307,7 +309,7 @@ struct gcb_codec {
     /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the
      * original. NULL: elements are not rounded one by one. */
     const char *error_rule;
-    /* The same, if the row depends on parameters. NULL: always `error_rule`. */
+    /* Returns the error rule, if it depends on parameters. NULL: always `error_rule`. */
     const char *(*error_rule_of)(const double *value);
     /* True if messages of `count` elements leave elements out, so that a memory can tell which
      * elements were sent. False if the bins of a transform are sent. NULL: never. */
@@ -322,7 +324,8 @@ struct gcb_codec {
     /* The collectives that the method can use, as GCB_COLLECTIVE_BITs. Left out are those that
      * every method can use, and allreduce, which `reduce` implies. */
     unsigned collectives;
-    /* The same with allreduce, if they depend on parameters. NULL: always `collectives`. */
+    /* Returns the collectives that the method can use, if they depend on parameters. allreduce must
+     * be among them, because `reduce` does not imply it here. NULL: always `collectives`. */
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
 };

@@ -64,8 +64,8 @@ struct gcb_device_addition {
      * message */
     void *acc_dev;
     float weight;
-    /* acc_dev holds other messages: if this message does not fit them, the status is
-     * GCB_E_MISMATCH */
+    /* acc_dev already holds other messages; if this message cannot be added to them, the result's
+     * status becomes GCB_E_MISMATCH */
     bool joins;
 };
 
@@ -80,8 +80,8 @@ struct gcb_device_sum_ops {
     uint64_t (*canvas)(const void *state);
     /* True if these two states, of the same count, have the same canvas. */
     bool (*alike)(const void *state, const void *other);
-    /* Queues an addition. If the status is not 0 afterwards, nothing was added. Any bytes are safe,
-     * as for decoding. */
+    /* Queues an addition. If the result's status is not 0 afterwards, nothing was added. Any bytes
+     * are safe, as for decoding. */
     int (*add_async)(void *state, const uint8_t *payload_dev, uint64_t length,
                      const struct gcb_device_addition *to, const struct gcb_device_call *call);
     /* Queues the transform of a canvas that holds at least one message into elements. */
@@ -96,7 +96,9 @@ struct gcb_device_share {
     /* The values that the worker contributes to a round. The caller does not change them until the
      * next round, or conclude. */
     void *values_dev;
-    void *kept_dev; /* `kept` bytes, which the caller does not change from the first round on */
+    /* As many bytes as `kept` (struct gcb_device_reduce_ops) says. The caller does not change them
+     * from the first round to the end of the step. */
+    void *kept_dev;
 };
 
 /*
@@ -143,7 +145,7 @@ struct gcb_device_ops {
      * With a residual, error feedback is fused: in->x becomes carry * residual + x, this sum is
      * encoded, and the residual becomes the sum minus what a decoder will rebuild. The results are
      * the same as without fusing, bit for bit. If the tensor is sent raw, the coder corrects the
-     * residual. in->compensated is 0.
+     * residual. in->compensated is 0: nobody has added the residual to in->x yet.
      */
     int (*encode_async)(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                         const struct gcb_device_call *call);

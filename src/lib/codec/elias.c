@@ -10,7 +10,7 @@ uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit)
     uint32_t n = 1;
 
     while (gcb_bitr_get(r, 1)) {
-        const unsigned more = n;
+        const unsigned more = n; /* the next number has n more bits after its leading 1 */
 
         if (more > 31) /* no number of 32 bits has such a code */
             r->failed = true;
@@ -117,7 +117,7 @@ void gcb_elias_fini(struct gcb_elias *e)
     gcb_free(e->runs);
 }
 
-#define LAST_GAP_BITS 28 /* most bits of the last gap of a block */
+#define LAST_GAP_BITS 28 /* upper bound for the bits of a last gap, which is at most GCB_TILE + 1 */
 
 /*
  * Dense code: an element takes at most the bits of the largest level, and a sign bit. Sparse code:

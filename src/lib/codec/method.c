@@ -130,7 +130,7 @@ const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
     return NULL;
 }
 
-/* Returns the parameter with this name or complement, and its row, or NULL. */
+/* Returns the parameter with this name or complement and sets *row, or returns NULL. */
 static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *const tables[] = {m->codec->params, gcb_memory_table,
@@ -149,7 +149,8 @@ static const struct gcb_param *find_row(const struct gcb_method *m, const char *
     return NULL;
 }
 
-/* Finds the method with this name, or the i-th one if the name is NULL. */
+/* Finds the method with this name, or method number i if the name is NULL. Returns false if there
+ * is no such method. */
 static bool find_method(struct gcb_method *out, const char *name, size_t i)
 {
     const struct gcb_codec *codec;
@@ -318,6 +319,7 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
     for (size_t i = 0; !err && i < count; i++)
         if (gcb_method_find(m, pairs[2 * i]))
             err = gcb_method_set(m, pairs[2 * i], pairs[2 * i + 1], diag);
+    /* A pair may give an earlier pair a meaning, so all pairs are set before any is taken back. */
     for (size_t i = 0; !err && i < count; i++) {
         if (!find_row(m, pairs[2 * i], &row))
             continue;
@@ -331,7 +333,7 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
     return err;
 }
 
-/* True if the values of a parameter differ. */
+/* True if two methods of one codec have different values of the parameter in this row. */
 static bool differs(const struct gcb_method *a, const struct gcb_method *b, size_t row)
 {
     return a->value[row] < b->value[row] || a->value[row] > b->value[row];

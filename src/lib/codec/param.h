@@ -38,9 +38,9 @@ struct gcb_param {
     const char *name;
     const char *help;
     enum gcb_param_type type;
-    size_t offset; /* offset of the field in the codec's state */
-    double def, min, max;
-    double absent; /* GCB_PARAM_ADDED: the value if the header has none */
+    size_t offset;        /* offset of the field in the codec's state */
+    double def, min, max; /* the default, and the range of values */
+    double absent;        /* GCB_PARAM_ADDED: the value if the header has none */
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */

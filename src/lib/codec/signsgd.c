@@ -107,6 +107,8 @@ static void sum_span(void *ctx, uint64_t i)
             job->from + k, end - k < GCB_SUM_BLOCK ? end - k : GCB_SUM_BLOCK);
 }
 
+/* Writes the scales of all buckets. The scale of a bucket is the work of one thread. Only the mean
+ * of a whole tensor is shared: the threads sum its blocks. */
 static void put_scales(struct job *job)
 {
     const struct signsgd *s = job->s;
@@ -139,7 +141,7 @@ static void draw_signs(uint8_t *sign, const float *x, size_t n, uint64_t first,
 }
 
 /* Packs n bytes of 0 or 1, eight to a byte. The product moves the lowest bit of byte j to bit 56 +
- * j. */
+ * j. The seven bytes after the last sign must be 0. */
 static void pack(uint8_t *out, const uint8_t *sign, size_t n)
 {
     for (size_t j = 0; j < n; j += 8)

@@ -15,12 +15,15 @@
  * (base 3).
  */
 #define TILE GCB_TERNGRAD_TILE
-#define SPAN ((uint64_t)64 * TILE) /* elements that a task codes */
+/* Elements that a task codes. GCB_SPAN is not a multiple of TILE, so only measuring uses it. */
+#define SPAN ((uint64_t)64 * TILE)
 
 struct terngrad {
     struct gcb_terngrad p;
     const struct gcb_codec_env *env;
-    double *block_sum, *block_sum_sq; /* sums of each block of GCB_SUM_BLOCK elements */
+    /* Sums over each block of GCB_SUM_BLOCK elements, of x and of x^2. NULL unless the encoder
+     * clips. */
+    double *block_sum, *block_sum_sq;
     float limit; /* all-reduce: this worker's scale; weight * x is clipped to it */
 };
 
@@ -313,7 +316,7 @@ static const struct gcb_reduce_ops terngrad_reduce = {
     .conserves = true,
 };
 
-/* Clipping makes the result biased. */
+/* value[0] is the parameter `clip`. Clipping makes the result biased. */
 static unsigned terngrad_caps(const double *value)
 {
     return GCB_CAP_RANDOMISED | (value[0] == 0.0 ? GCB_CAP_UNBIASED : 0);
