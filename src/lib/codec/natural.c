@@ -60,7 +60,7 @@ static void encode_span(void *ctx, uint64_t span)
     uint8_t byte[GCB_TILE];
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
-        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+        const size_t n = gcb_tile_length(end, i);
 
         if (k->reduce.max_bits(job->from + i, n) > LARGEST)
             __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
@@ -105,7 +105,7 @@ static void decode_span(void *ctx, uint64_t span)
     uint16_t code[GCB_TILE];
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
-        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+        const size_t n = gcb_tile_length(end, i);
 
         k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
         if (job->add)
@@ -115,7 +115,7 @@ static void decode_span(void *ctx, uint64_t span)
     }
 }
 
-/* Masks for the seven codes in the lower 63 bits of a word: their sign bits and their lowest
+/* Masks for the seven 9-bit codes in the lower 63 bits of a word: the sign bits, and the lowest
  * bits. */
 #define SIGNS UINT64_C(0x4020100804020100)
 #define ONES UINT64_C(0x0040201008040201)
@@ -136,7 +136,8 @@ static void check_span(void *ctx, uint64_t span)
     uint64_t found = 0;
     uint16_t code[8];
 
-    for (uint64_t g = 0; g < groups; g++) /* eight codes fill nine bytes */
+    /* Eight codes fill nine bytes. The two words of eight bytes hold codes 0 to 6 and 1 to 7. */
+    for (uint64_t g = 0; g < groups; g++)
         found |= carries(gcb_load_u64(in + 9 * g)) | carries(gcb_load_u64(in + 9 * g + 1) >> 1);
     job->env->kernels->bitpack.unpack(code, in + 9 * groups, n % 8, WIDTH);
     for (size_t j = 0; j < n % 8; j++)

@@ -41,7 +41,7 @@ int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsi
     if (!histogram)
         return GCB_E_NOMEM;
     for (uint64_t i = 0; i < count; i += GCB_TILE) {
-        const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
+        const size_t n = gcb_tile_length(count, i);
 
         kernels->bitpack.unpack(code, packed + i / 8 * width, n, width);
         for (size_t j = 0; j < n; j++)

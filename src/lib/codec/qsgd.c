@@ -138,7 +138,8 @@ static void qsgd_fini(void *state)
 
 /* ---- norms and levels, common to all codings ---- */
 
-/* The bucket's norm as a finite float, at least max|x|. */
+/* The bucket's norm. With norm=max it is an infinity or NaN if x has one; with norm=l2 it is always
+ * finite. */
 static float norm_of(const struct qsgd *s, const float *x, size_t n)
 {
     if (s->l.norm == GCB_QSGD_MAX)
@@ -244,7 +245,7 @@ static void encode_unit(void *ctx, uint64_t i)
 
     put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
     for (uint64_t at = first; at < last; at += GCB_TILE) {
-        const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
+        const size_t n = gcb_tile_length(last, at);
 
         quantise(job, job->from + at, at, n, code);
         s->env->kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
@@ -260,7 +261,7 @@ static void decode_unit(void *ctx, uint64_t i)
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = first; at < last; at += GCB_TILE) {
-        const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
+        const size_t n = gcb_tile_length(last, at);
 
         s->env->kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->l.width), n,
                                         s->l.width);
@@ -313,7 +314,7 @@ static int encode_elias(const struct job *job, struct gcb_wbuf *out)
         length = (uint16_t)(w.p - start);
         memcpy(directory + b * sizeof(length), &length, sizeof(length));
     }
-    out->len = (size_t)(w.p - out->data);
+    out->len = (size_t)(w.p - out->data); /* gives back the bytes that the codes do not need */
     return 0;
 }
 
@@ -442,7 +443,7 @@ static void level_unit(void *ctx, uint64_t i)
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = first; at < last; at += GCB_TILE) {
-        const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
+        const size_t n = gcb_tile_length(last, at);
 
         for (size_t k = 0; k < n; k++)
             weighted[k] = job->weight * job->from[at + k];

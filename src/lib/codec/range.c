@@ -84,7 +84,7 @@ uint64_t gcb_range_put(uint8_t *out, const float *x, uint64_t n,
     uint64_t clamped = 0;
 
     for (uint64_t i = 0; i < n; i += GCB_TILE) {
-        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+        const size_t m = gcb_tile_length(n, i);
 
         clamped += kernels->range.encode(code, x + i, m, format);
         kernels->bitpack.pack(out + i / 8 * format->bits, code, m, format->bits);
@@ -98,7 +98,7 @@ void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_ran
     uint16_t code[GCB_TILE];
 
     for (uint64_t i = 0; i < n; i += GCB_TILE) {
-        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+        const size_t m = gcb_tile_length(n, i);
 
         kernels->bitpack.unpack(code, in + i / 8 * format->bits, m, format->bits);
         kernels->range.decode(x + i, code, m, format);
@@ -164,7 +164,7 @@ static void decode_span(void *ctx, uint64_t i)
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
-        const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
+        const size_t n = gcb_tile_length(end, at);
 
         k->bitpack.unpack(code, job->in + at / 8 * s->p.bits, n, job->format.bits);
         if (job->add)
@@ -216,6 +216,7 @@ static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *pa
     return gcb_packed_describe(parts, in, GCB_RANGE_SCALE_BYTES, (unsigned)s->p.bits, &s->base.env);
 }
 
+/* value[0] and value[1] are the parameters `bits` and `mantissa`. */
 static int range_check(const double *value, struct gcb_diag *diag)
 {
     return gcb_range_check((unsigned)value[0], (unsigned)value[1], diag);

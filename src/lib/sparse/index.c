@@ -1,6 +1,6 @@
 #include "src/lib/sparse/index.h"
 
-#define DIRECTORY_ENTRY 8
+#define DIRECTORY_ENTRY 8 /* bytes */
 
 uint64_t gcb_directory_bytes(uint64_t kept)
 {
@@ -17,7 +17,7 @@ void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, u
     entry = head + sizeof(uint32_t);
     p = body = entry + gcb_directory_bytes(kept);
     for (uint64_t i = 0; i < kept; i += GCB_TILE) {
-        const uint64_t m = kept - i < GCB_TILE ? kept - i : GCB_TILE;
+        const uint64_t m = gcb_tile_length(kept, i);
 
         if (i) {
             gcb_store_u32(entry, pos[i - 1]);
@@ -27,7 +27,7 @@ void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, u
         p = put(p, pos + i, m, i ? pos[i - 1] + 1 : 0, code);
     }
     gcb_store_u32(head, (uint32_t)(p - body));
-    out->len -= bound - (uint64_t)(p - head);
+    out->len -= bound - (uint64_t)(p - head); /* gives back what was not needed */
 }
 
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)

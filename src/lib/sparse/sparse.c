@@ -30,7 +30,8 @@ bool gcb_sparse_pads(uint64_t chunk)
 }
 
 /* Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
- * zeros. Encoders also set it for chunks that are not smooth. Decoders do as the message says. */
+ * zeros. An encoder also sets pad=none if gcb_sparse_pads is false; a decoder keeps what the
+ * message says. */
 static void resolve_pad(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (!gcb_transforms[s->transform]->pads || gcb_fft_zeros(env->count, s->chunk) == 0 ||
@@ -66,7 +67,7 @@ static void set_base(struct gcb_sparse *s)
     if (!base->env.decoding)
         base->max_payload =
             s->transform_ops->side_bytes + gcb_sparse_bound(s, s->t.positions, s->max_kept);
-    /* a segment that keeps nothing has no bitmap, so several segments may have several lengths */
+    /* a segment that keeps nothing has no bitmap, so with several segments the length varies */
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
     base->may_send_raw = s->transform_ops->order; /* a transform may overflow */
@@ -194,7 +195,7 @@ static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, 
     float tile[GCB_SPARSE_TILE];
 
     while (done < sel->kept) {
-        const size_t want = sel->kept - done < GCB_TILE ? sel->kept - done : GCB_TILE;
+        const size_t want = gcb_tile_length(sel->kept, done);
         size_t have = 0;
 
         while (have < want) {

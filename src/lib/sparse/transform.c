@@ -42,7 +42,7 @@ static void round_span(void *ctx, uint64_t i)
     uint64_t saturated = 0;
 
     for (uint64_t at = first; at < end; at += GCB_TILE) {
-        const size_t n = end - at < GCB_TILE ? (size_t)(end - at) : GCB_TILE;
+        const size_t n = gcb_tile_length(end, at);
         uint8_t half[2 * GCB_TILE];
 
         saturated += f->to_fp16(half, job->x + at, n);

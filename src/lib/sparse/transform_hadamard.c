@@ -49,7 +49,7 @@ static void flip_signs(const struct gcb_transform_state *t, float *to, const flo
     uint8_t sign[GCB_TILE / 8];
 
     for (uint64_t i = 0; i < count; i += GCB_TILE) {
-        const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
+        const size_t n = gcb_tile_length(count, i);
 
         t->env.kernels->philox.bytes(sign, (n + 7) / 8, t->key, (first + i) / 8, 0);
         if (to != from)

@@ -80,7 +80,7 @@ static void uniform_put(struct gcb_values_state *v, uint8_t *out, const float *x
     uint16_t code[GCB_TILE];
 
     for (size_t i = 0; i < n; i += GCB_TILE) {
-        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+        const size_t m = gcb_tile_length(n, i);
 
         for (size_t j = 0; j < m; j++) {
             code[j] = (uint16_t)gcb_uniform_encode(x[i + j], v->up, bits);
@@ -102,7 +102,7 @@ static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_
     uint16_t code[GCB_TILE];
 
     for (size_t i = 0; i < n; i += GCB_TILE) {
-        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+        const size_t m = gcb_tile_length(n, i);
 
         v->kernels->bitpack.unpack(code, in + i / 8 * bits, m, bits);
         for (size_t j = 0; j < m; j++)
