@@ -24,8 +24,8 @@ struct allreduce {
     uint64_t capacity; /* bytes allocated for `values` */
     struct gcb_contribution in;
     uint64_t sent; /* bytes that this worker has contributed in this step */
-    bool raw;      /* this worker contributes NaNs */
-    bool spoilt;   /* some worker contributed NaNs or infinities, so the update is NaNs */
+    bool raw;      /* this worker contributes NaNs or infinities: see spoil */
+    bool spoilt;   /* combined values were not finite and `whole` cannot help: the update is NaNs */
     unsigned last; /* the last round; one more if `whole` becomes true */
     bool whole;    /* round `last` adds the tensors themselves */
 };
@@ -93,7 +93,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
     return err;
 }
 
-/* This worker's position in the all-reduce, for the functions of the codec. */
+/* The step, the worker and the weights, as the functions of the codec take them. */
 static struct gcb_reduce_at here(const struct allreduce *s)
 {
     return (struct gcb_reduce_at){
@@ -122,8 +122,8 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Sets all values so that every combination with them shows it: a sum with a NaN is a NaN, and the
- * maximum with an infinity is an infinity. */
+/* Sets all values of a worker whose tensor is not finite, so that the combined values tell all
+ * workers: a sum with a NaN is a NaN, and the maximum with an infinity is an infinity. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
     const uint16_t half_nan = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
@@ -145,11 +145,11 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 
 /* Returns GCB_INF_BITS if the values have an infinity, more if they have a NaN, otherwise less. For
  * 16-bit floats, an infinity counts as a NaN. Integers are always finite. */
-static uint32_t look(enum gcb_reduction reduction, const void *values, uint64_t bytes,
-                     const struct gcb_kernels *kernels)
+static uint32_t find_nonfinite(enum gcb_reduction reduction, const void *values, uint64_t bytes,
+                               const struct gcb_kernels *kernels)
 {
-    /* 2^15 minus the bits of infinity: added to a magnitude, it sets bit 15 if that is not finite
-     */
+    /* 2^15 minus the bits of infinity. If a magnitude is not finite, adding this number to it sets
+     * bit 15. */
     const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400;
     const uint16_t *half = values;
     uint16_t any = 0;
@@ -216,7 +216,7 @@ struct arrival {
     const uint8_t *from;
     uint8_t *to; /* NULL: only check */
     uint64_t bytes;
-    uint32_t most; /* as look() returns it */
+    uint32_t most; /* the most that find_nonfinite has returned */
 };
 
 static void take_piece(void *ctx, uint64_t i)
@@ -224,7 +224,7 @@ static void take_piece(void *ctx, uint64_t i)
     struct arrival *a = ctx;
     const uint64_t at = i * PIECE, left = a->bytes - at, n = left < PIECE ? left : PIECE;
 
-    gcb_raise_max(&a->most, look(a->reduction, a->from + at, n, a->kernels));
+    gcb_raise_max(&a->most, find_nonfinite(a->reduction, a->from + at, n, a->kernels));
     if (a->to)
         memcpy(a->to + at, a->from + at, n);
 }
@@ -259,7 +259,7 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
     if (length != round_bytes(s, round))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %llu", length,
                             (unsigned long long)round_bytes(s, round));
-    if ((uintptr_t)data % sizeof(float))
+    if ((uintptr_t)data % sizeof(float)) /* align the data; what was sent is not needed any more */
         data = memcpy(s->values, data, length);
     take_combined(s, round, data, length);
     if (!s->spoilt && !s->whole && round < s->last)

@@ -130,7 +130,8 @@ static bool found_nonfinite(const struct gcb_device_reduce *r)
 
 #define FILL_WORDS 1024 /* words of an upload; the device copies the rest */
 
-/* Fills an array with copies of a word, and waits. The last copy may be cut. */
+/* Fills an array with copies of a word, and waits. Uploads the first copies. Each copy on the
+ * device then doubles the filled part; the last copy may be shorter. */
 static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint32_t word,
                 struct gcb_diag *diag)
 {

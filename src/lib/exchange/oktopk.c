@@ -42,7 +42,8 @@
 
 struct oktopk {
     struct gcb_pieces p;
-    uint64_t *boundaries;              /* workers + 1: owner w has positions [w] to [w + 1] - 1 */
+    /* workers + 1 positions: owner w has the region from boundaries[w] to boundaries[w + 1] - 1 */
+    uint64_t *boundaries;
     uint64_t *proposed;                /* new boundaries, in a step that divides */
     float *means;                      /* workers - 1 boundaries, as they are sent and received */
     bool divided, estimated;           /* whether boundaries, or a threshold, have been computed */
@@ -168,7 +169,7 @@ static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
 {
     const uint64_t workers = s->p.env.workers, n = s->p.offered.n;
 
-    for (uint64_t w = 1; w < workers; w++)
+    for (uint64_t w = 1; w < workers; w++) /* element number n * w / workers, without overflow */
         s->means[w - 1] = n ? (float)s->p.offered.pos[n / workers * w + n % workers * w / workers]
                             : (float)s->p.env.coder.env.count / (float)workers * (float)w;
     out->kind = GCB_ROUND_REDUCE;
@@ -285,14 +286,16 @@ static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struc
 static void settle_threshold(struct oktopk *s)
 {
     struct gcb_list *result = &s->p.result;
-    uint64_t workers = 0, k, above; /* workers with a weight, and mean number of their elements */
+    uint64_t workers = 0; /* number of workers with a weight */
+    uint64_t k;           /* mean number of elements that such a worker selected, at least 1 */
+    uint64_t above;       /* a result of gcb_select_kth that is not used */
 
     for (unsigned w = 0; w < s->p.env.workers; w++)
         workers += s->p.env.weights[w] != 0.0f;
     k = workers ? (s->selected + workers / 2) / workers : 0;
     k = k ? k : 1;
     if (s->estimates) {
-        s->estimated = result->n > 0;
+        s->estimated = result->n > 0; /* without sums, the next step estimates again */
         s->estimated_at = s->step;
     }
     if (result->n && (s->estimates || 3 * result->n > 4 * k))
@@ -351,7 +354,7 @@ static int end_step(struct oktopk *s, struct gcb_diag *diag)
 /* The rounds in order; a step that does not divide leaves out the first. */
 enum { DIVIDE, SCATTER, GATHER, ROUNDS };
 
-/* Which of these rounds is number `round` of this step. */
+/* Returns which of these rounds is number `round` of this step. */
 static unsigned kind_of(const struct oktopk *s, unsigned round)
 {
     return round + (s->divides ? DIVIDE : SCATTER);

@@ -192,7 +192,7 @@ static void write_list(float *x, uint64_t n, const struct gcb_list *l)
         x[l->pos[i]] = l->x[i];
 }
 
-/* The part of this worker's tensor that arrived, borrowed. */
+/* Returns the part of this worker's tensor that arrived. p owns the list's arrays. */
 static struct gcb_list own_list(const struct gcb_pieces *p)
 {
     if (p->spoilt)

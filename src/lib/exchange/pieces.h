@@ -35,7 +35,7 @@ struct gcb_pieces {
 
     /* the current step */
     struct gcb_list selected; /* selected elements of this worker's tensor */
-    struct gcb_list offered;  /* the same, borrowed; empty if the worker's weight is 0 */
+    struct gcb_list offered;  /* `selected`, borrowed; empty if the worker's weight is 0 */
     struct gcb_list result;   /* after the last round: the weighted sum */
     /* After the last round: the part of this worker's tensor that the result contains, in any
      * order. Not used if the worker's weight is 0: then everything that it selected counts as

@@ -15,8 +15,8 @@
  *   GATHER   worker w sends block w to all workers.
  *
  * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n
- * (rounded up) largest sums of the block; among equal ones, the first. A worker sends each block
- * once.
+ * (rounded up, at least one) largest sums of the block; among equal sums, the first. A worker sends
+ * each block once.
  *
  * A worker may drop sums that contain other workers' elements, or change them by rounding. It
  * counts these errors as a part of its own tensor that has not arrived, so its memory keeps them
@@ -197,7 +197,7 @@ static int spardl_receive(void *state, unsigned round, uint32_t from, const void
 {
     struct spardl *s = state;
     const unsigned workers = s->p.env.workers, worker = s->p.env.worker;
-    const unsigned distance = round < s->steps ? 1u << (s->steps - 1 - round) : 0;
+    const unsigned distance = round < s->steps ? 1u << (s->steps - 1 - round) : 0; /* 0: GATHER */
     struct gcb_rbuf in;
     int more, err = 0;
 

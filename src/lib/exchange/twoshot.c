@@ -226,7 +226,8 @@ static float largest_weight(const struct gcb_collective_env *env)
     return largest > 0.0f ? largest : 1.0f;
 }
 
-/* The sum of the weights' magnitudes, or 1 if all weights are 0. */
+/* The sum of the weights' magnitudes, or 1 if all weights are 0. Without negative weights it is
+ * env->total, which is exactly 1 for default weights. */
 static float scale_of(const struct gcb_collective_env *env)
 {
     double magnitudes = 0.0;
