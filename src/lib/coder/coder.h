@@ -22,10 +22,10 @@ struct gcb_coder_config {
     /* The coder copies kernels, queue, path and shape. Defaults: if kernels is NULL, the fastest
      * for this machine; if queue is NULL, one thread; if segment is 0, 2^31. */
     struct gcb_codec_env env;
-    enum gcb_nonfinite nonfinite;
-    enum gcb_dtype source;
-    bool checksum;         /* reserve the checksum field, which gcb_message_seal fills */
-    uint64_t max_elements; /* a decoder refuses messages with more elements; 0: 2^56 */
+    enum gcb_nonfinite nonfinite; /* what an encoder does with an infinity or NaN */
+    enum gcb_dtype source;        /* type of the elements in stored messages */
+    bool checksum;                /* reserve the checksum field, which gcb_message_seal fills */
+    uint64_t max_elements;        /* a decoder refuses messages with more elements; 0: 2^56 */
 };
 
 /*
@@ -42,7 +42,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
  * GCB_E_CORRUPT. */
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* The same for a message whose frame the caller has parsed. */
+/* Does what gcb_coder_create_decoder does for a message whose frame the caller has parsed. */
 int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
                           const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Makes *c a decoder for this message. Keeps *c if it accepts the message; otherwise destroys it

@@ -100,8 +100,9 @@ const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_cod
  * groups at all. */
 bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b);
 
-/* Bytes of scratch with which a batch of all these coders has the fewest groups. With less scratch
- * it has more groups. The scratch must be at least gcb_device_coder_scratch of each coder. */
+/* Bytes of scratch with which a batch of all these coders has the fewest groups. A batch with less
+ * scratch may have more groups. The scratch must be at least gcb_device_coder_scratch of each
+ * coder. */
 uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count);
 
 /*

@@ -11,8 +11,8 @@ struct gcb_device_batch {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
     struct gcb_device_event *from, *to; /* the beginning and the end of the work */
-    uint64_t launched;                  /* number of kernels that were launched before begin */
-    uint64_t launches;                  /* number of kernels from begin to the last wait */
+    uint64_t launched;                  /* the stream's launches before begin */
+    uint64_t launches;                  /* the stream's launches from begin to the last wait */
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;

@@ -46,7 +46,7 @@ int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag);
 /* The work from begin to the last finish or wait. */
 struct gcb_device_work {
     double seconds;    /* by the device's events, without the fill and the copy of the results */
-    uint64_t launches; /* number of kernels that were launched */
+    uint64_t launches; /* number of kernels, and of fills by codecs */
 };
 int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
                           struct gcb_diag *diag);

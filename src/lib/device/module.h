@@ -82,8 +82,8 @@ struct gcb_device_tensor_fns {
     /* Does the same for each message of a group. The copy of the group's table has been queued. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
     /* Converts a tensor to the raw payload of a stored message, in the type `source`. If
-     * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent;
-     * in->compensated is 1. */
+     * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent.
+     * in->compensated is 1: the residual has been added to in->x before. */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
     /* Converts a raw payload in the type `source` to n floats. */

@@ -7,7 +7,8 @@ struct convert {
     const struct gcb_cuda_convert *by; /* the conversion */
 };
 
-/* By wire id, as in src/lib/codec/identity.c and half.c. */
+/* The conversion and the sum of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec
+ * has the wire id 0. */
 static const struct {
     const struct gcb_cuda_convert *by;
     enum gcb_reduction sum;

@@ -66,7 +66,7 @@ int no_device(cudaError_t error, const struct gcb_device_facts *facts, struct gc
 
 int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
 {
-    gcb::fault untold = {}, f = {};
+    gcb::fault untold = {}, f = {}; /* a failure in `untold` only leaves a fact unknown */
     cudaDeviceProp prop;
     int version = 0, count = 0, khz = 0;
 

@@ -5,7 +5,7 @@
 
 /* Layout of the scratch. */
 struct layout {
-    float *coef; /* coefficients, but not those that no kernel needs; or the folded elements */
+    float *coef; /* coefficients that kernels read or write; in LIBRARY runs also folded elements */
     float *bins; /* LIBRARY runs: cuFFT's bins */
     void *work;  /* cuFFT's memory */
     uint64_t bytes;
@@ -24,7 +24,8 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
            gcb_device_chunks(&s->p).length == s->runs[0].length;
 }
 
-/* The first tile of positions that contains a part of the shorter last chunk. */
+/* The first tile of coefficients that rest_inverse reads: after a BLOCK run, the tile where the
+ * shorter last chunk begins; otherwise tile 0. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return is_short(s) ? s->runs[0].count / GCB_TILE : 0;

@@ -115,7 +115,8 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     if (s->fft) {
         const struct gcb_device_run *run = gcb_device_library_run(s);
         const uint64_t from = first_bin(s, run) - sp->first;
-        const uint64_t seen = from / 2 * 2; /* two bins are 16 bytes, to which max_bits aligns */
+        /* max_bits needs an address aligned to 16 bytes (two bins); one bin more does no harm */
+        const uint64_t seen = from / 2 * 2;
 
         gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, in->x + run->first, l->work);
         gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (sp->bins - sp->first - seen), l->most);
