@@ -148,6 +148,7 @@ static void q_of_block(void *ctx, uint64_t i)
     gcb_blas_multiply(&product);
     if (first >= m->tail)
         return;
+    /* the last row is not full: adds its share to the first `tail` columns */
     product.n = (int)(m->tail - first < n ? m->tail - first : n);
     product.k = 1;
     product.a = job->p + full;

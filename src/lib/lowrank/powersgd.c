@@ -195,7 +195,8 @@ static void rebuild(const struct gcb_factors *f, float *out, const float *p, con
 
 /* ---- messages ---- */
 
-/* Begins a step, unless this step of this worker has begun already. */
+/* Begins a step, unless this step of this worker has begun already. After a change of the worker or
+ * a step back, begins as in a new encoder. */
 static void choose_start(struct powersgd *s, const struct gcb_step *at)
 {
     const bool same_worker = s->begun && at->worker == s->at.worker;

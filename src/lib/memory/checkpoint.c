@@ -83,7 +83,8 @@ int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state 
 
 /* ---- restoring ---- */
 
-/* Restores the counters of the codec. No method uses the last counters. */
+/* Restores the codec's counters. Returns GCB_E_MISMATCH if they do not fit the codec, or if a
+ * counter that nothing uses is not 0. */
 static int restore_counters(struct gcb_coder *encoder, const struct gcb_memory_view *s)
 {
     for (size_t i = encoder ? 1 + GCB_KEPT : 1; i < sizeof(s->counters) / sizeof(s->counters[0]);

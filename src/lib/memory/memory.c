@@ -41,7 +41,7 @@ static void run_span(void *ctx, uint64_t i)
 }
 
 /* Runs a pass over all elements. */
-static void each(struct gcb_memory *m, const float *in, span_fn *run)
+static void run_pass(struct gcb_memory *m, const float *in, span_fn *run)
 {
     struct pass pass = {.m = m, .in = in, .run = run};
 
@@ -246,8 +246,8 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
         measure_norm(m, g);
     m->clip_scale = clips(m) ? clip_scale(m) : 1.0;
     m->norm = NAN;
-    each(m, g, kinds[m->p.kind].add);
-    return gcb_memory_skip(m) ? m->e : NULL;
+    run_pass(m, g, kinds[m->p.kind].add);
+    return gcb_memory_skip(m) ? m->e : NULL; /* counts the step */
 }
 
 bool gcb_memory_skip(struct gcb_memory *m)
@@ -265,9 +265,9 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
     m->summed = 0;
     if (!sent)
         return;
-    each(m, sent, m->p.clears ? clear_sent : take_sent);
+    run_pass(m, sent, m->p.clears ? clear_sent : take_sent);
     if (m->u && m->p.masking)
-        each(m, sent, mask_momentum);
+        run_pass(m, sent, mask_momentum);
 }
 
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
@@ -297,7 +297,7 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
     if (!isfinite(largest / total))
         return;
     m->total = total;
-    each(m, update, take_update);
+    run_pass(m, update, take_update);
 }
 
 struct input_pass {
@@ -350,7 +350,7 @@ static void forget(struct gcb_memory *m, const float *g, uint64_t from, uint64_t
 void gcb_memory_forget(struct gcb_memory *m, const float *g)
 {
     if (m->e)
-        each(m, g, forget);
+        run_pass(m, g, forget);
 }
 
 const float *gcb_memory_residual(const struct gcb_memory *m)

@@ -65,8 +65,8 @@ bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
  */
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
-/* Called instead of gcb_memory_compensate in a step whose gradient must not enter the memory. True
- * if this step sends a message. */
+/* Called instead of gcb_memory_compensate in a step whose gradient must not enter the memory: only
+ * counts the step. Returns true if this step sends a message. */
 bool gcb_memory_skip(struct gcb_memory *m);
 
 /* Called after each step that sent a message. `sent` is the decoded message (count floats). Without

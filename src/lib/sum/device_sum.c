@@ -173,7 +173,7 @@ int gcb_device_sum_add(struct gcb_device_sum *s, const struct gcb_frame *frame,
         err = find_decoder(s, frame, &c, diag);
     if (err)
         return err;
-    err = GCB_E_MISMATCH;
+    err = GCB_E_MISMATCH; /* then the message must be decoded and its elements added */
     if (!stored && gcb_device_coder_adds(c) &&
         (!gcb_device_coder_canvas(c) || gcb_device_coder_same_canvas(c, s->main)))
         err = add_entries(s, c, frame, payload_dev, weight, diag);

@@ -38,7 +38,7 @@ static int create(struct gcb_sum **out, float *into, const struct gcb_coder_conf
 }
 
 /* Completes the opening of a sum, or closes it if `err` is set. */
-static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
+static int finish_opening(struct gcb_sum **out, struct gcb_sum *s, int err)
 {
     if (err) {
         gcb_sum_close(s);
@@ -60,7 +60,7 @@ int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float 
         s->config.env.decoding = true;
         err = gcb_coder_create(&s->main, method, &s->config, diag);
     }
-    return opened(out, s, err);
+    return finish_opening(out, s, err);
 }
 
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
@@ -75,7 +75,7 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
         err = create(&s, into, config, diag);
     if (!err)
         err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
-    err = opened(out, s, err);
+    err = finish_opening(out, s, err);
     if (!err && frame.flags & GCB_WIRE_STORED) {
         s->other = s->main;
         s->main = NULL;
@@ -271,6 +271,7 @@ void gcb_sum_set_into(struct gcb_sum *s, float *into)
 {
     const bool owned = s->elements != s->into;
 
+    /* the sum keeps an array of its own until the caller gives one */
     if (owned && into)
         gcb_free(s->elements);
     if (!owned || into)

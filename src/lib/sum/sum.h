@@ -27,7 +27,7 @@ int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
  * of gcb_coder_create. */
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* The same, but a message gives the method and the number of elements. */
+/* Does what gcb_sum_create does, but a message gives the method and the number of elements. */
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
