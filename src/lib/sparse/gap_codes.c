@@ -116,6 +116,7 @@ static void make_codes(struct gcb_gap_codes *m)
         m->head_bits += gcb_prefix_size(m->length[g]);
         for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
             m->gap_bits += (uint64_t)group->count[s] * m->bits[g][s];
+        /* the next group overwrites what belongs to it */
         memset(m->code_for_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
     }
 }

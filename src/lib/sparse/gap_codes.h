@@ -11,8 +11,8 @@
  * magnitudes (kernels/index/gap_elem.h).
  */
 
-/* Gaps that may share a code: their sums (see above) are from `from` to below the next group's
- * `from`. Costs are in units of 2^-16 bits. */
+/* Gaps that may share a code: the sums of the magnitudes before them are from `from` to below the
+ * next group's `from`. Costs are in units of 2^-16 bits. */
 struct gcb_gap_group {
     unsigned from;
     uint32_t *count;      /* number of gaps by symbol; in gcb_gap_codes.count */

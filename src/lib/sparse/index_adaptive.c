@@ -94,8 +94,8 @@ static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
 
         if (start <= from || start >= GCB_GAP_SUMS)
             return GCB_E_CORRUPT;
-        for (from = start; from < GCB_GAP_SUMS; from++)
-            t->for_sum[from] = t->entry[g];
+        for (unsigned sum = start; sum < GCB_GAP_SUMS; sum++)
+            t->for_sum[sum] = t->entry[g];
         from = start;
     }
     for (unsigned g = 0; g < codes; g++)
@@ -138,6 +138,7 @@ static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *p
     return next;
 }
 
+/* Each call reads the codes again, because a cursor does not keep their tables. */
 static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
     struct gcb_bitr head = {.p = c->body + 1, .end = c->end}, r = {.p = NULL};

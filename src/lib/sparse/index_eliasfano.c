@@ -13,8 +13,8 @@
  */
 
 /* A block with the best l for its own positions is not longer than with the best l for all
- * positions. So the latter gives a bound. Each block also takes the byte with l and up to 7 bits of
- * padding; the first 4 bytes are the stream's length. */
+ * positions. So the best l for all positions gives a bound. Each block also takes the byte with l
+ * and up to 7 bits of padding; the first 4 bytes are the stream's length. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
     const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;

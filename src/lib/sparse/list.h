@@ -39,7 +39,7 @@ struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_
 int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
                  float weight);
 
-/* Drops the elements below the magnitude, a bit pattern. */
+/* Drops the elements whose magnitude, as the bits of a float, is below `magnitude`. */
 void gcb_list_filter(struct gcb_list *l, uint32_t magnitude);
 
 /* Keeps the elements with the k largest magnitudes, k >= 1; among equal magnitudes, the first

@@ -21,11 +21,12 @@
 struct job {
     const struct gcb_codec_env *env;
     struct gcb_strata where;
-    float factor, weight; /* gather, keep: multiplies elements; gather: multiplies again */
-    const float *from;    /* gather, keep: the tensor */
-    uint8_t *out;         /* gather: takes k values */
-    const uint8_t *in;    /* check, scatter: k values */
-    float *to;            /* scatter, keep: the tensor that takes the values */
+    float factor;                   /* gather, keep: multiplies elements */
+    float weight;                   /* gather: multiplies the products */
+    const float *from;              /* gather, keep: the tensor */
+    uint8_t *out;                   /* gather: takes k values */
+    const uint8_t *in;              /* check, scatter: k values */
+    float *to;                      /* scatter, keep: the tensor that takes the values */
     const struct gcb_addition *add; /* scatter: where to add the values instead; or NULL */
     bool infinite;                  /* gather, check: set if a value is not finite */
 };

@@ -20,6 +20,7 @@ struct gcb_randomk {
 
 #define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* the key, before the values of a payload */
 
+/* `init` of the codec, on the CPU and on a device. Always returns 0. */
 static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
                                    struct gcb_diag *diag)
 {

@@ -22,8 +22,8 @@ static uint64_t chunk_max_kept(const struct gcb_selection_params *p, uint64_t po
            gcb_kept_of(p->density, positions % chunk);
 }
 
-/* The next chunk's hint is so far below the least kept magnitude, as bit patterns: at 3/4 to 7/8 of
- * it. */
+/* The next chunk's hint is the least kept magnitude minus this number, as bit patterns. That is 4/5
+ * to 7/8 of the magnitude. */
 #define HINT_BELOW 0x200000u
 
 uint64_t gcb_select_of_chunk(const struct gcb_selection *s, uint64_t at, uint64_t room,

@@ -287,7 +287,7 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
         guess = gcb_select_guess(s, x, gcb_side_any, k);
     if (guess) {
         const struct plan plan = sample_plan(s, k);
-        uint32_t high = GCB_INF_BITS;
+        uint32_t high = GCB_INF_BITS; /* from the sample: fewer than k should reach it */
 
         if (!s->hint && plan.expected > plan.slack + 1.0)
             high = gcb_select_kth(s->kernels, s->sample, plan.m,

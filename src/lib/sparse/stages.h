@@ -46,10 +46,11 @@ struct gcb_transform_state {
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/chunks.h), or 0 */
     unsigned workers; /* tasks that transform chunks at the same time */
-    float *room;      /* for each worker: a group's coefficients, and one chunk's order */
-    uint32_t top;     /* fft, chunk by chunk: a part's bits; powers get the scale of this part */
-    float unitary;    /* dct, hadamard: the factor of `scale`, the same for all chunks */
-    uint64_t key;     /* hadamard: key of the random signs; sent in the payload */
+    float *room;      /* for each such task: a group's coefficients, and one chunk's order */
+    /* fft, chunk by chunk: bits of the largest magnitude in a sample, for the scale of powers */
+    uint32_t top;
+    float unitary; /* dct, hadamard: the factor of `scale`, the same for all chunks */
+    uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
 };
 
 /* A NULL function does nothing, unless its comment says otherwise. */
@@ -145,7 +146,7 @@ struct gcb_selection {
     uint64_t segment, segments; /* most positions in a segment; number of segments */
     float *ranked;              /* scratch: `positions` floats */
     float *sample;              /* scratch: GCB_SAMPLE_MAX values */
-    uint32_t hint;              /* magnitude that slightly more than k may reach; 0: unknown */
+    uint32_t hint;              /* magnitude that about k positions reach; 0: unknown */
     bool found;                 /* redsync: there is a threshold to use again */
     struct gcb_step found_at;   /* redsync: step and worker for which it was found */
     uint32_t found_threshold;   /* redsync: the threshold, a magnitude's bits */
@@ -166,8 +167,9 @@ struct gcb_selector {
      * segment_kept and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
     /* Transforms x chunk by chunk and selects (src/lib/sparse/chunks.h). Returns false if the
-     * message has few chunks, if a sample of them was misleading, or if a coefficient is not finite.
-     * Then the caller transforms all of x and calls `select`. NULL: `select` is the only way. */
+     * message has few chunks, if a sample of them was misleading, or if a coefficient is not
+     * finite. Then the caller transforms all of x and calls `select`. NULL: `select` is the only
+     * way. */
     bool (*by_chunks)(struct gcb_selection *s, struct gcb_transform_state *t,
                       const struct gcb_transform *ops, const float *x, uint64_t k);
 };
@@ -242,7 +244,7 @@ struct gcb_value_coder {
     void (*put_scale)(struct gcb_values_state *v, struct gcb_wbuf *out);
     /* Reads the scale. Returns 0 or GCB_E_CORRUPT. */
     int (*get_scale)(struct gcb_values_state *v, struct gcb_rbuf *in);
-    /* Write a tile, and read one. `put` is NULL if values take no bytes. */
+    /* `put` writes a tile, `get` reads a tile. `put` is NULL if values take no bytes. */
     void (*put)(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n);
     void (*get)(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
 };

@@ -88,7 +88,7 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
 {
     const uint64_t tail = tail_bin(t);
     const float whole = (float)(1.0 / sqrt((double)gcb_transform_chunk(t)));
-    size_t split = n;
+    size_t split = n; /* positions before number `split` are in whole chunks */
 
     while (split > 0 && base + pos[split - 1] >= tail)
         split--;
