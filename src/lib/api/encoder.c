@@ -205,8 +205,8 @@ static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, stru
     return err;
 }
 
-/* Checks whatever can fail before it changes the memory. Only the FFT library and e->own may run
- * out of memory later. */
+/* All errors are found before the memory changes, except that the FFT library or e->own may run out
+ * of memory later. */
 static int encode_with_memory(struct gcb_encoder *e, const struct gcb_step *at,
                               const struct gcb_view *in, struct gcb_wbuf *out,
                               struct gcb_diag *diag)

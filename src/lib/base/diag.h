@@ -18,7 +18,7 @@ int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 /* For pointers from callers of public functions: returns 0, or GCB_E_INVALID with the message "WHAT
  * is NULL". */
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag);
-/* The same for two pointers. */
+/* Does what gcb_need does, for two pointers. */
 int gcb_need_both(const void *first, const char *what, const void *second, const char *what_else,
                   struct gcb_diag *diag);
 

@@ -83,7 +83,7 @@ static const struct field fields[] = {
     WHOLE(round),
 };
 
-/* True if a struct of this size ends after a field, after the padding behind it, or after all
+/* True if a struct of this size ends after a field, where the next field begins, or after all
  * fields that this library knows. */
 static bool ends_at_a_field(size_t size, const char *type)
 {

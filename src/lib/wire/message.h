@@ -47,7 +47,8 @@ size_t gcb_frame_tail(const struct gcb_frame *f);
 
 /* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
-/* Rewrites flags, parameter count and lengths of a frame that begins at `head`. */
+/* Rewrites the fields before the parameters, such as the lengths, of a frame that begins at
+ * `head`. */
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 
 /*
