@@ -16,10 +16,10 @@ void gcb_cpu_relax(void)
     __builtin_ia32_pause();
 }
 
-#define LOOKED (1u << 31) /* not a feature: makes the result of `look` differ from 0 */
+#define LOOKED (1u << 31) /* not a feature: makes the result of find_features differ from 0 */
 
 /* Asks the processor for its features. */
-static unsigned look(void)
+static unsigned find_features(void)
 {
     unsigned flags = LOOKED, a, b, c, d;
 
@@ -45,7 +45,7 @@ unsigned gcb_cpu_detect(void)
     static _Atomic unsigned found;
 
     if (!found)
-        found = look();
+        found = find_features();
     return found & ~LOOKED;
 }
 #elif defined(__aarch64__)

@@ -4,7 +4,7 @@
 #include "src/gcbench.h" /* enum gcb_status */
 
 /*
- * An encoder returns this to its coder if the method cannot represent the tensor, for example
+ * A codec returns this status to its coder if the method cannot represent the tensor, for example
  * because its arithmetic overflows. The coder then sends the tensor raw. No function of gcbench.h
  * returns it.
  */

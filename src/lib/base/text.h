@@ -34,7 +34,8 @@ char *gcb_escape_again(char *out, size_t size, const char *s);
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
 /* Parses a count or size, optionally followed by a unit: K, M, G or T, or KiB and so on, are powers
- * of 1024; KB and so on are powers of 1000: "25M", "1.4GB". Fractions of a byte are rounded. */
+ * of 1024; KB and so on are powers of 1000: "25M", "1.4GB". A product with a unit is rounded to
+ * whole bytes; a number without a unit must be whole. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
 /* Returns the name that is closest to `word`, by edit distance, among `count` names (entries may be

@@ -231,8 +231,8 @@ struct gcb_codec_ops {
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
     const struct gcb_kept_ops *kept_ops; /* NULL: an encoder keeps nothing else */
-    /* Fills `parts` for a payload that `read` accepts. The state is a decoder's. It is never timed,
-     * so it may be slow. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+    /* Fills `parts` for a payload that `read` accepts. The state is a decoder's. Describing is
+     * never timed, so it may be slow. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
 };
 

@@ -70,9 +70,9 @@ struct gcb_device_addition {
 };
 
 /*
- * Adds messages without decoding them to a tensor first. A sum of elements is that of the CPU, bit
- * for bit (struct gcb_sum). A sum of coefficients is that of the CPU if the coefficients are. The
- * states are decoders', and calls need the decoder's scratch.
+ * Adds messages without decoding them to a tensor first. Sums of elements are equal to those
+ * of the CPU, bit for bit (struct gcb_sum). Sums of coefficients are equal if the coefficients are.
+ * The states are decoders', and calls need the decoder's scratch.
  */
 struct gcb_device_sum_ops {
     /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the

@@ -165,7 +165,7 @@ static bool is_added(const struct gcb_param *p)
     return p->flags & GCB_PARAM_ADDED;
 }
 
-/* True if a header has an added parameter of this value. */
+/* True if an added parameter with this value is written to headers. */
 static bool is_present(const struct gcb_param *p, double value)
 {
     return value < p->absent || value > p->absent;

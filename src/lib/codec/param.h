@@ -43,7 +43,7 @@ struct gcb_param {
     double absent;        /* GCB_PARAM_ADDED: the value if the header has none */
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
-    const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */
+    const char *complement[3]; /* REAL: names that set the parameter to 1 - value; NULL ends them */
     /* "values=range|uniform": the parameter has a meaning only with these values. '&' joins
      * conditions that must all hold. ';' separates such groups, and at least one group must hold.
      * NULL: the parameter always has a meaning. */

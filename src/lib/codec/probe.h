@@ -17,8 +17,8 @@ struct gcb_probe {
     void *ctx;
 };
 
-/* A codec calls this when a stage ends. `probe` may be NULL. A probe does not change the message.
- */
+/* A codec calls this function when a stage ends. `probe` may be NULL. A probe does not change the
+ * message. */
 static inline void gcb_probe_mark(const struct gcb_probe *probe, enum gcb_stage stage)
 {
     if (probe && probe->mark)

@@ -191,7 +191,7 @@ static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
     return left < n ? left : n;
 }
 
-/* Random draws come in blocks of this many bytes, one for each element. */
+/* Random draws come in blocks of this many bytes. Each element takes one byte. */
 #define DRAWS 16
 
 /* Computes the codes of n <= GCB_TILE elements x; x[0] is element number `first` of the tensor. The

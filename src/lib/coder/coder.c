@@ -55,7 +55,8 @@ void gcb_codec_env_drop(struct gcb_codec_env_copy *copy)
 }
 
 /* Sets the coder's environment from `config`. The frame must be set. */
-static int bind(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
+static int set_environment(struct gcb_coder *c, const struct gcb_coder_config *config,
+                           struct gcb_diag *diag)
 {
     c->place = config->place;
     c->nonfinite = config->nonfinite;
@@ -69,7 +70,7 @@ static int bind(struct gcb_coder *c, const struct gcb_coder_config *config, stru
 
 /* Makes the codec's state, if there is a codec. Parameters from a message may be hostile. If init
  * calls them invalid, the message is damaged, so the error becomes GCB_E_CORRUPT. */
-static int start(struct gcb_coder *c, struct gcb_diag *diag)
+static int make_state(struct gcb_coder *c, struct gcb_diag *diag)
 {
     size_t size;
     int err = 0;
@@ -96,7 +97,7 @@ static int start(struct gcb_coder *c, struct gcb_diag *diag)
 }
 
 /* Frees the codec's state. */
-static void stop(struct gcb_coder *c)
+static void free_state(struct gcb_coder *c)
 {
     void (*fini)(void *state);
 
@@ -108,7 +109,8 @@ static void stop(struct gcb_coder *c)
     gcb_free(c->state);
 }
 
-/* Sets the flag WIDE and the parameters in the frame of an encoder's messages, after start. */
+/* Sets the flag WIDE and the parameters in the frame of an encoder's messages. The codec's state
+ * must exist. */
 static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = c->frame.params, .cap = sizeof(c->frame.params)};
@@ -140,9 +142,9 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
         .flags = config->checksum ? GCB_WIRE_CHECKSUM : 0,
         .codec = method->codec->wire_id,
     };
-    err = bind(c, config, diag);
+    err = set_environment(c, config, diag);
     if (!err)
-        err = start(c, diag);
+        err = make_state(c, diag);
     if (!err)
         err = complete_frame(c, diag);
     if (err)
@@ -204,12 +206,12 @@ int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "a coder");
     c->frame = *frame;
-    err = bind(c, config, diag);
+    err = set_environment(c, config, diag);
     c->env.decoding = true;
     if (!err && !(frame->flags & GCB_WIRE_STORED))
         err = take_frame(c, frame, diag);
     if (!err)
-        err = start(c, diag);
+        err = make_state(c, diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -245,7 +247,7 @@ void gcb_coder_destroy(struct gcb_coder *c)
 {
     if (!c)
         return;
-    stop(c);
+    free_state(c);
     gcb_codec_env_drop(&c->kept);
     gcb_free(c->decoded);
     gcb_free(c);
@@ -296,7 +298,7 @@ struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c)
 }
 
 /* Restores the numbers if they fit the coder's parameters. Otherwise the coder keeps nothing. */
-static void keep(struct gcb_coder *c, const uint64_t *kept)
+static void restore_kept(struct gcb_coder *c, const uint64_t *kept)
 {
     static const uint64_t nothing[GCB_KEPT];
 
@@ -320,7 +322,7 @@ bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method)
     c->method = *method;
     c->frame.flags &= (uint8_t)~GCB_WIRE_WIDE;
     complete_frame(c, NULL);
-    keep(c, kept);
+    restore_kept(c, kept);
     return true;
 }
 
@@ -339,7 +341,7 @@ int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
     if (err)
         return err;
     gcb_coder_save(c, kept);
-    keep(*out, kept);
+    restore_kept(*out, kept);
     return 0;
 }
 
@@ -658,7 +660,7 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* Gives the decoder the frame's method, with a new state. After an error the decoder is
  * unchanged. */
-static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+static int take_method(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     struct gcb_coder old = *c;
     int err;
@@ -666,19 +668,20 @@ static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_
     c->state = NULL;
     err = take_frame(c, frame, diag);
     if (!err)
-        err = start(c, diag);
+        err = make_state(c, diag);
     if (err) {
-        stop(c);
+        free_state(c);
         *c = old;
     } else {
-        stop(&old);
+        free_state(&old);
     }
     return err;
 }
 
 /* Gives the decoder the frame's parameters, and keeps its state. After an error the decoder is
  * unchanged. */
-static int rebind(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+static int take_parameters(struct gcb_coder *c, const struct gcb_frame *frame,
+                           struct gcb_diag *diag)
 {
     const struct gcb_method method = c->method;
     const struct gcb_frame own = c->frame;
@@ -704,8 +707,8 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
     if (frame->count != c->env.count || (c->state && frame->codec != c->frame.codec))
         return explain(c, frame, diag);
     if (c->state && gcb_coder_ops(c)->rebind)
-        return rebind(c, frame, diag);
-    return learn(c, frame, diag);
+        return take_parameters(c, frame, diag);
+    return take_method(c, frame, diag);
 }
 
 /* Decodes a payload and adds the decoded tensor. */

@@ -45,7 +45,7 @@ struct gcb_device_memory_fns {
      * GCB_E_NOMEM says how much memory is free. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* waits for the device; NULL is fine */
-    /* Allocates pinned host memory in the same way. */
+    /* Allocates pinned host memory, as `alloc` allocates device memory. */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
     void (*free_pinned)(void *p); /* NULL is fine */
 };
@@ -79,7 +79,8 @@ struct gcb_device_tensor_fns {
     /* Raises result->max_bits to the largest magnitude of x[0..n), as the bits of a float32. */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* Does the same for each message of a group. The copy of the group's table has been queued. */
+    /* Does what max_bits does, for each message of a group. The copy of the group's table has been
+     * queued. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
     /* Converts a tensor to the raw payload of a stored message, in the type `source`. If
      * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent.

@@ -94,7 +94,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
 }
 
 /* The step, the worker and the weights, as the functions of the codec take them. */
-static struct gcb_reduce_at here(const struct allreduce *s)
+static struct gcb_reduce_at make_reduce_at(const struct allreduce *s)
 {
     return (struct gcb_reduce_at){
         .step = s->in.at,
@@ -166,7 +166,7 @@ static uint32_t find_nonfinite(enum gcb_reduction reduction, const void *values,
 /* Writes this worker's values of a round. */
 static int contribute(struct allreduce *s, unsigned round, uint64_t bytes, struct gcb_diag *diag)
 {
-    const struct gcb_reduce_at at = here(s);
+    const struct gcb_reduce_at at = make_reduce_at(s);
     int err = 0;
 
     if (s->whole)
@@ -270,7 +270,7 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
 static int allreduce_conclude(void *state, float *update, float *own, struct gcb_diag *diag)
 {
     struct allreduce *s = state;
-    const struct gcb_reduce_at at = here(s);
+    const struct gcb_reduce_at at = make_reduce_at(s);
     const uint64_t n = s->env.coder.env.count;
 
     if (s->spoilt) {

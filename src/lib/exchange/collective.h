@@ -63,8 +63,8 @@ struct gcb_collective_ops {
     /* After the last round: adds the part of this worker's tensor that arrived, as gcb_coder_add
      * does. NULL: the caller uses `conclude`. */
     int (*settle)(void *state, const struct gcb_addition *to, struct gcb_diag *diag);
-    /* After the last round: fills in the parts of all bytes that this worker made in the step. It
-     * is never timed, so it may be slow. */
+    /* After the last round: fills in the parts of all bytes that this worker made in the step.
+     * Describing is never timed, so it may be slow. */
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
     /* Returns the encoder whose clamped count, largest magnitude and density describe the step, or
      * NULL. */

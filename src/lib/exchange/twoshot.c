@@ -105,7 +105,7 @@ static struct share_coders *coders_of(struct twoshot *s, uint64_t share)
 }
 
 /* The step and worker with which a message is encoded. They differ between the workers^2 + workers
- * messages of a step, so that each message draws other random numbers. */
+ * messages of a step, so that each message draws random numbers of its own. */
 static struct gcb_step drawn_as(const struct twoshot *s, unsigned round, uint32_t share)
 {
     const uint32_t n = s->env.workers;

@@ -24,8 +24,8 @@ static struct {
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_threads;
     __typeof__(&openblas_get_num_threads) get_threads;
-    __typeof__(&openblas_get_corename) get_kernel; /* this and the next may be NULL */
-    __typeof__(&openblas_get_config) get_config;
+    __typeof__(&openblas_get_corename) get_kernel; /* may be NULL */
+    __typeof__(&openblas_get_config) get_config;   /* may be NULL */
     unsigned inside;    /* number of threads between gcb_blas_begin and gcb_blas_end */
     int threads_before; /* OpenBLAS's number of threads before the first of them */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -143,7 +143,7 @@ bool gcb_blas_facts(struct gcb_blas_facts *out)
 
 /* Stores the library's function of this name. `function` is the address of a function pointer.
  * Returns false if there is no such function. POSIX allows the conversion. */
-static bool find(const char *name, void *function)
+static bool find_function(const char *name, void *function)
 {
     void *symbol = dlsym(blas.library, name);
 
@@ -153,7 +153,7 @@ static bool find(const char *name, void *function)
 
 /* Loads OpenBLAS. Its threads inherit the signal mask, which blocks all signals, so that no signal
  * handler of the program runs in them. */
-static void load(void)
+static void load_library(void)
 {
     sigset_t all, before;
 
@@ -168,11 +168,11 @@ static int find_functions(struct gcb_diag *diag)
     char shown[240];
     const char *why;
 
-    if (blas.library && find("cblas_sgemm", &blas.sgemm) &&
-        find("openblas_set_num_threads", &blas.set_threads) &&
-        find("openblas_get_num_threads", &blas.get_threads)) {
-        find("openblas_get_corename", &blas.get_kernel);
-        find("openblas_get_config", &blas.get_config);
+    if (blas.library && find_function("cblas_sgemm", &blas.sgemm) &&
+        find_function("openblas_set_num_threads", &blas.set_threads) &&
+        find_function("openblas_get_num_threads", &blas.get_threads)) {
+        find_function("openblas_get_corename", &blas.get_kernel);
+        find_function("openblas_get_config", &blas.get_config);
         return 0;
     }
     why = dlerror();
@@ -185,7 +185,7 @@ static int open_library(struct gcb_diag *diag)
 {
     int err;
 
-    load();
+    load_library();
     err = find_functions(diag);
     if (!err)
         err = check_kernel(diag);

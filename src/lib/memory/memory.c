@@ -200,7 +200,8 @@ struct finite_pass {
 };
 
 /* Finds the largest magnitude in the sum that compensate would make. The arithmetic is that of
- * add_carried, accumulate and add_global. Infinite momentum makes the sum infinite. */
+ * add_carried, accumulate and add_global. Infinite momentum makes the sum infinite, so only the sum
+ * is looked at. */
 static void find_largest(void *ctx, uint64_t span)
 {
     struct finite_pass *pass = ctx;

@@ -85,13 +85,14 @@ bool gcb_memory_wants_update(const struct gcb_memory *m);
 
 /* Tells the memory the update of a step; does nothing unless gcb_memory_wants_update. `update` is
  * the weighted sum of all workers' tensors (count floats). `total` is the sum of their weights, not
- * 0. All workers must pass the same. An update with an infinity or NaN is ignored. */
+ * 0. All workers must pass the same update and total. An update with an infinity or NaN is
+ * ignored. */
 void gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
  * After compensate(m, g), before learn: adds what this step added to the memory to sum[] (count
- * floats). That is g; the momentum after clipping (dgc, delay); or g + m h (gmc). In the end, the
- * receiver should get the sum of all these.
+ * floats). That is g (none, ef, demo); what the rules above add to v or a, after clipping (dgc,
+ * delay); or g + m h (gmc). In the end, the receiver should get the sum of all these.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 

@@ -159,7 +159,8 @@ static void keep_span(void *ctx, uint64_t span)
     }
 }
 
-/* The number of values is that of the payload: another encoder may have kept another share. */
+/* The payload's length gives the number of values, because the encoder may have another theta than
+ * this state. */
 static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {

@@ -120,7 +120,7 @@ enum gcb_select_id {
     GCB_SELECTORS
 };
 
-/* Parameters of the selectors. The file of each selector explains its own. */
+/* Parameters of the selectors. The file of each selector explains its parameters. */
 struct gcb_selection_params {
     double density;         /* share of positions to keep */
     uint64_t chunk;         /* chunk: positions in a chunk; 0: one chunk with all positions */

@@ -56,7 +56,7 @@ static uint64_t chunk_scratch(const struct gcb_sparse *p)
     return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->max_kept, NULL);
 }
 
-/* If the whole message is one chunk, this is topk. */
+/* If the whole message is one chunk, selects as topk does. */
 static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
