@@ -82,7 +82,7 @@ struct gcb_codec_env {
     const struct gcb_probe *probe; /* called after each stage of encode and decode; may be NULL */
 };
 
-/* One round of an all-reduce. */
+/* What each worker contributes to one round of an all-reduce. */
 struct gcb_reduce_round {
     enum gcb_reduction reduction; /* how values are combined */
     uint64_t count;               /* number of values */
@@ -107,9 +107,10 @@ struct gcb_codec_base {
      * shape and workers. */
     unsigned rounds;
     struct gcb_reduce_round round[2];
-    /* Only with sees_nonfinite. Before encode, the coder sets it if the tensor may have an infinity
-     * or NaN; otherwise encode need not look for them. encode sets it to true if the tensor has
-     * one, to false if not. If it is true, the coder drops the message. */
+    /* Only with sees_nonfinite. Before encode, the coder sets this field to true if the tensor may
+     * have an infinity or NaN; if it is false, encode need not look for them. encode sets the field
+     * to true if the tensor has an infinity or NaN, otherwise to false. If it is true afterwards,
+     * the coder drops the message. */
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
     double largest;   /* largest magnitude; NAN: the encoder did not need it */

@@ -227,7 +227,7 @@ static void get_sparse(const struct gcb_elias *e, struct gcb_bitr *r, uint16_t *
         const size_t i = next + gap - 1;
         uint32_t sign;
 
-        if (r->failed || i >= n)
+        if (r->failed || i >= n) /* the last gap leads to the position after the block */
             return;
         sign = (uint32_t)gcb_bitr_get(r, 1);
         code[i] = (uint16_t)(gcb_elias_decode(r, e->table, e->levels) | sign << e->sign_bit);

@@ -24,7 +24,8 @@ struct gcb_elias_table {
         uint16_t length;
     } entry[1 << GCB_ELIAS_PEEK];
 };
-/* Fills the table. */
+/* Fills the table. A code shorter than GCB_ELIAS_PEEK bits has an entry for each value of the bits
+ * that may follow the code. */
 void gcb_elias_table_init(struct gcb_elias_table *t);
 
 /* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is

@@ -76,13 +76,13 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
 /* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more
  * parameters and then calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* True if both have the same full spec. */
+/* True if the full specs of both methods are equal. */
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b);
 
 /* Returns the parameter with this name or complement, or NULL. */
 const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key);
 
-/* Sets one parameter. The caller calls gcb_method_check after the last one. Returns 0 or
+/* Sets one parameter. The caller calls gcb_method_check after the last parameter. Returns 0 or
  * GCB_E_INVALID: an unknown key, a value out of range, or a key given twice. */
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 /* Checks the values together. Returns 0 or GCB_E_INVALID: a parameter that the user set has no
@@ -124,16 +124,16 @@ void gcb_method_memory_for(struct gcb_memory_params *out, const struct gcb_metho
 /* Removes the memory, for callers whose messages do not belong to consecutive steps. Returns true
  * if the user had set a parameter of the memory. */
 bool gcb_method_forget(struct gcb_method *m);
-/* Gives `m` the memory of the method `from`. */
+/* Copies the memory's parameters from `from` to m, and which of them the user set. */
 void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from);
 
 /* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs. */
 unsigned gcb_method_collectives(const struct gcb_method *m);
 /* The names by enum gcb_collective; NULL ends them. */
 extern const char *const gcb_collective_names[];
-/* Copies the parameters of the exchange. */
+/* Writes the values of the parameters in gcb_exchange_table to *out. */
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
-/* The collective that the method uses. */
+/* Returns the collective: what the user set, or the default of the preset or the codec. */
 enum gcb_collective gcb_method_collective(const struct gcb_method *m);
 /* True if the user set the collective. */
 bool gcb_method_gives_collective(const struct gcb_method *m);

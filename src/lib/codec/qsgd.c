@@ -36,7 +36,7 @@ static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
     return left < length ? left : length;
 }
 
-/* Number of units in the tensor. */
+/* Number of tasks: each takes s->unit elements, the last maybe fewer. */
 static uint64_t units(const struct qsgd *s)
 {
     return (s->env->count + s->unit - 1) / s->unit;

@@ -19,7 +19,7 @@ struct gcb_qsgd_layout {
     uint32_t s;        /* number of levels above zero */
     unsigned sign_bit; /* 2^sign_bit > s */
     unsigned width;    /* bits of a code with coding=fixed */
-    uint64_t buckets;  /* number of buckets */
+    uint64_t buckets;  /* number of buckets; the last may have fewer elements */
 };
 
 /* Derives the fields that depend on parameters and element count, here and in the base. */

@@ -96,7 +96,7 @@ static int make_state(struct gcb_coder *c, struct gcb_diag *diag)
     return GCB_E_CORRUPT;
 }
 
-/* Frees the codec's state. */
+/* Frees the codec's state, if there is one. */
 static void free_state(struct gcb_coder *c)
 {
     void (*fini)(void *state);
@@ -576,7 +576,8 @@ static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag
     return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
 }
 
-/* Decodes a whole payload to `out`. */
+/* Decodes a payload to `out`. Returns what `read` returns, or GCB_E_CORRUPT if `read` leaves
+ * bytes. */
 static int decode_payload(const struct gcb_coder *c, struct gcb_rbuf *in, float *out)
 {
     const int err = gcb_coder_ops(c)->read(c->state, in, out, NULL);

@@ -61,7 +61,8 @@ size_t gcb_coder_bound(const struct gcb_coder *c);
 /* Bytes of an encoder's messages if all have the same length; 0 otherwise. Tensors that are sent
  * raw because of an infinity, a NaN or an overflow may have another length. */
 size_t gcb_coder_length(const struct gcb_coder *c);
-/* The coder's method. */
+/* Returns the method with which the coder was made or, in a decoder, the method of the messages
+ * that it accepts. The method belongs to the coder. */
 const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
 /* The frame of an encoder's messages, without payload length and stored flag. */
 const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);

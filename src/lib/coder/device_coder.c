@@ -192,7 +192,8 @@ int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
 }
 
 /* Waits for a call. `err` is what queueing returned. If the device failed, the error of the stream
- * is reported, because it says more. */
+ * is reported, because it says more. After any other error the call is not waited for, because its
+ * result is not needed. */
 static int end_call(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     const int ended =

@@ -27,7 +27,7 @@ struct gcb_device_facts {
     char runtime[32];      /* version of the CUDA runtime, such as "13.0" */
     char driver[32];       /* the newest runtime that the driver supports; "" without a driver */
     char fft[64];          /* "cuFFT 12.0.0"; "" if it was not found */
-    uint64_t memory_bytes; /* memory of the device */
+    uint64_t memory_bytes; /* all memory of the device, not only what is free */
     uint64_t l2_bytes;
     unsigned major, minor, multiprocessors;
     unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */

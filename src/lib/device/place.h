@@ -24,7 +24,7 @@ struct gcb_place {
     struct gcb_device_buffer tensor, payload;
 };
 
-/* Sizes of the parts of a place. */
+/* The least sizes of a place's parts that the caller needs. */
 struct gcb_place_size {
     uint64_t tensor, payload, scratch; /* bytes */
     unsigned messages;                 /* most messages of a batch; 0 means 1 */

@@ -14,10 +14,10 @@
 struct gcb_collective_env {
     struct gcb_method method;
     struct gcb_coder_config coder; /* for coders of the whole tensor; env.decoding is false */
-    unsigned workers;              /* number of workers */
-    uint32_t worker;               /* number of this worker */
-    const float *weights;          /* weights of all workers */
-    float total;                   /* sum of the weights */
+    unsigned workers;
+    uint32_t worker;      /* this worker, from 0 to workers - 1 */
+    const float *weights; /* weights of all workers */
+    float total;          /* sum of the weights */
     /* The caller does not want the update, only the part of its own tensor that arrived. So receive
      * may ignore bytes that are only needed for the update. */
     bool no_update;

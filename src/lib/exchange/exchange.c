@@ -279,7 +279,7 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
                             "the tensor, or its sum with the memory, has an infinity or NaN");
     if (!e->in.raw)
         e->in.x = gcb_memory_compensate(e->memory, x);
-    else if (gcb_memory_skip(e->memory))
+    else if (gcb_memory_skip(e->memory)) /* such a tensor does not enter the memory */
         e->in.x = x;
     e->gradient = x;
     e->round = 0;

@@ -10,9 +10,9 @@
  */
 struct gcb_exchange_config {
     struct gcb_coder_config coder; /* kernels, queue, path and shape are copied */
-    unsigned workers;              /* number of workers */
-    uint32_t worker;               /* number of this worker, from 0 */
-    const float *weights;          /* of all workers, copied; NULL: each is 1 / workers */
+    unsigned workers;
+    uint32_t worker;      /* this worker, from 0 to workers - 1 */
+    const float *weights; /* of all workers, copied; NULL: each is 1 / workers */
     /* The caller passes NULL as the update to gcb_exchange_finish and gcb_exchange_conclude; see
      * gcb_exchange_learn_update. */
     bool no_update;

@@ -15,7 +15,8 @@ static struct gcb_local_times *times_of(const struct gcb_local *l, unsigned roun
     return l->clock && round < l->time_count ? &l->times[round] : NULL;
 }
 
-/* Asks all workers what they send. Returns 1, 0 if no round is left, or an error. */
+/* Asks all workers what they send, and times worker 0. Returns 1, 0 if no round is left, or an
+ * error. */
 static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                struct gcb_diag *diag)
 {

@@ -88,6 +88,7 @@ static bool judge_kernel(const char *name, const char **faster)
 
         if (strcmp(kernels[i].name, name) != 0)
             continue;
+        /* kernels with fused multiply-add count as fast, unless AVX512 is available */
         if (level < AVX_FMA4 || (level < AVX512 && runs_here(AVX512)))
             *faster = gcb_blas_fastest();
         return runs_here(level);

@@ -199,7 +199,7 @@ void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, const float *p, c
 
 /* ---- Gram-Schmidt ---- */
 
-#define LANES 8 /* sums that are added at the end, so that the compiler can use vectors */
+#define LANES 8 /* partial sums of a dot product, so that the compiler can use vectors */
 
 static double dot(const double *a, const double *b, uint64_t n)
 {

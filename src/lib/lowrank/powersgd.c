@@ -386,6 +386,8 @@ static void powersgd_absorb(void *state, unsigned round, const void *combined)
     gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
 }
 
+/* Nobody can tell which part of the update came from which worker. So each worker counts an equal
+ * share of the update as sent. */
 static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                               const void *combined, float *update, float *own)
 {

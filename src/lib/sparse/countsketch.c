@@ -159,7 +159,7 @@ static void make_table(const struct countsketch *s, const float *x, float *table
         gcb_parallel(s->base.env.queue, s->rows, sketch_row, &job);
 }
 
-/* The largest magnitude of a cell. */
+/* Returns the largest magnitude of a cell, as the bits of a float. */
 static uint32_t largest_cell(const struct countsketch *s, const float *table)
 {
     return gcb_max_bits(table, cells_of(s), s->base.env.kernels, s->base.env.queue);
@@ -223,7 +223,7 @@ static void take_medians(cell_tile *cell, uint64_t rows, float *out, size_t n)
     }
 }
 
-/* Estimates the elements of a span. */
+/* Computes the estimates of a span's elements from job->cells. */
 static void estimate_span(void *ctx, uint64_t span)
 {
     const struct job *job = ctx;
@@ -273,6 +273,7 @@ static void keep_largest(struct job *job, float *x, uint64_t k)
         return;
     job->threshold = gcb_select_kth(job->env->kernels, x, n, k, &above);
     gcb_parallel(job->env->queue, gcb_span_count(n), drop_span, job);
+    /* drops elements that equal the threshold, from the last one on, until k are left */
     for (uint64_t i = n; job->ties > k - above; i--)
         if (gcb_magnitude(x[i - 1]) == job->threshold) {
             x[i - 1] = 0.0f;

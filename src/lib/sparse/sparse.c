@@ -300,6 +300,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     if (!s->selector_ops->by_chunks ||
         !s->selector_ops->by_chunks(&s->selection, &s->t, transform, x, s->k)) {
         err = select_whole(s, at, x, &coef);
+        /* an overflow of the transform is an error too, but then the tensor is finite */
         s->base.nonfinite =
             err && s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
         if (err)

@@ -37,7 +37,7 @@ struct gcb_sparse {
 /* In these functions `positions` is the number of positions of the tensor, or of a piece of the
  * tensor (list.h). */
 
-/* Number of segments. */
+/* Number of segments into which the positions are cut (stages.h). */
 static inline uint64_t gcb_sparse_segments(const struct gcb_sparse *s, uint64_t positions)
 {
     return (positions + s->t.env.segment - 1) / s->t.env.segment;

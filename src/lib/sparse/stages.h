@@ -252,7 +252,7 @@ struct gcb_value_coder {
 extern const struct gcb_value_coder gcb_value_coders[GCB_VALUE_CODERS]; /* values.c */
 extern const char *const gcb_values_names[];
 
-/* Bits of a value. */
+/* Bits that a value takes in a payload. */
 static inline unsigned gcb_values_bits(const struct gcb_value_coder *coder,
                                        const struct gcb_values_state *v)
 {

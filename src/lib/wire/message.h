@@ -35,8 +35,8 @@ struct gcb_frame {
     uint8_t flags;          /* enum gcb_wire_flags */
     enum gcb_dtype source;  /* source element type */
     uint64_t count;         /* elements */
-    uint64_t payload_bytes; /* bytes of the payload */
-    uint8_t param_bytes;    /* bytes of `params` */
+    uint64_t payload_bytes; /* without the checksum */
+    uint8_t param_bytes;    /* number of bytes in `params` that are used */
     uint8_t params[GCB_WIRE_MAX_PARAMS];
 };
 

@@ -4,7 +4,7 @@
 /* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
     struct gcb_codec_base base;
-    const struct gcb_cuda_convert *by; /* the conversion */
+    const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 
 /* The conversion and the sum of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec
