@@ -333,7 +333,7 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
     err = gcb_method_change(&method, key, value, diag);
     if (err)
         return err;
-    if (!gcb_coder_rebind(e->coder, &method)) /* `own` learns from the next message */
+    if (!gcb_coder_rebind(e->coder, &method)) /* `own` adopts what the next message says */
         err = remake(e, &method, diag);
     if (err)
         return err;

@@ -182,7 +182,7 @@ struct gcb_kept_ops {
     void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
     /* Restores the state from `bytes` bytes, which may be hostile. If `in` is NULL, the state
      * becomes like a new one. Returns 0, or GCB_E_MISMATCH if no state can have written these
-     * bytes; then the state is unchanged. */
+     * bytes. Then a codec's state is unchanged, and the caller drops a collective's state. */
     int (*read)(void *state, struct gcb_rbuf *in);
 };
 

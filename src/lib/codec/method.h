@@ -105,7 +105,7 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
  * Returns 0, or GCB_E_INVALID if there is no such parameter or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
-/* True if the method has a parameter with this name, and it has a meaning with the other values.
+/* True if the method has a parameter with this name that has a meaning with the other values.
  * Then *value becomes the parameter's value, unless `value` is NULL. */
 bool gcb_method_value(const struct gcb_method *m, const char *key, double *value);
 

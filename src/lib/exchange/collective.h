@@ -72,8 +72,8 @@ struct gcb_collective_ops {
     /* Save and restore what the state keeps from step to step, apart from the encoder. NULL: the
      * state keeps nothing. */
     const struct gcb_kept_ops *kept_ops;
-    /* After the last round: true if a worker's infinities or NaNs are in the update. NULL: never,
-     * or the collective cannot tell. */
+    /* After the last round: true if the update has an infinity or NaN. NULL: the collective cannot
+     * tell. */
     bool (*spoilt)(const void *state);
     /* True if the sum over all workers of weight times own is the update, up to rounding. */
     bool (*conserves)(const void *state);

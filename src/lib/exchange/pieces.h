@@ -13,8 +13,8 @@
  * A message is what one worker sends to one other in a round. It begins with four bytes: flags, the
  * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces.
  *
- * An infinity or NaN in any worker's elements spoils the step: all updates become NaNs. A worker
- * that knows of it sends only the four bytes, with a flag.
+ * An infinity or NaN in a worker's elements, or in a sum of elements, spoils the step: all updates
+ * become NaNs. A worker that knows of it sends only the four bytes, with a flag.
  *
  * Functions that return int return 0, GCB_E_NOMEM or GCB_E_CORRUPT, unless their comment says
  * otherwise.
@@ -42,7 +42,7 @@ struct gcb_pieces {
      * arrived. */
     struct gcb_list own;
     struct gcb_list arrived, next;  /* scratch */
-    bool spoilt;                    /* some worker has an infinity or NaN */
+    bool spoilt;                    /* elements or sums have an infinity or NaN */
     struct gcb_message_parts sizes; /* sizes of all messages that this worker sent in the step */
 };
 

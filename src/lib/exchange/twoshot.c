@@ -173,7 +173,7 @@ static int make_coders(struct twoshot *s, uint32_t share, struct gcb_diag *diag)
 }
 
 /* Allocates an array, unless *err is set. Sets *err to GCB_E_NOMEM if that fails. */
-static void *take(uint64_t count, size_t size, int *err, struct gcb_diag *diag)
+static void *allocate(uint64_t count, size_t size, int *err, struct gcb_diag *diag)
 {
     void *p = *err ? NULL : gcb_alloc_array(count, size);
 
@@ -199,18 +199,18 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
     }
     s->second.cap = s->mine && !err ? coders_of(s, s->env.worker)->room : 0;
     s->arrived.cap = s->second.cap * s->env.workers;
-    s->part_bytes = take(s->env.workers, sizeof(*s->part_bytes), &err, diag);
-    s->arrived_bytes = take(s->env.workers, sizeof(*s->arrived_bytes), &err, diag);
-    s->arrived.data = take(s->arrived.cap, 1, &err, diag);
-    s->parts.data = take(s->parts.cap, 1, &err, diag);
-    s->second.data = take(s->second.cap, 1, &err, diag);
-    s->mean = take(s->mine, sizeof(float), &err, diag);
+    s->part_bytes = allocate(s->env.workers, sizeof(*s->part_bytes), &err, diag);
+    s->arrived_bytes = allocate(s->env.workers, sizeof(*s->arrived_bytes), &err, diag);
+    s->arrived.data = allocate(s->arrived.cap, 1, &err, diag);
+    s->parts.data = allocate(s->parts.cap, 1, &err, diag);
+    s->second.data = allocate(s->second.cap, 1, &err, diag);
+    s->mean = allocate(s->mine, sizeof(float), &err, diag);
     if (s->env.no_update) /* take_mean decodes any share there */
         scratch = longest;
-    s->scratch = take(scratch, sizeof(float), &err, diag);
+    s->scratch = allocate(scratch, sizeof(float), &err, diag);
     if (!s->env.no_update)
-        s->means = take(s->env.coder.env.count, sizeof(float), &err, diag);
-    s->decoded = s->means ? s->means + s->first : take(s->mine, sizeof(float), &err, diag);
+        s->means = allocate(s->env.coder.env.count, sizeof(float), &err, diag);
+    s->decoded = s->means ? s->means + s->first : allocate(s->mine, sizeof(float), &err, diag);
     return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
 }
 

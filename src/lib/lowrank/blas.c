@@ -27,7 +27,7 @@ static struct {
     __typeof__(&openblas_get_corename) get_kernel; /* may be NULL */
     __typeof__(&openblas_get_config) get_config;   /* may be NULL */
     unsigned inside;    /* number of threads between gcb_blas_begin and gcb_blas_end */
-    int threads_before; /* OpenBLAS's number of threads before the first of them */
+    int threads_before; /* OpenBLAS's number of threads before the first of them began */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- kernels ---- */

@@ -177,7 +177,7 @@ static void make_p(struct powersgd *s, float *p, float weight, const float *x)
     gcb_blas_end();
 }
 
-/* Returns false if the result is too large. */
+/* Makes Q from P. Returns false if an element of Q exceeds LARGEST. */
 static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
 {
     gcb_blas_begin();

@@ -40,7 +40,7 @@ struct gcb_device_sparse {
     struct gcb_cuda_spectrum spectrum;   /* fft: how bins are ordered and scaled */
     struct gcb_cuda_block_fft fft_short; /* fft: the run of whole chunks, if BLOCK; count 0: none */
     struct gcb_cuda_dct dct[2];          /* dct: parameters of the runs */
-    const struct gcb_device_selector *selector; /* only in an encoder */
+    const struct gcb_device_selector *selector; /* only encoders use it */
     void *found; /* device memory with the threshold that later steps use again; or NULL */
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;

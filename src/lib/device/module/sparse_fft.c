@@ -11,7 +11,7 @@
 struct layout {
     float *bins, *power, *chosen;   /* bins; encoder: the power of each bin, and the chosen bins */
     struct gcb_device_result *most; /* encoder: the largest real or imaginary part */
-    uint32_t *reach;                /* encoder that fuses: a word for each whole chunk */
+    uint32_t *reach;                /* encoder that fuses: struct gcb_cuda_fft_selection */
     void *work;                     /* cuFFT's memory */
     uint64_t bytes;                 /* of the scratch */
 };
