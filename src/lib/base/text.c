@@ -21,6 +21,7 @@ static size_t utf8_length(const unsigned char *s)
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
+    /* overlong forms, surrogates, and code points above U+10FFFF are invalid */
     if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0)))
         return 0;
     if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90)))
@@ -198,7 +199,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);
-    size_t row[3][MOST_WORD];
+    size_t row[3][MOST_WORD]; /* the last three rows of the table of distances, used in turn */
 
     if (n >= MOST_WORD || m >= MOST_WORD)
         return MOST_WORD;

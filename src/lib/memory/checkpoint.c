@@ -106,7 +106,7 @@ static int restore_codec(const struct gcb_checkpoint *c, const struct gcb_memory
                             "the saved state is of another method: its counters do not fit");
     if (!read_kept(c, s))
         return 0;
-    if (c->encoder)
+    if (c->encoder) /* its counters have been restored; undo that */
         (void)gcb_coder_restore(c->encoder, before);
     return gcb_diag_set(diag, GCB_E_MISMATCH,
                         "the saved state is of another method, or damaged: what the method keeps "

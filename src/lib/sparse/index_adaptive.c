@@ -126,7 +126,7 @@ static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *p
         entry = t->for_sum[past.sum][r->acc % GCB_PREFIX_ENTRIES];
         symbol = entry >> 4;
         gcb_bitr_skip(r, entry & 15);
-        gap = symbol;
+        gap = symbol; /* the inverse of gcb_gap_symbol */
         if (symbol >= 16)
             gap = UINT32_C(1) << (symbol - 12) | (uint32_t)gcb_bitr_get(r, symbol - 12);
         next += gap;
