@@ -28,8 +28,6 @@ ROWS = [
     ("range:bits=8", 0.36, None, "2.25"),
     ("terngrad", 0.34, None, "2.06"),
     ("fp16", None, None, "1.5"),
-    ("bf16", None, None, "1.5"),
-    ("qsgd", None, None, "1.13"),
     ("qsgd:coding=elias", None, None, "1.08"),
 ]
 
