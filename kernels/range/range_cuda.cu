@@ -32,7 +32,8 @@ struct scratch_head {
 /* ---- what a block measures ---- */
 
 /* Measures exponents and the maximum. Each exponent has one counter per lane, so that the lanes of
- * a warp never update the same counter. The functions are called by every thread of the block. */
+ * a warp never update the same counter. The functions are called by every thread of the block; add
+ * counts the values of v that are among the next `left` elements of the tensor. */
 struct counters {
     uint32_t count[kExponents][kWarp];
     uint32_t max_bits;
@@ -42,10 +43,10 @@ struct counters {
         for (unsigned i = threadIdx.x; i < kExponents * kWarp; i += blockDim.x)
             count[i / kWarp][i % kWarp] = 0;
     }
-    __device__ void add(const float (&v)[kTileEach], uint64_t here)
+    __device__ void add(const float (&v)[kTileEach], uint64_t left)
     {
         for (unsigned i = 0; i < kTileEach; i++)
-            if (i < here)
+            if (i < left)
                 atomic_add(&count[gcb_magnitude(v[i]) >> 23][lane()], 1u);
     }
     __device__ void put(block_measurement *to) const

@@ -42,8 +42,8 @@ __device__ bool is_nonfinite(float v)
     return gcb_magnitude(v) >= GCB_INF_BITS;
 }
 
-/* Writes weight * (factor * x) of the places to `values`. If `payload` is not NULL, `values` are in
- * it, and the key is written, too. */
+/* Writes the elements of x at the drawn places, times `factor` and `weight`, to `values`. If
+ * `payload` is not NULL, `values` are in it, and the key is written, too. */
 __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_strata where,
                        float factor, float weight, gcb_device_result *result)
 {
@@ -104,8 +104,8 @@ template <bool Adds> __global__ void scatter(target t, const float *values, gcb_
         }
 }
 
-/* Writes factor * x of the places to the same places of `out`. */
-__global__ void keep(float *out, const float *x, gcb_strata where, float factor)
+/* Writes the elements of x at the drawn places, times `factor`, to the same places of `out`. */
+__global__ void copy_places(float *out, const float *x, gcb_strata where, float factor)
 {
     const drawn d = draw_places(where);
 
@@ -168,8 +168,8 @@ int gcb_cuda_strata_keep(gcb_device_stream *s, float *out, const float *x, const
                          float factor)
 {
     clear_all(s, out, where);
-    return launch(keep, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, out, x, *where,
-                  factor);
+    return launch(copy_places, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, out, x,
+                  *where, factor);
 }
 
 int gcb_cuda_strata_add(gcb_device_stream *s, float *acc, const uint8_t *payload,
