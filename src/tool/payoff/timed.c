@@ -270,9 +270,10 @@ static const struct gcb_timed_method *find_nearest(const struct gcb_timed *t,
     return best;
 }
 
-/* Returns the times of an ideal coder, which reads and writes each byte once. */
-static struct gcb_timed_method time_ideal(const struct gcb_timed *t,
-                                          const struct gcb_method *method, double bytes)
+/* Returns the times of an ideal coder, which only waits for memory: it reads each byte once and
+ * writes each byte once. `bytes` is the size of a message for each element. */
+static struct gcb_timed_method ideal_times(const struct gcb_timed *t,
+                                           const struct gcb_method *method, double bytes)
 {
     const bool plain = method->codec->baseline && gcb_method_caps(method) & GCB_CAP_LOSSLESS;
 
@@ -280,8 +281,8 @@ static struct gcb_timed_method time_ideal(const struct gcb_timed *t,
         .bytes = bytes,
         .encode = plain ? 0.0 : (4.0 + bytes) / t->memory,
         .decode = (4.0 + (plain ? 4.0 : bytes)) / t->memory, /* fp32: the sum is divided */
-        .sum = bytes / t->memory,                            /* all messages are added at once */
-        .finish = 4.0 / t->memory,
+        .sum = bytes / t->memory,                            /* reads a message */
+        .finish = 4.0 / t->memory, /* writes the sum, after all messages */
     };
 }
 
@@ -310,7 +311,7 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
     double scale;
 
     if (t->memory > 0.0)
-        m = time_ideal(t, method, bytes);
+        m = ideal_times(t, method, bytes);
     else if (found)
         m = *found;
     else
