@@ -121,7 +121,8 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
     }
 }
 
-/* Runs the rounds of the exchange. */
+/* Exchanges the current message between all workers, which are all in this process. on_round counts
+ * the bytes. */
 static int run_rounds(struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
     struct gcb_local *local = &job->s->local;
@@ -171,9 +172,9 @@ static void ask_encoder(const struct gcb_replay_sending *job, struct gcb_tally *
     }
 }
 
-/* Adds the parts of the worker's message and its error to the tally. */
-static int describe(const struct gcb_replay_sending *job, struct gcb_tally *t,
-                    struct gcb_diag *diag)
+/* Adds the parts of the worker's message, and the error of the decoded tensor, to the tally. */
+static int tally_parts_and_error(const struct gcb_replay_sending *job, struct gcb_tally *t,
+                                 struct gcb_diag *diag)
 {
     struct gcb_message_parts parts;
     const int err = gcb_exchange_describe(job->exchange, &parts, diag);
@@ -212,7 +213,7 @@ static int compare_device(const struct gcb_replay_sending *job, struct gcb_tally
     }
     if (job->encoded)
         err = gcb_replay_device_conclude(job, t->clamped, diag);
-    return err || !job->encoded ? err : describe(job, t, diag);
+    return err || !job->encoded ? err : tally_parts_and_error(job, t, diag);
 }
 
 /* Adds what the worker sent, and what arrived of it, to the step. */
@@ -234,7 +235,7 @@ static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *
     if (on_device)
         err = compare_device(job, &t, diag);
     else if (job->encoded)
-        err = describe(job, &t, diag);
+        err = tally_parts_and_error(job, &t, diag);
     if (err || !job->encoded)
         return err;
     job->worker->pending_bytes = 0;
