@@ -35,7 +35,7 @@ static const char *name_of(char *out, size_t size, const struct gcb_merge_case *
 
 static void print_heading(const struct merge *c, const struct gcb_merge_case *at)
 {
-    const uint32_t shards = gcb_merge_shards(c->joined);
+    const uint32_t shards = gcb_merge_shard_count(c->joined);
     const struct gcb_rows_setting *s = &at->setting;
     char name[200], count[32];
 

@@ -649,7 +649,7 @@ void gcb_merge_close(struct gcb_merge *m)
     gcb_free(m);
 }
 
-uint32_t gcb_merge_shards(const struct gcb_merge *m)
+uint32_t gcb_merge_shard_count(const struct gcb_merge *m)
 {
     return m->shards[0].count;
 }

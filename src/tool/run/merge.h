@@ -31,7 +31,7 @@ void gcb_merge_close(struct gcb_merge *m); /* NULL is fine */
 void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int argc,
                            char *const *argv);
 
-uint32_t gcb_merge_shards(const struct gcb_merge *m); /* number of shards */
+uint32_t gcb_merge_shard_count(const struct gcb_merge *m);
 /* True if the shards are from `verify`. Then the rows are promises, not results, and there are no
  * totals. */
 bool gcb_merge_of_verify(const struct gcb_merge *m);
