@@ -21,7 +21,7 @@ struct own {
     void *tables;               /* of steps or far */
     float *rooms;               /* scratch of all workers */
     uint64_t room;              /* floats of one worker's scratch */
-    float *chunk;    /* the last chunk with its zeros; or a long chunk between two passes */
+    float *chunk;    /* the last chunk, padded with zeros; or a long chunk between two passes */
     float *rotation; /* twiddle factors of a long DCT */
 };
 

@@ -74,7 +74,7 @@ struct gcb_device_event_fns {
                    struct gcb_diag *diag);
 };
 
-/* Work on whole tensors, apart from codecs. */
+/* Functions that belong to no codec. They work on whole tensors. */
 struct gcb_device_tensor_fns {
     /* Raises result->max_bits to the largest magnitude of x[0..n), as the bits of a float32. */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,

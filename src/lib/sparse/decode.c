@@ -296,7 +296,8 @@ static double flags_entropy(uint64_t kept, uint64_t n)
     return gcb_entropy0(histogram, 2);
 }
 
-/* Total order-0 entropy of n values, in bits. Returns 0 or GCB_E_NOMEM. */
+/* Total order-0 entropy of n values, in bits. Values of more than 16 bits count with all their
+ * bits, because their histogram would be too large. Returns 0 or GCB_E_NOMEM. */
 static int values_entropy(const struct gcb_sparse *s, double *bits, const uint8_t *values,
                           uint64_t n)
 {

@@ -257,7 +257,7 @@ static void place_cases(struct placed *placed, struct gcb_label *labels,
 {
     for (size_t i = 0; i < cases->count; i++) {
         struct placed *p = &placed[i];
-        size_t first = 0; /* the first case of the same method, which has found its key */
+        size_t first = 0; /* the first case of this method; later cases take its key */
 
         p->item = cases->items[i];
         p->place = i;

@@ -37,7 +37,7 @@ void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from);
  * tensors. If `seconds` is more than 0, encodes for that time, at most GCB_SUMS_DIFFERENT messages;
  * otherwise GCB_SUMS_MESSAGES messages. There are fewer messages if GCB_SUMS_BYTES are full or
  * timing->stop returns true. `turned` has room for the tensor. `first` is borrowed as long as `m`
- * is used. The other messages have no checksum. GCB_E_NOMEM.
+ * is used. The other messages have no checksum. Returns 0, GCB_E_NOMEM, or an error of encoding.
  */
 int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
                     const struct gcb_encode_job *job, float *turned, double seconds,

@@ -32,7 +32,7 @@ struct gcb_choice {
     size_t count;
     bool compose; /* also search compositions */
     bool over;    /* vary only the parameter of each method's line search */
-    bool narrow;  /* methods may be left out */
+    bool narrow;  /* methods that are far worse on the sample may be left out (GCB_CHOOSE_FAR) */
 
     /* The result. `searches` has `count` results: those of methods, then at most one composition
      * for each goal. */

@@ -270,7 +270,8 @@ out:
     return err;
 }
 
-/* Checks that a message can be read, has a checksum field and as many elements as its plan. */
+/* Checks that a message can be read, has a checksum field and as many elements as its plan, and
+ * that the plan names a tensor. */
 static int check_message(const struct gcb_message_plan *plan, const uint8_t *message, size_t length,
                          struct gcb_diag *diag)
 {
