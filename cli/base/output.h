@@ -60,7 +60,7 @@ void out_close(struct out_report *r); /* `r` may be zeroed */
 /* Returns the first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be
  * made. */
 const char *out_temp_folder(void);
-/* Opens the temporary file of an output for writing. GCB_E_IO. */
+/* Opens the temporary file of an output for writing. Returns 0 or GCB_E_IO. */
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
 /* Closes the temporary file, and renames it to its final name. GCB_E_IO: something could not be
  * written; the file is closed then, but not renamed. */

@@ -32,7 +32,7 @@ struct regress_options {
 
 /* Appends the words of the command line that are passed on to `bench`: options of groups with
  * `passed_on`, and parameters of methods. With `counts`, leaves out methods, their parameters, and
- * options that --counts sets itself. *out borrows the words. GCB_E_NOMEM. */
+ * options that --counts sets itself. *out borrows the words. Returns 0 or GCB_E_NOMEM. */
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
 /* The state of the command. Starts zeroed. */

@@ -72,7 +72,7 @@ static const char *new_advice(const char *given[ADVICES], const struct gcb_verdi
 
 /* Collects the reasons of all verdicts, in order. Only the last CAUSES_COMPARED causes are searched
  * for an equal one, so that the time does not grow with the square of their number. Release *out
- * with gcb_free. GCB_E_NOMEM. */
+ * with gcb_free. Returns 0 or GCB_E_NOMEM. */
 static int collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes = gcb_alloc_array(verdicts->count, sizeof(*causes));

@@ -61,7 +61,7 @@ struct gcb_samples {
     enum gcb_stop stop;
 };
 
-/* Allocates room for the most samples that `timing` can ask for. GCB_E_NOMEM. */
+/* Allocates room for the most samples that `timing` can ask for. Returns 0 or GCB_E_NOMEM. */
 int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag);
 void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 

@@ -86,7 +86,8 @@ double gcb_sign_test(size_t above, size_t count);
 /*
  * Computes adjusted p-values by Holm's method (Holm: "A simple sequentially rejective multiple test
  * procedure", 1979). If the tests with adjusted[i] <= alpha are rejected, the probability of any
- * false rejection among all `count` tests is at most alpha. `adjusted` may be `p`. GCB_E_NOMEM.
+ * false rejection among all `count` tests is at most alpha. `adjusted` may be `p`. Returns 0 or
+ * GCB_E_NOMEM.
  */
 int gcb_holm(double *adjusted, const double *p, size_t count, struct gcb_diag *diag);
 

@@ -169,7 +169,8 @@ struct gcb_survey_config {
     const struct gcb_queue *queue;     /* borrowed */
 };
 
-/* Lists the tensors of `source`, which is borrowed until the survey is destroyed. GCB_E_NOMEM. */
+/* Lists the tensors of `source`, which is borrowed until the survey is destroyed. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag);
 void gcb_survey_destroy(struct gcb_survey *s); /* the argument may be NULL */

@@ -32,7 +32,8 @@ struct gcb_groups {
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
 void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 
-/* Adds the trial's tally to the group of its message, which is created if needed. GCB_E_NOMEM. */
+/* Adds the trial's tally to the group of its message, which is created if needed. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
 /* Sorts groups by a figure of method 0: the largest first, and groups without the figure last.

@@ -16,7 +16,7 @@
 struct gcb_coders;
 
 /* `budget`: most elements of all coders in the cache together; a single coder may have more.
- * GCB_E_NOMEM. */
+ * Returns 0 or GCB_E_NOMEM. */
 int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag);
 void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
 
@@ -60,7 +60,8 @@ void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
 
 /* Sets `message` to an empty buffer in `room` with space for the coder's longest message, and with
  * `raw` also for a message with the raw tensor. The payload begins on a cache line, because stores
- * that are not aligned make a copy 3 to 5 % slower. Earlier contents are lost. GCB_E_NOMEM. */
+ * that are not aligned make a copy 3 to 5 % slower. Earlier contents are lost. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struct gcb_coder *coder,
                     bool raw, struct gcb_diag *diag);
 

@@ -31,7 +31,7 @@ int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_meth
 
 /* Writes p->text, and makes a method that names the policy in rows and tables: "policy:rules=3".
  * The method's full spec also has a hash of the rules. The method cannot encode. Call this after
- * the last rule was added. GCB_E_NOMEM. */
+ * the last rule was added. Returns 0 or GCB_E_NOMEM. */
 int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag);
 /* True if the method is from gcb_policy_method. */
 bool gcb_policy_is(const struct gcb_method *m);

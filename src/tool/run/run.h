@@ -101,7 +101,7 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
 
 /* Makes the result of a run that cannot start. All methods have failed with `why`, except memcpy if
- * config->trial.copy is false. Release `out` as after gcb_run. GCB_E_NOMEM. */
+ * config->trial.copy is false. Release `out` as after gcb_run. Returns 0 or GCB_E_NOMEM. */
 int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
                  const struct gcb_diag *why, struct gcb_diag *diag);
 
