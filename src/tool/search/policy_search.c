@@ -689,12 +689,15 @@ static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));
     const double bytes = gcb_allocated(s->units, s->count).bytes;
+    /* the cost of a unit without a method: large, but so that differences of costs are not rounded
+     * away */
+    const double unset = 1e6 * (1.0 + (double)s->input_bytes);
     size_t kept = 0;
 
     if (!cost)
         return gcb_diag_nomem(s->diag, 0, "costs");
     for (size_t u = 0; u < s->count; u++)
-        cost[u] = 1e300; /* not INFINITY, so that a difference of two costs is a number */
+        cost[u] = unset;
     while (kept < MOST_METHODS) {
         struct candidate best;
         size_t at = kept;
