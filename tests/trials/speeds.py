@@ -101,18 +101,19 @@ def main():
     part = 1.0 if machine["isa"] == "avx512" else 0.7
     print(f"{machine['cpu_model'].strip()}, {machine['isa']}, one thread; memory reads "
           f"{machine['read_gbps']:.1f} GB/s, fills {machine['fill_gbps']:.1f} GB/s.\n")
-    print("| method | encode GB/s | share / wanted | decode GB/s | share / wanted | encode by FFTW, "
-          "PyTorch | passes |")
+    others = "by FFTW, PyTorch" if torch else "by FFTW"
+    print("| method | encode GB/s | share / wanted | decode GB/s | share / wanted "
+          f"| {others} | passes |")
     print("|---|---|---|---|---|---|---|")
     for method, encode, decode, moves in ROWS:
         row = ours[method]
-        others = [f"{fftw[method]['encode_gbps']:.2f}" if method in fftw else "",
-                  f"{4e-9 * ELEMENTS / torch[method]:.2f}" if method in torch else ""]
+        cell = [f"{fftw[method]['encode_gbps']:.2f}" if method in fftw else "",
+                f"{4e-9 * ELEMENTS / torch[method]:.2f}" if method in torch else ""]
         print(f"| {method} | {row['encode_gbps']:.2f} "
               f"| {share(row['encode_gbps'] / machine['read_gbps'], encode and encode * part)} "
               f"| {row['decode_gbps']:.2f} "
               f"| {share(row['decode_gbps'] / machine['fill_gbps'], decode and decode * part)} "
-              f"| {', '.join(other for other in others if other)} | {moves} |")
+              f"| {', '.join(number for number in cell if number)} | {moves} |")
     print("\n\\*: below what is wanted.")
 
 

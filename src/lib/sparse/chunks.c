@@ -12,20 +12,31 @@
 #define LEAST_GROUPS 4
 #define MOST_WORKERS 64
 
-/* Number of chunks, including a shorter last one. */
+/* Number of whole chunks, and of chunks including a shorter last one. */
+static uint64_t whole_chunks(const struct gcb_transform_state *t)
+{
+    return t->length / t->chunk;
+}
 static uint64_t chunk_count(const struct gcb_transform_state *t)
 {
-    const uint64_t chunk = gcb_transform_chunk(t);
-
-    return (t->length + chunk - 1) / chunk;
+    return whole_chunks(t) + (t->length % t->chunk != 0);
 }
 
 /* Number of positions of a whole chunk. */
 static uint64_t chunk_positions(const struct gcb_transform_state *t, unsigned width)
 {
-    const uint64_t chunk = gcb_transform_chunk(t);
+    return width == 2 ? t->chunk / 2 + 1 : t->chunk;
+}
 
-    return width == 2 ? chunk / 2 + 1 : chunk;
+/* Number of chunks from `first` to `end` - 1 that are transformed at once: at most a group, and a
+ * shorter last chunk alone. */
+static unsigned group_from(const struct gcb_transform_state *t, uint64_t first, uint64_t end)
+{
+    const uint64_t whole = whole_chunks(t), last = end < whole ? end : whole;
+
+    if (first == whole)
+        return 1;
+    return last - first < t->group ? (unsigned)(last - first) : t->group;
 }
 
 /* Floats of a worker's room: the coefficients of a group, and the order of one chunk. A multiple of
@@ -100,21 +111,19 @@ static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *whi
 static uint64_t first_of_worker(const struct gcb_transform_state *t, uint64_t worker)
 {
     return worker == t->workers ? chunk_count(t)
-                                : gcb_fft_first(t->length / t->chunk, worker, t->workers);
+                                : gcb_fft_first(whole_chunks(t), worker, t->workers);
 }
 
 /* Visits all chunks of a worker, a group at a time. */
 static void visit_share(void *ctx, uint64_t worker)
 {
     const struct visit *v = ctx;
-    const uint64_t whole = v->t->length / v->t->chunk, end = first_of_worker(v->t, worker + 1);
+    const uint64_t end = first_of_worker(v->t, worker + 1);
     struct gcb_fft_chunks which = {
         .first = first_of_worker(v->t, worker), .apart = 1, .worker = worker};
 
     for (; which.first < end; which.first += which.count) {
-        const uint64_t left = which.first == whole ? 1 : (end < whole ? end : whole) - which.first;
-
-        which.count = left < v->t->group ? (unsigned)left : v->t->group;
+        which.count = group_from(v->t, which.first, end);
         visit_chunks(v, &which);
     }
 }
@@ -160,14 +169,13 @@ static double deviation(const struct sample *sample, uint32_t threshold)
 }
 
 /* Estimates two thresholds from a sample of chunks: slightly more than k positions are expected to
- * reach *low, and slightly fewer than k to reach *high. Also sets t->top. Returns false if the
+ * reach *low, and slightly fewer than k to reach *high. For bins, also sets t->top. Returns false if the
  * sample is too small, or its chunks too different, for that. */
 static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uint32_t *low,
                         uint32_t *high)
 {
     struct gcb_transform_state *t = v.t;
-    const uint64_t whole = t->length / t->chunk;
-    const uint64_t spread = whole / SAMPLE_STRIDE;
+    const uint64_t whole = whole_chunks(t), spread = whole / SAMPLE_STRIDE;
     const uint64_t chunks = spread < SAMPLED_CHUNKS ? spread + t->group : SAMPLED_CHUNKS;
     const unsigned groups = (unsigned)(chunks / t->group);
     const size_t n = chunk_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
@@ -178,8 +186,10 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
 
     v.fn = sample_block;
     v.ctx = &sample;
-    gcb_fft_forward_chunks(t->fft, v.x, &which, t->room);
-    t->top = s->kernels->reduce.max_bits(t->room, t->group * n * v.ops->width);
+    if (v.ops->width == 2) { /* the first group is transformed again, with a scale for its powers */
+        gcb_fft_forward_chunks(t->fft, v.x, &which, t->room);
+        t->top = s->kernels->reduce.max_bits(t->room, t->group * n * 2);
+    }
     for (unsigned g = 0; g < groups; g++) {
         which.first = g * t->group * which.apart;
         visit_chunks(&v, &which);
@@ -283,9 +293,9 @@ static bool same_by_largest(const struct gcb_transform_state *t, uint32_t larges
     return gcb_bits_of((float)part) >> 23 <= gcb_select_power_reach(t->top, unweighted);
 }
 
-/* Transforms the message and collects positions by fn. Returns false if a coefficient is not finite:
- * such a coefficient is always collected. */
-static bool collect(struct collect_job *job, struct visit *v, block_fn *fn)
+/* Transforms the message and collects positions by fn. Returns the bits of the largest magnitude of
+ * the values. A coefficient that is not finite is always collected, and its value is not finite. */
+static uint32_t collect(struct collect_job *job, struct visit *v, block_fn *fn)
 {
     const struct gcb_transform_state *t = v->t;
 
@@ -295,7 +305,7 @@ static bool collect(struct collect_job *job, struct visit *v, block_fn *fn)
         job->first[w] = first_of_worker(t, w) * chunk_positions(t, v->ops->width);
     gcb_parallel(job->s->queue, t->workers, visit_share, v);
     join_shares(job, t->workers);
-    return job->s->kernels->reduce.max_bits(job->s->value, job->s->kept) < GCB_INF_BITS;
+    return job->s->kernels->reduce.max_bits(job->s->value, job->s->kept);
 }
 
 bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_state *t,
@@ -304,14 +314,16 @@ bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_sta
     struct collect_job job = {.s = s, .pair = ops->width == 2 ? t->coef : NULL};
     struct visit visit = {.t = t, .ops = ops, .x = x};
     uint64_t above;
-    uint32_t high, kth;
+    uint32_t high, kth, largest;
 
     if (!t->room || s->segments != 1 || k == s->positions ||
-        !take_sample(s, visit, k, &job.threshold, &high) || !collect(&job, &visit, collect_block) ||
-        s->kept < k)
+        !take_sample(s, visit, k, &job.threshold, &high))
+        return false;
+    largest = collect(&job, &visit, collect_block);
+    if (largest >= GCB_INF_BITS || s->kept < k)
         return false;
     kth = gcb_select_kth_of_collected(s, high, k, &above);
-    if (job.pair && !same_by_largest(t, s->kernels->reduce.max_bits(s->value, s->kept), kth))
+    if (job.pair && !same_by_largest(t, largest, kth))
         return false;
     s->pair = job.pair;
     gcb_select_cut(s, gcb_side_any, kth, k - above);
@@ -325,7 +337,8 @@ bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state 
     struct collect_job job = {.s = s};
     struct visit visit = {.t = t, .ops = ops, .x = x};
 
-    return t->room && s->segments == 1 && ops->width == 1 && collect(&job, &visit, select_block);
+    return t->room && s->segments == 1 && ops->width == 1 &&
+           collect(&job, &visit, select_block) < GCB_INF_BITS;
 }
 
 /* ---- decoding ---- */
@@ -333,18 +346,17 @@ bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state 
 int gcb_chunks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
                       float *out, gcb_chunks_read_fn *read, void *ctx)
 {
-    const uint64_t whole = t->length / t->chunk, chunks = chunk_count(t);
-    const uint64_t positions = chunk_positions(t, ops->width);
+    const uint64_t chunks = chunk_count(t), positions = chunk_positions(t, ops->width);
     struct gcb_fft_chunks which = {.apart = 1};
 
     for (; which.first < chunks; which.first += which.count) {
         const uint64_t first = which.first * positions;
-        const uint64_t left = which.first < whole ? whole - which.first : 1;
         uint64_t end;
         int err;
 
-        which.count = left < t->group ? (unsigned)left : t->group;
-        end = which.first < whole ? first + which.count * positions : t->positions;
+        which.count = group_from(t, which.first, chunks);
+        end = first + which.count * positions;
+        end = end < t->positions ? end : t->positions;
         err = read(ctx, t->room, first, end);
         if (err)
             return err;
