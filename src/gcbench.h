@@ -537,6 +537,80 @@ int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_sta
 int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_view *saved,
                          struct gcb_diag *diag);
 
+/* ---- messages that stay on a GPU ---- */
+
+/*
+ * An encoder of tensors in the memory of a CUDA device, for messages that never leave devices. Its
+ * calls only queue work on the caller's stream and return: they do not wait, allocate, or copy to
+ * the host. The messages are those of gcb_encode, byte for byte, in slots of constant size, which
+ * a collective such as NCCL's all-gather can send between devices:
+ *
+ *     gcb_device_encoder_open(&e, 0, "topk:theta=0.99,memory=ef", n, NULL, &diag);
+ *     gcb_device_encode(e, step, rank, x, residual, slot, scratch, stream, &diag);
+ *     ncclAllGather(slot, slots, gcb_device_slot_bytes(e), ncclUint8, comm, stream);
+ *     gcb_device_sum_slots(e, slots, workers, NULL, mean, scratch, stream, &diag);
+ *
+ * The methods are those whose messages have a constant length and no transform: identity, fp16,
+ * bf16, range, qsgd without "coding=elias", terngrad, randomk, and topk or chunks with "index=u32"
+ * or "index=bitmap"; with "memory=ef" or without a memory.
+ */
+struct gcb_device_encoder;
+
+/* The first bytes of a slot. They are valid when the work has ended. The payload begins at byte 256
+ * of the slot. */
+struct gcb_slot_head {
+    uint64_t payload_bytes;
+    uint64_t clamped; /* elements that were clamped to the method's range */
+    /* 0, GCB_E_NONFINITE if the tensor (with the residual) has an infinity or NaN, or another
+     * status if the method cannot represent the tensor */
+    int32_t status;
+    uint32_t largest; /* bit pattern of the largest magnitude, as a float32 */
+};
+
+/*
+ * Opens an encoder for tensors of n elements on CUDA device number `device`. `spec` is as in
+ * gcb_encoder_open. If messages of the method would be longer than the tensor, slots hold the
+ * tensor itself. Options: rank, shape, seed, path. The caller owns *out. GCB_E_BACKEND: no CUDA
+ * module, driver or device. GCB_E_UNSUPPORTED: the method has no slots. GCB_E_INVALID, GCB_E_NOMEM:
+ * as gcb_encoder_open.
+ */
+int gcb_device_encoder_open(struct gcb_device_encoder **out, unsigned device, const char *spec,
+                            uint64_t n, const struct gcb_options *options, struct gcb_diag *diag);
+
+/* Frees an encoder. NULL is fine. Work that was queued may still run. */
+void gcb_device_encoder_close(struct gcb_device_encoder *encoder);
+
+/* Number of bytes of a slot, a multiple of 256. */
+size_t gcb_device_slot_bytes(const struct gcb_device_encoder *encoder);
+
+/* Number of bytes of scratch that a call needs. `workers`: slots in a sum; 0: for encoding only. */
+size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsigned workers);
+
+/*
+ * Queues the encoding of x (n floats) into a slot, on a cudaStream_t of the encoder's device.
+ *
+ * With "memory=ef" (and only then) there is a residual: n floats, all 0 before the first step. Then
+ * x becomes x + decay * residual, this sum is encoded, and the residual becomes what was not sent.
+ * If the slot's status is not 0 afterwards, nothing counts as sent: after GCB_E_NONFINITE the
+ * residual is as before, otherwise it is the sum. x is unspecified then.
+ *
+ * All arrays are in the device's memory, aligned to 16 bytes (GCB_E_INVALID), and belong to the
+ * caller. Calls on one stream may share scratch. GCB_E_DEVICE: CUDA refused to queue something.
+ */
+int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_t worker, float *x,
+                      float *residual, void *slot, void *scratch, void *stream,
+                      struct gcb_diag *diag);
+
+/*
+ * Queues the weighted sum of `workers` slots, which follow one another in memory, into `out` (n
+ * floats). `weights` is in host memory; NULL: each is 1 / workers. The sum has the bits of gcb_sum.
+ * If a slot's status is not 0, or its payload is damaged, all of `out` becomes NaN, so that a
+ * gradient scaler skips the step. Errors: as gcb_device_encode.
+ */
+int gcb_device_sum_slots(struct gcb_device_encoder *encoder, const void *slots, unsigned workers,
+                         const float *weights, float *out, void *scratch, void *stream,
+                         struct gcb_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

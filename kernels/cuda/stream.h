@@ -38,7 +38,7 @@ struct gcb_device_input {
     uint64_t n;
     float *residual; /* n floats, aligned to 16, or NULL */
     float carry;
-    int compensated; /* 1 if x already holds p */
+    int compensated; /* 1 if x already holds p; the residual need not hold p */
 };
 
 /* The input for a tensor that is only read. */

@@ -4,6 +4,7 @@
 #include "kernels/accumulate/accumulate_cuda.h"
 #include "kernels/compare/compare_cuda.h"
 #include "kernels/memory/memory_cuda.h"
+#include "kernels/slot/slot_cuda.h"
 #include "src/lib/codec/device.h"
 
 /*
@@ -18,7 +19,7 @@
  * aligned to 256 bytes, and the host cannot read it. Copies between host and device go through
  * pinned memory. A stream is for one host thread at a time.
  */
-#define GCB_DEVICE_MODULE_VERSION 11
+#define GCB_DEVICE_MODULE_VERSION 12
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* A device and the libraries that it needs, as far as they are known. */
@@ -60,6 +61,15 @@ struct gcb_device_stream_fns {
     int (*copy)(struct gcb_device_stream *s, void *to, const void *from, uint64_t bytes,
                 enum gcb_device_copy how);
     int (*zero)(struct gcb_device_stream *s, void *dev, uint64_t bytes);
+
+    /* A stream that stands for one of the caller's streams (src/lib/coder/slot.h). `wrap` makes it,
+     * and `unwrap` frees it without waiting; NULL is fine. */
+    int (*wrap)(struct gcb_device_stream **out, struct gcb_diag *diag);
+    void (*unwrap)(struct gcb_device_stream *s);
+    /* From now on the stream stands for `handle`, a cudaStream_t, and has no failure. */
+    void (*point)(struct gcb_device_stream *s, void *handle);
+    /* Returns the first failure since `point` and describes it; or `err`. */
+    int (*told)(const struct gcb_device_stream *s, int err, struct gcb_diag *diag);
 };
 
 struct gcb_device_event_fns {
@@ -122,6 +132,18 @@ struct gcb_device_feedback_fns {
                 uint64_t n, double limit, void *scratch_dev);
 };
 
+/* What slots need besides the codecs: kernels/slot/slot_cuda.h. */
+struct gcb_device_slot_fns {
+    int (*begin)(struct gcb_device_stream *s, const struct gcb_device_input *in,
+                 struct gcb_device_result *result_dev);
+    int (*spare)(struct gcb_device_stream *s, const struct gcb_device_input *in,
+                 const struct gcb_device_result *result_dev);
+    int (*end)(struct gcb_device_stream *s, const struct gcb_device_input *in,
+               struct gcb_device_result *result_dev);
+    int (*poison)(struct gcb_device_stream *s, float *out_dev, uint64_t n,
+                  const struct gcb_cuda_slots *slots);
+};
+
 /* The present clock of the multiprocessors (src/lib/device/module/libraries.h). */
 struct gcb_device_clock_fns {
     /* Returns NULL if the clock of device `index` cannot be read. */
@@ -148,6 +170,7 @@ struct gcb_device_module {
     struct gcb_device_tensor_fns tensor;
     struct gcb_device_fft_fns fft;
     struct gcb_device_feedback_fns feedback;
+    struct gcb_device_slot_fns slot;
     struct gcb_device_clock_fns clock;
 };
 

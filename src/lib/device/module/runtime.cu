@@ -205,6 +205,28 @@ int zero(struct gcb_device_stream *s, void *dev, uint64_t bytes)
     return bytes ? GCB_CUDA(&s->fault, cudaMemsetAsync(dev, 0, bytes, s->handle)) : 0;
 }
 
+int stream_wrap(struct gcb_device_stream **out, struct gcb_diag *diag)
+{
+    *out = new (std::nothrow) gcb_device_stream();
+    return *out ? 0 : gcb_diag_nomem(diag, sizeof(**out), "a stream");
+}
+
+void stream_unwrap(struct gcb_device_stream *s)
+{
+    delete s;
+}
+
+void point(struct gcb_device_stream *s, void *handle)
+{
+    s->handle = static_cast<cudaStream_t>(handle);
+    s->fault = {};
+}
+
+int told(const struct gcb_device_stream *s, int err, struct gcb_diag *diag)
+{
+    return s->fault.error != cudaSuccess ? explain(s->fault, diag) : err;
+}
+
 /* ---- events ---- */
 
 void event_destroy(struct gcb_device_event *e)
@@ -283,13 +305,15 @@ const struct gcb_device_module table = {
     probe,
     use,
     {alloc_device, free_device, alloc_pinned, free_pinned},
-    {stream_create, stream_destroy, wait, launches, copy, zero},
+    {stream_create, stream_destroy, wait, launches, copy, zero, stream_wrap, stream_unwrap, point,
+     told},
     {event_create, event_destroy, event_record, event_follow, event_seconds},
     {gcb_cuda_max_bits, gcb_cuda_max_bits_group, put_raw, get_raw, gcb_cuda_accumulate_add,
      gcb_cuda_compare_scratch, gcb_cuda_compare},
     {gcb_cuda_fft_create, gcb_cuda_fft_destroy, gcb_cuda_fft_work, gcb_cuda_fft_forward},
     {gcb_cuda_memory_add_gradient, gcb_cuda_memory_remove_sent, gcb_cuda_memory_clip_scratch,
      gcb_cuda_memory_clip},
+    {gcb_cuda_slot_begin, gcb_cuda_slot_spare, gcb_cuda_slot_end, gcb_cuda_slot_poison},
     {clock_open, gcb_cuda_clock_mhz, gcb_cuda_clock_close},
 };
 

@@ -205,6 +205,8 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                 .call = call};
     struct gcb_cuda_chosen chosen = {.n = s->p.t.positions, .most = s->p.max_kept};
 
+    if (in->residual && in->compensated) /* kernels change only the residuals of what they send */
+        gcb_cuda_memory_copy(call->stream, in->residual, in->x, in->n);
     choose(s, in, &chosen, &w);
     gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values, scratch + values_scratch_at(s),
                         call->result_dev);

@@ -1,0 +1,43 @@
+#ifndef KERNELS_SLOT_SLOT_CUDA_H
+#define KERNELS_SLOT_SLOT_CUDA_H
+
+#include "kernels/cuda/stream.h"
+
+/*
+ * What slots (src/lib/coder/slot.h) need around a codec's kernels, so that the host decides nothing
+ * that depends on the data. Arrays are device memory, aligned to 16 bytes. Functions return 0 or
+ * GCB_E_DEVICE.
+ */
+GCB_BEGIN_C
+
+/* Before encoding: adds in->carry * in->residual to in->x if there is a residual, and raises
+ * result->max_bits to the largest sign-cleared bit pattern of the sum. Moves 4 bytes per element,
+ * 12 with a residual. */
+int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_input *in,
+                        struct gcb_device_result *result);
+
+/* Then: if the sum has an infinity or NaN, copies the residual over in->x. So the encoder reads
+ * finite values, and in->x keeps the residual until gcb_cuda_slot_end. Otherwise does nothing. */
+int gcb_cuda_slot_spare(struct gcb_device_stream *s, const struct gcb_device_input *in,
+                        const struct gcb_device_result *result);
+
+/* After encoding: sets result->status to GCB_E_NONFINITE if the sum has an infinity or NaN. If the
+ * status is not 0, nothing counts as sent: in->x becomes the residual, if there is one. */
+int gcb_cuda_slot_end(struct gcb_device_stream *s, const struct gcb_device_input *in,
+                      struct gcb_device_result *result);
+
+/* The slots that were added to a sum. */
+struct gcb_cuda_slots {
+    const uint8_t *first; /* each slot begins with the struct gcb_device_result of its encoder */
+    uint64_t apart;       /* bytes from a slot to the next */
+    unsigned count;
+    const struct gcb_device_result *decoded; /* a result for each slot */
+};
+
+/* Fills out[0..n) with NaN if a slot could not be encoded or decoded. Otherwise does nothing. */
+int gcb_cuda_slot_poison(struct gcb_device_stream *s, float *out, uint64_t n,
+                         const struct gcb_cuda_slots *slots);
+
+GCB_END_C
+
+#endif

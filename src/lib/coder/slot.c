@@ -1,0 +1,316 @@
+#include "src/lib/coder/slot.h"
+
+#include <inttypes.h>
+
+#include "kernels/cuda/align.h"
+#include "src/gcbench.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/coder/coder_private.h"
+
+/* Bytes before the payload of a slot. */
+#define HEAD 256
+
+struct gcb_device_encoder {
+    struct gcb_device device;
+    struct gcb_place place; /* has no memory */
+    struct gcb_coder *encoder, *decoder;
+    struct gcb_device_stream *stream; /* stands for the caller's stream during a call */
+    struct gcb_memory_params memory;
+};
+
+_Static_assert(sizeof(struct gcb_slot_head) == sizeof(struct gcb_device_result) &&
+                   sizeof(struct gcb_slot_head) <= HEAD,
+               "a slot's head begins with a result");
+
+static uint64_t count_of(const struct gcb_device_encoder *e)
+{
+    return e->encoder->env.count;
+}
+
+static uint64_t payload_of(const struct gcb_device_encoder *e)
+{
+    return e->encoder->state->max_payload;
+}
+
+/* ---- creating ---- */
+
+/* Refuses what needs a decision by the host, or an array that a slot does not have. */
+static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *diag)
+{
+    const struct gcb_coder *c = e->encoder;
+    const struct gcb_device_sum_ops *sum = c->there->sum;
+    const char *why = NULL;
+
+    if (c->state->length_varies)
+        why = "the lengths of its messages vary";
+    else if (sum && sum->canvas && sum->canvas(e->decoder->state))
+        why = "it has a transform";
+    else if (e->memory.kind != GCB_MEMORY_NONE && e->memory.kind != GCB_MEMORY_EF)
+        why = "slots have no other memory than ef";
+    return why ? gcb_diag_set(diag, GCB_E_UNSUPPORTED, "method '%s' has no slots: %s",
+                              c->method.name, why)
+               : 0;
+}
+
+/* Makes both coders for a method. */
+static int make_coders(struct gcb_device_encoder *e, const struct gcb_method *method,
+                       struct gcb_coder_config config, struct gcb_diag *diag)
+{
+    int err;
+
+    config.place = &e->place;
+    config.nonfinite = GCB_NONFINITE_TRUSTED; /* the slot's kernels look */
+    config.source = GCB_F32;
+    config.env.feedback = e->memory.kind == GCB_MEMORY_EF;
+    err = gcb_coder_create(&e->encoder, method, &config, diag);
+    config.env.decoding = true;
+    return err ? err : gcb_coder_create(&e->decoder, method, &config, diag);
+}
+
+static void drop_coders(struct gcb_device_encoder *e)
+{
+    gcb_coder_destroy(e->encoder);
+    gcb_coder_destroy(e->decoder);
+    e->encoder = e->decoder = NULL;
+}
+
+/* Makes the coders. If a message would be longer than the raw tensor, slots hold the raw tensor. */
+static int init_coders(struct gcb_device_encoder *e, const struct gcb_method *method,
+                       const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_method raw;
+    int err;
+
+    gcb_method_memory_for(&e->memory, method, config->env.count);
+    err = make_coders(e, method, *config, diag);
+    if (!err)
+        err = check_method(e, diag);
+    if (err || payload_of(e) <= config->env.count * sizeof(float))
+        return err;
+    drop_coders(e);
+    err = gcb_method_parse(&raw, "identity", diag);
+    return err ? err : make_coders(e, &raw, *config, diag);
+}
+
+int gcb_slots_create(struct gcb_device_encoder **out, const struct gcb_device *device,
+                     const struct gcb_method *method, const struct gcb_coder_config *config,
+                     struct gcb_diag *diag)
+{
+    struct gcb_device_encoder *e = gcb_alloc_zero(1, sizeof(*e));
+    int err;
+
+    if (!e)
+        return gcb_diag_nomem(diag, sizeof(*e), "an encoder");
+    e->device = *device;
+    e->place.device = &e->device;
+    err = device->module->stream.wrap(&e->stream, diag);
+    if (!err)
+        err = init_coders(e, method, config, diag);
+    if (err)
+        gcb_slots_destroy(e);
+    else
+        *out = e;
+    return err;
+}
+
+void gcb_slots_destroy(struct gcb_device_encoder *e)
+{
+    if (!e)
+        return;
+    drop_coders(e);
+    e->device.module->stream.unwrap(e->stream);
+    gcb_free(e);
+}
+
+/* ---- sizes ---- */
+
+size_t gcb_device_slot_bytes(const struct gcb_device_encoder *e)
+{
+    return e ? HEAD + gcb_cuda_align256(payload_of(e)) : 0;
+}
+
+/* The scratch of a sum: a result for each slot, a decoded tensor unless the decoder adds messages
+ * itself, and what the decoder needs. */
+struct sum_scratch {
+    uint64_t results, decoded, decoder; /* bytes, multiples of 256 */
+};
+
+static struct sum_scratch sum_scratch(const struct gcb_device_encoder *e, unsigned workers)
+{
+    const struct gcb_coder *c = e->decoder;
+    const uint64_t decoded = c->there->sum ? 0 : count_of(e) * sizeof(float);
+
+    return (struct sum_scratch){
+        .results = gcb_cuda_align256(workers * sizeof(struct gcb_device_result)),
+        .decoded = gcb_cuda_align256(decoded),
+        .decoder = gcb_cuda_align256(c->there->scratch ? c->there->scratch(c->state) : 0),
+    };
+}
+
+size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *e, unsigned workers)
+{
+    struct sum_scratch sum;
+    uint64_t encode, most;
+
+    if (!e)
+        return 0;
+    sum = sum_scratch(e, workers);
+    most = sum.results + sum.decoded + sum.decoder;
+    encode = e->encoder->there->scratch ? e->encoder->there->scratch(e->encoder->state) : 0;
+    return HEAD + (most > encode ? most : encode); /* HEAD: for the alignment */
+}
+
+/* ---- queueing ---- */
+
+/* Returns 0, or GCB_E_INVALID if a pointer is not aligned to 16 bytes, or is NULL but needed. */
+static int check_array(const void *dev, const char *name, struct gcb_diag *diag)
+{
+    if (!dev)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s is NULL", name);
+    if ((uintptr_t)dev % 16)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s is not aligned to 16 bytes", name);
+    return 0;
+}
+
+/* Begins a call: this thread uses the encoder's device, and the encoder's stream stands for the
+ * caller's. */
+static int begin_call(struct gcb_device_encoder *e, void *stream, struct gcb_diag *diag)
+{
+    e->device.module->stream.point(e->stream, stream);
+    return e->device.module->use(e->device.index, diag);
+}
+
+/* Scratch that is aligned as kernels need. */
+static uint8_t *align_scratch(void *scratch_dev)
+{
+    return (uint8_t *)scratch_dev + (HEAD - (uintptr_t)scratch_dev % HEAD) % HEAD;
+}
+
+static int check_encode(const struct gcb_device_encoder *e, const float *x_dev,
+                        const float *residual_dev, const void *slot_dev, const void *scratch_dev,
+                        struct gcb_diag *diag)
+{
+    const bool feedback = e->memory.kind == GCB_MEMORY_EF;
+    int err = count_of(e) ? check_array(x_dev, "the tensor", diag) : 0;
+
+    if (!err && !residual_dev != !feedback)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           feedback ? "memory=ef needs a residual"
+                                    : "a residual needs a method with memory=ef");
+    if (!err && residual_dev)
+        err = check_array(residual_dev, "the residual", diag);
+    if (!err)
+        err = check_array(slot_dev, "the slot", diag);
+    return err ? err : check_array(scratch_dev, "the scratch", diag);
+}
+
+int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t worker, float *x_dev,
+                      float *residual_dev, void *slot_dev, void *scratch_dev, void *stream,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_device_slot_fns *slot;
+    struct gcb_device_input in;
+    struct gcb_device_call call;
+    int err = e ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the encoder is NULL");
+
+    if (!err)
+        err = check_encode(e, x_dev, residual_dev, slot_dev, scratch_dev, diag);
+    if (!err)
+        err = begin_call(e, stream, diag);
+    if (err)
+        return err;
+    slot = &e->device.module->slot;
+    in = (struct gcb_device_input){
+        .x = x_dev,
+        .n = count_of(e),
+        .residual = residual_dev,
+        .carry = (float)e->memory.decay,
+    };
+    call = (struct gcb_device_call){
+        .at = {.step = step, .worker = worker},
+        .stream = e->stream,
+        .scratch_dev = align_scratch(scratch_dev),
+        .result_dev = slot_dev,
+    };
+    e->device.module->stream.zero(e->stream, slot_dev, HEAD);
+    slot->begin(e->stream, &in, call.result_dev);
+    in.compensated = 1;
+    if (residual_dev)
+        slot->spare(e->stream, &in, call.result_dev);
+    err =
+        e->encoder->there->encode_async(e->encoder->state, &in, (uint8_t *)slot_dev + HEAD, &call);
+    slot->end(e->stream, &in, call.result_dev);
+    return e->device.module->stream.told(e->stream, err, diag);
+}
+
+/* Queues the addition of one slot's tensor. */
+static int add_slot(struct gcb_device_encoder *e, const uint8_t *payload_dev, float weight,
+                    float *out_dev, float *decoded_dev, const struct gcb_device_call *call)
+{
+    const struct gcb_coder *c = e->decoder;
+    const struct gcb_device_addition to = {.acc_dev = out_dev, .weight = weight};
+    const uint64_t length = payload_of(e);
+    int err;
+
+    if (c->there->sum)
+        return c->there->sum->add_async(c->state, payload_dev, length, &to, call);
+    err = c->there->decode_async(c->state, payload_dev, length, decoded_dev, call);
+    if (!err)
+        err = e->device.module->tensor.accumulate(e->stream, out_dev, decoded_dev, count_of(e),
+                                                  weight, call->result_dev);
+    return err;
+}
+
+static int check_sum(const struct gcb_device_encoder *e, const void *slots_dev, unsigned workers,
+                     const float *out_dev, const void *scratch_dev, struct gcb_diag *diag)
+{
+    int err = workers ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "there are 0 workers");
+
+    if (!err)
+        err = check_array(slots_dev, "the array of slots", diag);
+    if (!err && count_of(e))
+        err = check_array(out_dev, "the sum", diag);
+    return err ? err : check_array(scratch_dev, "the scratch", diag);
+}
+
+int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, unsigned workers,
+                         const float *weights, float *out_dev, void *scratch_dev, void *stream,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_device_module *module;
+    struct gcb_device_call call = {.stream = NULL};
+    struct gcb_device_result *results;
+    struct gcb_cuda_slots slots;
+    struct sum_scratch size;
+    uint8_t *scratch;
+    int err = e ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the encoder is NULL");
+
+    if (!err)
+        err = check_sum(e, slots_dev, workers, out_dev, scratch_dev, diag);
+    if (!err)
+        err = begin_call(e, stream, diag);
+    if (err)
+        return err;
+    module = e->device.module;
+    size = sum_scratch(e, workers);
+    scratch = align_scratch(scratch_dev);
+    results = (struct gcb_device_result *)scratch;
+    call.stream = e->stream;
+    call.scratch_dev = scratch + size.results + size.decoded;
+    slots = (struct gcb_cuda_slots){
+        .first = slots_dev,
+        .apart = gcb_device_slot_bytes(e),
+        .count = workers,
+        .decoded = results,
+    };
+    module->stream.zero(e->stream, results, workers * sizeof(*results));
+    module->stream.zero(e->stream, out_dev, count_of(e) * sizeof(*out_dev));
+    for (unsigned i = 0; i < workers && !err; i++) {
+        call.result_dev = results + i;
+        err = add_slot(e, slots.first + i * slots.apart + HEAD,
+                       weights ? weights[i] : 1.0f / (float)workers, out_dev,
+                       (float *)(scratch + size.results), &call);
+    }
+    module->slot.poison(e->stream, out_dev, count_of(e), &slots);
+    return module->stream.told(e->stream, err, diag);
+}
