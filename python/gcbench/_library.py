@@ -92,8 +92,13 @@ _FUNCTIONS: Dict[str, List[Any]] = {  # the result, then the arguments
     "gcb_exchange_next": [c_int, _P, POINTER(Round), _DIAG],
     "gcb_exchange_receive": [c_int, _P, c_uint32, _P, c_size_t, _DIAG],
     "gcb_exchange_finish": [c_int, _P, _P, _DIAG],
+    "gcb_device_encoder_open": [c_int, POINTER(_P), c_uint, *_OPEN[1:]],
+    "gcb_device_slot_bytes": [c_size_t, _P],
+    "gcb_device_scratch_bytes": [c_size_t, _P, c_uint],
+    "gcb_device_encode": [c_int, _P, c_uint64, c_uint32, _P, _P, _P, _P, _P, _DIAG],
+    "gcb_device_sum_slots": [c_int, _P, _P, c_uint, POINTER(c_float), _P, _P, _P, _DIAG],
 }
-for _kind in ("encoder", "decoder", "sum", "exchange"):
+for _kind in ("encoder", "decoder", "sum", "exchange", "device_encoder"):
     _FUNCTIONS[f"gcb_{_kind}_close"] = [None, _P]
 for _kind in ("encoder", "exchange"):  # what has a memory
     _FUNCTIONS[f"gcb_{_kind}_set"] = [c_int, _P, c_char_p, c_char_p, _DIAG]

@@ -47,6 +47,9 @@ static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *dia
         why = "it has a transform";
     else if (e->memory.kind != GCB_MEMORY_NONE && e->memory.kind != GCB_MEMORY_EF)
         why = "slots have no other memory than ef";
+    else if (gcb_method_gives_collective(&c->method) &&
+             gcb_method_collective(&c->method) != GCB_COLLECTIVE_ALLGATHER)
+        why = "slots travel by collective=allgather only";
     return why ? gcb_diag_set(diag, GCB_E_UNSUPPORTED, "method '%s' has no slots: %s",
                               c->method.name, why)
                : 0;

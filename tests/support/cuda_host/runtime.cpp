@@ -251,7 +251,10 @@ bool failed()
 
 void enqueue(cudaStream_t stream, std::function<void()> work)
 {
-    stream->work.push_back([work] {
+    static gcb_host_stream first; /* the default stream, whose work runs at once */
+    cudaStream_t into = stream ? stream : &first;
+
+    into->work.push_back([work] {
         if (fault_seen || idle) /* events are reached all the same */
             return;
         device_clock += kSeconds;
@@ -262,13 +265,18 @@ void enqueue(cudaStream_t stream, std::function<void()> work)
         check_edges();
         close_memory();
     });
+    if (!stream)
+        run_one(into);
 }
 
 /* Programs, libraries, heaps and stacks are above 2^45. Below it, pairs of small numbers would look
- * like addresses too. */
+ * like addresses too. With GCB_HOST_MEMORY=all the host's memory is the device's too, for programs
+ * that allocate it themselves. */
 void check_arguments(const void *bytes, size_t size)
 {
-    for (size_t i = 0; i + sizeof(uintptr_t) <= size; i += sizeof(uintptr_t)) {
+    static const char *const memory = getenv("GCB_HOST_MEMORY");
+
+    for (size_t i = 0; !memory && i + sizeof(uintptr_t) <= size; i += sizeof(uintptr_t)) {
         uintptr_t word;
 
         memcpy(&word, static_cast<const unsigned char *>(bytes) + i, sizeof(word));
