@@ -7,8 +7,8 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` and of
- * `terngrad`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and results are device
+ * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`, `terngrad`
+ * and `natural`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and results are device
  * memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
@@ -92,6 +92,20 @@ int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb
                                    const struct gcb_cuda_terngrad *how);
 int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                    const struct gcb_cuda_terngrad *how);
+
+/*
+ * Natural compression (kernels/dither/natural_elem.h): writes or reads the codes, in one launch.
+ * The encoder sets result->status to GCB_E_SEND_RAW if an element is too large. The decoder sets it
+ * to GCB_E_CORRUPT if a code is not finite. In a group, each message has its own random streams.
+ */
+int gcb_cuda_natural_encode(struct gcb_device_stream *s, uint8_t *out,
+                            const struct gcb_device_input *in, const struct gcb_cuda_draw *draw,
+                            struct gcb_device_result *result);
+int gcb_cuda_natural_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                            struct gcb_device_result *result);
+int gcb_cuda_natural_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                  const struct gcb_cuda_draw *draw);
+int gcb_cuda_natural_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 /*
  * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are

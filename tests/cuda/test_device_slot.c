@@ -258,6 +258,8 @@ static const char *const specs[] = {
     "qsgd",
     "qsgd:memory=ef",
     "terngrad",
+    "natural",
+    "natural:memory=ef",
     "randomk",
     "topk",
     "topk:memory=ef",
@@ -372,7 +374,7 @@ static void refuses(void **state)
                                           "dgc",
                                           "redsync",
                                           "topk:memory=dgc",
-                                          "natural"};
+                                          "signsgd"};
     struct gcb_device_encoder *e;
     struct party p;
 

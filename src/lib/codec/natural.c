@@ -1,3 +1,4 @@
+#include "kernels/dither/natural_elem.h"
 #include "kernels/philox/philox_elem.h"
 #include "src/lib/codec/packed.h"
 
@@ -9,8 +10,7 @@
  * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field,
  * and the sign above it.
  */
-#define WIDTH 9
-#define LARGEST UINT32_C(0x7f000000) /* 2^127: the next power of two is too large for float32 */
+#define WIDTH GCB_NATURAL_WIDTH
 
 static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
@@ -34,16 +34,11 @@ struct job {
     bool failed; /* set if an element is too large, or a code is not finite */
 };
 
-/*
- * Rounds x = 2^e (1 + m / 2^23) to 2^(e+1) with probability m / 2^23, otherwise to 2^e. Rounds a
- * subnormal number m / 2^23 * 2^-126 to 2^-126 with probability m / 2^23, otherwise to 0. In both
- * cases, adding 1 to the exponent field gives the power above. Returns the code. `byte` is the
- * coarse random draw of element `index`; 24 more bits are drawn only if the byte does not decide.
- */
+/* Returns the code of element `index`. `byte` is its coarse random draw; 24 more bits are drawn only
+ * if the byte does not decide. */
 static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
 {
-    const uint32_t bits = gcb_bits_of(x), power = bits >> 23;
-    const uint32_t p = bits << 9; /* the probability m / 2^23, times 2^32 */
+    const uint32_t power = gcb_natural_below(x), p = gcb_natural_chance(x);
 
     if (byte != p >> 24)
         return (uint16_t)(power + (byte < p >> 24));
@@ -62,7 +57,7 @@ static void encode_span(void *ctx, uint64_t span)
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         const size_t n = gcb_tile_length(end, i);
 
-        if (k->reduce.max_bits(job->from + i, n) > LARGEST)
+        if (k->reduce.max_bits(job->from + i, n) > GCB_NATURAL_LARGEST)
             __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
         k->philox.bytes(byte, n, job->env->seed, i, job->draw.coarse);
         for (size_t j = 0; j < n; j++)
@@ -94,7 +89,7 @@ static int natural_encode(void *state, const struct gcb_step *at, const struct g
 static void rebuild(float *x, const uint16_t *code, size_t n)
 {
     for (size_t j = 0; j < n; j++)
-        x[j] = gcb_float_of((uint32_t)code[j] << 23);
+        x[j] = gcb_natural_value(code[j]);
 }
 
 static void decode_span(void *ctx, uint64_t span)
@@ -182,7 +177,6 @@ const struct gcb_codec gcb_codec_natural = {
     .guarantee = "unbiased; E||x - x'||^2 <= ||x||^2 / 8 for normal values",
     .error_rule = "natural",
     .wire_id = 7,
-    .cpu_only = true,
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
     .ops = &natural_ops,
     .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),

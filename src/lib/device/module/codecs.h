@@ -7,6 +7,7 @@ extern const struct gcb_device_ops gcb_device_convert; /* convert.c: identity, f
 extern const struct gcb_device_ops gcb_device_range;
 extern const struct gcb_device_ops gcb_device_qsgd;
 extern const struct gcb_device_ops gcb_device_terngrad;
+extern const struct gcb_device_ops gcb_device_natural;
 extern const struct gcb_device_ops gcb_device_randomk;
 extern const struct gcb_device_ops gcb_device_sparse;
 
