@@ -8,6 +8,7 @@
 #include "tests/cuda/device_test.h"
 #include "tests/gpu/check_cases.h"
 #include "tests/support/device_reduce.h"
+#include "tests/support/device_slot.h"
 #include "tests/support/device_sum.h"
 
 /* Elements of five tiles, for two blocks. */
@@ -44,6 +45,8 @@ static void every_case(void **state)
             device_same_memory(&device, c->spec, 5001);
         if (c->kind == CHECK_SUM)
             device_same_sums(&device, c->spec, SMALL);
+        if (c->kind == CHECK_SLOT)
+            device_same_slots(&device, c->spec, 5001);
         if (c->kind == CHECK_REDUCE)
             assert_int_equal(
                 device_same_reduce(&device, c->spec, 70001, &(struct reduce_options){.workers = 2}),

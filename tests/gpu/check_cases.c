@@ -8,6 +8,7 @@
 #include "tests/contract/cases.h"
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/device_slot.h"
 #include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 
@@ -96,6 +97,7 @@ static const struct check_case wide[] = {
     {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
     {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
     {"qsgd", CHECK_SUM, WIDE},
+    {"topk:memory=ef", CHECK_SLOT, WIDE},
     {"qsgd:bucket=100000,norm=l2,collective=allreduce", CHECK_REDUCE, WIDE},
     {"terngrad:collective=allreduce", CHECK_REDUCE, WIDER},
     {"sparse:theta=0.2,index=bitmap", CHECK_SUM, WIDE},
@@ -226,6 +228,8 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
         add_spec(list, count, device_memories[i], CHECK_MEMORY);
     for (size_t i = 0; device_sums[i]; i++)
         add_spec(list, count, device_sums[i], CHECK_SUM);
+    for (size_t i = 0; device_slots[i]; i++)
+        add_spec(list, count, device_slots[i], CHECK_SLOT);
     for (size_t i = 0; device_reduces[i]; i++)
         add_spec(list, count, device_reduces[i], CHECK_REDUCE);
     if (with_wide)
@@ -238,6 +242,7 @@ char *check_case_name(char *out, size_t size, const struct check_case *c)
     const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
                       : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
                       : c->kind == CHECK_SUM    ? " (sums)"
+                      : c->kind == CHECK_SLOT   ? " (slots)"
                       : c->kind == CHECK_REDUCE ? " (all-reduce)"
                       : c->kind == CHECK_STEPS  ? " (with error feedback)"
                                                 : "";

@@ -8,6 +8,7 @@
 #include "tests/support/device_coder.h"
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/device_slot.h"
 #include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 #include "tests/support/test.h"
@@ -128,6 +129,12 @@ static void check_sums(const struct gcb_device *device, const char *spec, const 
         device_same_sums(device, spec, sizes[i]);
 }
 
+static void check_slots(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
+{
+    for (size_t i = 0; sizes[i] != END; i++)
+        device_same_slots(device, spec, sizes[i]);
+}
+
 static void check_reduces(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
 {
     static const float weights[] = {0.3f, -1.25f, 2.0f};
@@ -153,6 +160,8 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
         check_memory(device, c->spec, fed);
     else if (c->kind == CHECK_SUM)
         check_sums(device, c->spec, fed);
+    else if (c->kind == CHECK_SLOT)
+        check_slots(device, c->spec, fed);
     else if (c->kind == CHECK_REDUCE)
         check_reduces(device, c->spec, fed);
     else if (c->kind != CHECK_STEPS && brief)
