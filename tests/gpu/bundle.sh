@@ -1,17 +1,17 @@
 #!/bin/bash
-# Makes a folder with everything that the GPU tests need, except glibc and an NVIDIA driver.
+# Makes a folder with everything that the GPU tests need, except glibc, an NVIDIA driver and cuFFT.
 #
-#   bundle.sh DIR GCBENCH MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
+#   bundle.sh DIR MODULE PROGRAM...
 #
-# MODULE is the CUDA module, and each LIBRARY is one that it opens at run time. All libraries that
-# these files load are copied too, except the driver and the C library: a program and its loader
-# must match, so the target needs a glibc as new as this machine's.
+# MODULE is the CUDA module. A PROGRAM is gcbench or one of this folder. All libraries that these
+# files load are copied too, except the driver and the C library: a program and its loader must
+# match, so the target needs a glibc as new as this machine's.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 root=$here/../..
-(($# >= 6)) || { echo "bundle.sh: needs at least six arguments; the head of this script lists them" >&2; exit 2; }
-dir=$1 gcbench=$2 module=$3 check=$4 time=$5 report=$6
+(($# > 2)) || { echo "bundle.sh: needs a folder, the module and programs" >&2; exit 2; }
+dir=$1 module=$2
 for file in "${@:2}"; do
     [[ -f $file ]] || { echo "bundle: $file does not exist" >&2; exit 1; }
 done
@@ -21,16 +21,10 @@ new=$dir.part.$$
 trap 'rm -rf -- "$new"' EXIT
 mkdir -p "$new/lib" "$new/programs" "$new/data"
 cp -L "$module" "$new/lib/libgcbench-cuda.so"
-for file in "${@:7}"; do
-    cp -L "$file" "$new/lib/"
-done
-cp "$gcbench" "$new/programs/gcbench"
-cp "$check" "$new/programs/check_device"
-cp "$time" "$new/programs/time_device"
-cp "$report" "$new/programs/gpu_report"
-cp "$root/datasets/sample.h5" "$here/suite.json" "$new/data/"
+cp "${@:3}" "$new/programs/"
+cp "$root/datasets/sample.h5" "$new/data/"
 cp "$here/run.sh" "$new/run"
-cp "$here/compare_torch.py" "$new/"
+cp "$here/compare_torch.py" "$root/tests/trials/speeds.py" "$new/"
 chmod +x "$new/run"
 
 # The libraries that all of them load.
@@ -44,7 +38,8 @@ LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/program
 done
 
 # The loader looks in lib/ only if LD_LIBRARY_PATH says so.
-for program in gcbench check_device time_device gpu_report; do
+for program in "$new"/programs/*; do
+    program=${program##*/}
     printf '%s\n' '#!/bin/sh' "here=\$(dirname -- \"\$(readlink -f -- \"\$0\")\")" \
         "LD_LIBRARY_PATH=\$here/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" 'export LD_LIBRARY_PATH' \
         "exec \"\$here/programs/$program\" \"\$@\"" >"$new/$program"

@@ -6,18 +6,19 @@
  * command opens it.
  *
  *   check_device [--small | --quick] [--alone] [--device N] [--results FILE] [--patience SECONDS]
- *                [--part I/N]
+ *                [--part I/N] [--only PATTERN]
  *   check_device --probe [--device N]     only checks that the device can be used
  *   check_device --list                   only lists the cases
  *
  * Cases run in a child process, because a device that failed once does not work any more in the
  * same process, and a kernel may never end. After a case that fails, crashes or takes longer than
  * SECONDS (600), a new child continues. --alone: all cases run in this process, as
- * compute-sanitizer needs. --part: only every N-th case, from number I on. A row is written after
- * each case.
+ * compute-sanitizer needs. --part: only every N-th case, from number I on. --only: cases whose names
+ * match the pattern of a shell. A row is added to FILE after each case.
  *
  * Exit status 0: nothing differs from the CPU; 1: something differs; 3: no device.
  */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@
 static struct gcb_device device;
 static const struct check_depth *depth;
 static struct check_case *cases;
-static size_t case_count;
+static size_t *chosen, case_count; /* numbers of the cases to run */
+static const char *only = "*";
 static unsigned device_index, part, parts = 1;
 
 /* device_trip.c sets the order of threads on the stand-in; a device has its own. */
@@ -58,7 +60,9 @@ static void check(void **state)
 {
     struct outcome *o = *state;
 
-    check_one(&device, depth, &cases[o->at], o->at * parts + part, o);
+    const size_t number = chosen[o->at];
+
+    check_one(&device, depth, &cases[number], number, o);
 }
 
 /* Callback of check_apart.h. */
@@ -66,14 +70,14 @@ static void run_case(void *ctx, struct outcome *o, size_t at)
 {
     const double start = gcb_clock();
     char name[300];
-    const struct CMUnitTest test = {.name = check_case_name(name, sizeof(name), &cases[at]),
+    const struct CMUnitTest test = {.name = check_case_name(name, sizeof(name), &cases[chosen[at]]),
                                     .test_func = check,
                                     .initial_state = o};
 
     printf("%s\n", name);
     fflush(stdout);
     if (_cmocka_run_group_tests("device", &test, 1, NULL, NULL))
-        snprintf(o->reason, sizeof(o->reason), "see check.log");
+        snprintf(o->reason, sizeof(o->reason), "the log says more");
     o->seconds = gcb_clock() - start;
 }
 
@@ -98,7 +102,7 @@ static void write_row(void *ctx, const struct outcome *o)
 {
     struct results *r = ctx;
     struct gcb_row row = {.json = json_pack("{s:s, s:i}", "record", "check", "schema", 1)};
-    const struct check_case *c = &cases[o->at];
+    const struct check_case *c = &cases[chosen[o->at]];
     char name[300];
 
     gcb_row_text(&row, GCB_FIELD_SPEC, check_case_name(name, sizeof(name), c));
@@ -117,7 +121,7 @@ static void write_row(void *ctx, const struct outcome *o)
 /* The exit status: 0, 1 or 3. */
 static int run_all(bool alone, unsigned patience, const char *results)
 {
-    struct results rows = {.file = results ? fopen(results, "w") : NULL};
+    struct results rows = {.file = results ? fopen(results, "a") : NULL};
     const struct checking what = {.count = case_count,
                                   .patience = patience,
                                   .ctx = &rows,
@@ -151,14 +155,22 @@ static int run_all(bool alone, unsigned patience, const char *results)
     return ended;
 }
 
-/* Keeps every case whose number leaves `part` over when divided by `parts`. */
-static void keep_part(void)
+/* Chooses the matching cases of the list; if asked for, only every parts-th of them. */
+static int choose_cases(void)
 {
-    size_t kept = 0;
+    size_t count, found = 0;
+    char name[300];
 
-    for (size_t i = part; i < case_count; i += parts)
-        cases[kept++] = cases[i];
-    case_count = kept;
+    cases = check_cases(&count, depth->stride, depth->wide);
+    chosen = calloc(cases ? count : 1, sizeof(*chosen));
+    if (!cases || !chosen)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        check_case_name(name, sizeof(name), &cases[i]);
+        if (fnmatch(only, name, FNM_EXTMATCH) == 0 && found++ % parts == part)
+            chosen[case_count++] = i;
+    }
+    return 0;
 }
 
 static void list(void)
@@ -166,8 +178,8 @@ static void list(void)
     char name[300];
 
     for (size_t i = 0; i < case_count; i++)
-        printf("%s%s\n", check_case_name(name, sizeof(name), &cases[i]),
-               cases[i].kind == CHECK_BRIEF ? " (brief)" : "");
+        printf("%s%s\n", check_case_name(name, sizeof(name), &cases[chosen[i]]),
+               cases[chosen[i]].kind == CHECK_BRIEF ? " (brief)" : "");
 }
 
 static int probe(void)
@@ -202,6 +214,8 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--part") == 0 && i + 1 < argc &&
                  sscanf(argv[i + 1], "%u/%u", &part, &parts) == 2 && part < parts)
             i++;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             device_index = (unsigned)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--patience") == 0 && i + 1 < argc)
@@ -213,13 +227,12 @@ int main(int argc, char **argv)
     }
     if (word == PROBE)
         return probe();
-    cases = check_cases(&case_count, depth->stride, depth->wide);
-    if (!cases)
-        return 1;
-    keep_part();
-    if (word == LIST)
+    ended = choose_cases();
+    if (!ended && word == LIST)
         list();
-    ended = word == LIST ? 0 : run_all(alone, patience, results);
+    else if (!ended)
+        ended = run_all(alone, patience, results);
     free(cases);
+    free(chosen);
     return ended;
 }

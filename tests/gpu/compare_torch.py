@@ -1,9 +1,10 @@
 """PyTorch's own work on a GPU, timed by events: rows for the report of `./dev gpu`.
 
-    python3 compare_torch.py ELEMENTS
+    python3 compare_torch.py ELEMENTS [PATTERN]
 
 Writes JSON Lines. Without PyTorch, or without a GPU that it can use, one row says so.
 """
+import fnmatch
 import json
 import statistics
 import sys
@@ -39,8 +40,18 @@ def qsgd(torch, x):
     return (t.floor() + (torch.rand_like(t) < t - t.floor())).mul(buckets.sign()).to(torch.int8), norms
 
 
+WORKS = {
+    "torch.topk": lambda torch, x: torch.topk(x, max(1, round(len(x) * 0.15)), sorted=False),
+    "torch.fft.rfft": lambda torch, x: torch.fft.rfft(x),
+    "qsgd of plain torch": qsgd,
+}
+
+
 def main():
     n = int(sys.argv[1]) // 512 * 512
+    names = fnmatch.filter(WORKS, sys.argv[2] if len(sys.argv) > 2 else "*")
+    if not names:
+        return
     try:
         import torch
     except ImportError:
@@ -54,18 +65,13 @@ def main():
         return
     try:
         x = torch.randn(n, device="cuda")
-        magnitude = x.abs()
     except RuntimeError as error:
         row("PyTorch", status="skipped", reason=str(error).splitlines()[0])
         return
-    works = {
-        "torch.topk": lambda: torch.topk(magnitude, max(1, round(n * 0.15)), sorted=False),
-        "torch.fft.rfft": lambda: torch.fft.rfft(x),
-        "qsgd of plain torch": lambda: qsgd(torch, x),
-    }
-    for name, work in works.items():
+    for name in names:
         try:
-            row(name, status="ok", seconds=timed(torch, work), elements=n, version=torch.__version__)
+            seconds = timed(torch, lambda: WORKS[name](torch, x))
+            row(name, status="ok", seconds=seconds, elements=n, version=torch.__version__)
         except RuntimeError as error:  # out of memory, an unsupported length
             row(name, status="unsupported", reason=str(error).splitlines()[0])
 

@@ -1,6 +1,6 @@
 /*
- * The report of `./dev gpu`, a page of Markdown, from the rows of check_device, of the sanitizer,
- * of `gcbench bench` and of the comparison with PyTorch. A figure without a row is shown as "not
+ * The report of `./dev gpu`, a page of Markdown, from the rows of its steps, of check_device, of
+ * `gcbench bench` and of the comparison with PyTorch. A figure without a row is shown as "not
  * measured".
  *
  *   gpu_report FILE...     exit status 1: something failed, or a file cannot be read
@@ -25,16 +25,22 @@ struct wanted {
 /* Wanted shares of encoding. */
 static const struct wanted encode_wanted[] = {
     {"fp16", "fp16", "", NULL, 1, true, 0.80},
+    {"bf16", "bf16", "", NULL, 1, true, 0.80},
     {"range, maximum and mantissa given", "range", "mantissa=4", NULL, 1, true, 0.80},
     {"range, maximum given", "range", "max=1", "mantissa=4", 2, true,
      0.80}, /* finds its mantissa */
+    {"range", "range", "max=0", NULL, 1, true, 0.65},
     {"qsgd, a norm per bucket", "qsgd", "", NULL, 1, true, 0.65},
     {"terngrad", "terngrad", "", NULL, 2, true, 0.65},
-    {"topk, exact", "topk", "", NULL, 2, false, 0.60},
+    {"topk, exact", "topk", "", "theta=0.99", 2, false, 0.60},
+    {"topk, 1 of 100", "topk", "theta=0.99", NULL, 1, true, 0.60},
     {"sbc", "sbc", "", NULL, 1, true, 0.65},
     {"redsync, threshold reused", "redsync", "", NULL, 1, true, 0.65},
     {"dgc", "dgc", "", NULL, 1, true, 0.65},
+    {"randomk", "randomk", "", NULL, 1, true, 0.65},
+    {"fft in chunks", "fft", "chunk=4096", NULL, 1, true, 0.25},
     {"fft in chunks, chunk-local", "sparse", "transform=fft", NULL, 1, true, 0.50},
+    {"dct in chunks", "dct-range", "", NULL, 1, true, 0.20},
     {"dct in chunks, chunk-local", "demo", "", NULL, 1, true, 0.50},
 };
 #define ENCODE_ROWS (sizeof(encode_wanted) / sizeof(*encode_wanted))
@@ -58,46 +64,31 @@ static void print_head(const struct report *r)
         printf("| copy bandwidth | not measured |\n");
 }
 
-/* There are very many checks: a number and a line of names for those that passed, a table of the
- * others. */
+/* The steps of the run: which ended, which were stopped. */
+static void print_steps(const struct report *r)
+{
+    printf("\n## Steps\n\n| step | result | |\n|---|---|---|\n");
+    for (size_t i = 0; i < r->step_count; i++)
+        printf("| %s | %s | %s |\n", r->steps[i].name, r->steps[i].status, r->steps[i].reason);
+}
+
+/* There are very many checks: a number for those that passed, a table of the others. */
 static void print_checks(const struct report *r)
 {
     size_t ok = 0, fed = 0;
 
     printf("\n## Against the CPU\n\n");
-    if (!r->check_count) {
-        printf("Not run.\n");
-        return;
-    }
     for (size_t i = 0; i < r->check_count; i++) {
         ok += strcmp(r->checks[i].status, "ok") == 0;
         fed += r->checks[i].fed;
     }
-    printf("%zu specs tested, %zu the same as on the CPU, %zu of them also with error feedback.\n",
+    printf("%zu cases tested, %zu the same as on the CPU, %zu of them also with error feedback.\n",
            r->check_count, ok, fed);
     printf("\n| not the same | result | |\n|---|---|---|\n");
     for (size_t i = 0; i < r->check_count; i++)
         if (strcmp(r->checks[i].status, "ok") != 0)
             printf("| `%s` | %s | %s |\n", r->checks[i].name, r->checks[i].status,
                    r->checks[i].reason);
-    printf("\nThe same as on the CPU, without combinations of several choices:");
-    for (size_t i = 0; i < r->check_count; i++)
-        if (strcmp(r->checks[i].status, "ok") == 0 && !r->checks[i].brief)
-            printf(" `%s`", r->checks[i].name);
-    printf("\n");
-}
-
-static void print_plain(const char *title, const char *column, const struct plain *list,
-                        size_t count)
-{
-    printf("\n## %s\n\n", title);
-    if (!count) {
-        printf("Not run.\n");
-        return;
-    }
-    printf("| %s | result | |\n|---|---|---|\n", column);
-    for (size_t i = 0; i < count; i++)
-        printf("| `%s` | %s | %s |\n", list[i].name, list[i].status, list[i].reason);
 }
 
 static bool fits(const struct measured *m, const struct wanted *w)
@@ -180,10 +171,10 @@ static void print_speed(const struct report *r)
     }
 }
 
-static const struct wanted *wanted_of(const char *method)
+static const struct wanted *wanted_of(const char *label)
 {
     for (size_t i = 0; i < ENCODE_ROWS; i++)
-        if (strcmp(encode_wanted[i].method, method) == 0)
+        if (strcmp(encode_wanted[i].label, label) == 0)
             return &encode_wanted[i];
     return NULL;
 }
@@ -202,7 +193,7 @@ static void print_against(const struct report *r, const char *torch, const struc
         printf(" | | %s | not measured |\n", wanted);
 }
 
-static const struct wanted whole_fft = {"fft, whole", "fft", "", NULL, 1, true, 0};
+static const struct wanted whole_fft = {"fft, whole", "fft", "", "chunk=4096", 1, true, 0};
 
 static void print_transform(const struct report *r)
 {
@@ -278,13 +269,15 @@ static void print_group(const struct report *r)
 
 static void print_torch(const struct report *r)
 {
-
-    printf("\n## Against PyTorch\n\nThe same number of elements. Reached is PyTorch's time / our "
-           "time.\n\n| PyTorch | ours | its time | ours | wanted | reached "
-           "|\n|---|---|---|---|---|---|\n");
-    print_against(r, "torch.topk", wanted_of("topk"), "5 at least");
+    printf(
+        "\n## Against PyTorch and CUB\n\nThe same number of elements. Reached is their time / our "
+        "time.\n\n| theirs | ours | their time | ours | wanted | reached "
+        "|\n|---|---|---|---|---|---|\n");
+    print_against(r, "torch.topk", wanted_of("topk, exact"), "5 at least");
+    print_against(r, "CUB's selection of 15 %", wanted_of("topk, exact"), "");
+    print_against(r, "CUB's reduction to the maximum", wanted_of("range"), "");
     print_against(r, "torch.fft.rfft", &whole_fft, "");
-    print_against(r, "qsgd of plain torch", wanted_of("qsgd"), "");
+    print_against(r, "qsgd of plain torch", wanted_of("qsgd, a norm per bucket"), "");
     for (size_t i = 0; i < r->torch_count; i++)
         if (r->torch[i].reason[0])
             printf("\n%s: %s\n", r->torch[i].name, r->torch[i].reason);
@@ -302,8 +295,8 @@ int main(int argc, char **argv)
             return 1;
         }
     print_head(&r);
+    print_steps(&r);
     print_checks(&r);
-    print_plain("compute-sanitizer, small sizes", "tool", r.sanitizers, r.sanitizer_count);
     print_speed(&r);
     print_transform(&r);
     print_launches(&r);

@@ -24,8 +24,8 @@ struct plain { /* any other row */
 
 struct report {
     struct measured speed[MAX_ROWS];
-    struct plain checks[MAX_ROWS], sanitizers[MAX_ROWS], torch[MAX_ROWS], timings[MAX_ROWS];
-    size_t speeds, check_count, sanitizer_count, torch_count, timing_count;
+    struct plain checks[MAX_ROWS], steps[MAX_ROWS], torch[MAX_ROWS], timings[MAX_ROWS];
+    size_t speeds, check_count, step_count, torch_count, timing_count;
     char gpu[TEXT], driver[TEXT], date[TEXT], revision[TEXT], cpu[TEXT];
     double copy_gbps;
     bool broken;

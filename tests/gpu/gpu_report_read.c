@@ -75,8 +75,8 @@ int report_take(void *ctx, const struct gcb_results_row *row, struct gcb_diag *d
         take_speed(r, row->json);
     } else if (strcmp(row->record, "check") == 0) {
         take_plain(r, r->checks, &r->check_count, row->json);
-    } else if (strcmp(row->record, "sanitizer") == 0) {
-        take_plain(r, r->sanitizers, &r->sanitizer_count, row->json);
+    } else if (strcmp(row->record, "step") == 0) {
+        take_plain(r, r->steps, &r->step_count, row->json);
     } else if (strcmp(row->record, "torch") == 0) {
         take_plain(r, r->torch, &r->torch_count, row->json);
     } else if (strcmp(row->record, "timing") == 0) {

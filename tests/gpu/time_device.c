@@ -4,11 +4,14 @@
  * network's tensors as a group and one by one. As in bench, a kernel time is by the device's
  * events, the median of several calls, and the L2 cache is overwritten before each.
  *
- *   time_device [--elements N] [--device N]     rows, JSON Lines, on standard output
+ *   time_device [--elements N] [--device N] [--only PATTERN]   rows, JSON Lines, on standard output
+ *
+ * --only: rows whose specs match the pattern of a shell.
  *
  * Exit status 0: each measurement has a row, with the time or the reason why there is none; 1: a
  * row could not be written; 3: no device.
  */
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,12 @@
 enum { SMALL = 10000 };
 
 static struct gcb_device device;
+static const char *only = "*";
+
+static bool wanted(const char *spec)
+{
+    return fnmatch(only, spec, FNM_EXTMATCH) == 0;
+}
 
 /* Each call is for the next step, so that the threshold found in the first one is reused. */
 static int encode_each(struct work *w, struct gcb_diag *diag)
@@ -112,17 +121,23 @@ static int time_all(const float *x, uint64_t n)
     static const char *const quantisers[] = {"fp16", "bf16",    "range", "range:max=1,mantissa=4",
                                              "qsgd", "terngrad"};
     static const char *const network[] = {"fp16", "range", "qsgd", "terngrad"};
-    int bad = time_method("redsync, threshold reused",
-                          "redsync:interval=1000000,dense-below=0,trimmed-below=0", x, n);
+    int bad = 0;
 
-    bad |= time_transform(x, n);
+    if (wanted("redsync"))
+        bad |= time_method("redsync, threshold reused",
+                           "redsync:interval=1000000,dense-below=0,trimmed-below=0", x, n);
+    if (wanted("fft"))
+        bad |= time_transform(x, n);
     for (size_t i = 0; i < sizeof(quantisers) / sizeof(*quantisers); i++) {
         char label[64];
 
         snprintf(label, sizeof(label), "small: %s", quantisers[i]);
-        bad |= time_method(label, quantisers[i], x, n < SMALL ? n : SMALL);
+        if (wanted(quantisers[i]))
+            bad |= time_method(label, quantisers[i], x, n < SMALL ? n : SMALL);
     }
     for (size_t i = 0; i < sizeof(network) / sizeof(*network); i++) {
+        if (!wanted(network[i]))
+            continue;
         bad |= time_network("group", network[i], true, x, n);
         bad |= time_network("one by one", network[i], false, x, n);
     }
@@ -143,11 +158,13 @@ int main(int argc, char **argv)
             n = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             index = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
         else
             n = 0;
     }
     if (n == 0) {
-        fprintf(stderr, "usage: time_device [--elements N] [--device N]\n");
+        fprintf(stderr, "usage: time_device [--elements N] [--device N] [--only PATTERN]\n");
         return 2;
     }
     if (gcb_device_open(&device, index, &diag)) {

@@ -164,7 +164,7 @@ static int write_row(const char *spec, const struct work *w, int err, const stru
     gcb_row_real(&row, GCB_FIELD_WIRE_BYTES, w->count && !err ? (double)w->wire_bytes : NAN);
     gcb_row_real(&row, GCB_FIELD_SECONDS, err ? NAN : seconds);
     bad = json_object_set_new(row.json, "launches", gcb_row_make_real(launches)) || row.failed ||
-          json_dumpf(row.json, stdout, JSON_COMPACT) || putchar('\n') == EOF;
+          json_dumpf(row.json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     gcb_row_fini(&row);
     return bad;
 }
