@@ -1,5 +1,6 @@
 #include "kernels/convert/convert_cuda.h"
 
+#include "kernels/accumulate/accumulate_elem.h"
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/memory/feedback.cuh"
@@ -144,6 +145,42 @@ template <class Where> __global__ void get_floats(Where where)
     store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
+/* How the elements of a message are read. */
+struct float_elements {
+    static __device__ void load(float (&v)[tuning::each], const uint8_t *in, uint64_t first,
+                                uint64_t n)
+    {
+        load_floats(v, reinterpret_cast<const float *>(in), first, n);
+    }
+};
+
+template <class Half> struct half_elements {
+    static __device__ void load(float (&v)[tuning::each], const uint8_t *in, uint64_t first,
+                                uint64_t n)
+    {
+        uint32_t word[tuning::each / 2];
+
+        load_halves(word, in, first, n);
+        widen_all<Half>(v, word);
+    }
+};
+
+/* Adds messages. */
+template <class Elements> __global__ void sum_messages(float *out, uint64_t n, gcb_cuda_payloads p)
+{
+    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
+    float sum[tuning::each] = {}, v[tuning::each];
+
+    if (p.joins)
+        load_floats(sum, out, first, n);
+    for (unsigned i = 0; i < p.count; i++) {
+        Elements::load(v, p.first + i * p.apart, first, n);
+        for (unsigned e = 0; e < tuning::each; e++)
+            sum[e] = gcb_accumulated(sum[e], v[e], p.weight[i]);
+    }
+    store_floats(out, sum, first, n);
+}
+
 /* ---- all-reduce ---- */
 
 __device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t first, uint64_t n,
@@ -238,6 +275,12 @@ int own(gcb_device_stream *s, float *out, const float *, const uint8_t *values, 
     return launch(own_half<Half>, blocks_of(n), tuning::threads, 0, s, out, values, n, weight);
 }
 
+template <class Elements>
+int sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_payloads *p)
+{
+    return launch(sum_messages<Elements>, blocks_of(n), tuning::threads, 0, s, out, n, *p);
+}
+
 template <class Half>
 constexpr gcb_cuda_convert half_launchers = {
     2,
@@ -247,6 +290,7 @@ constexpr gcb_cuda_convert half_launchers = {
     convert_group<get_half<Half, message_group>>,
     weigh<weigh_half<Half>>,
     own<Half>,
+    sum<half_elements<Half>>,
 };
 
 } /* namespace */
@@ -259,6 +303,7 @@ const gcb_cuda_convert gcb_cuda_fp32 = {
     convert_group<get_floats<message_group>>,
     weigh<weigh_floats>,
     own_floats,
+    sum<float_elements>,
 };
 const gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
 const gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;

@@ -2,6 +2,7 @@
 #define KERNELS_CONVERT_CONVERT_CUDA_H
 
 #include "kernels/cuda/group.h"
+#include "kernels/slot/slot_cuda.h"
 
 /*
  * Family `convert` on the device (kernels/convert/convert.h). Each call is one launch on the stream
@@ -17,6 +18,7 @@
  * own:       for an all-reduce: writes the part of x that other workers receive. For fp32 this is
  *            x; otherwise the values that weigh wrote, divided by the weight, or 0 if the weight
  *            is 0.
+ * sum:       writes the sum of messages (kernels/slot/slot_cuda.h).
  */
 GCB_BEGIN_C
 
@@ -31,6 +33,8 @@ struct gcb_cuda_convert {
                  float weight);
     int (*own)(struct gcb_device_stream *s, float *out, const float *x, const uint8_t *values,
                uint64_t n, float weight);
+    int (*sum)(struct gcb_device_stream *s, float *out, uint64_t n,
+               const struct gcb_cuda_payloads *p);
 };
 
 extern const struct gcb_cuda_convert gcb_cuda_fp32, gcb_cuda_fp16, gcb_cuda_bf16;

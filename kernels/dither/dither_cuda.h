@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/group.h"
 #include "kernels/philox/philox_elem.h"
+#include "kernels/slot/slot_cuda.h"
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`, `terngrad`
@@ -106,6 +107,14 @@ int gcb_cuda_natural_decode(struct gcb_device_stream *s, float *out, const uint8
 int gcb_cuda_natural_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                   const struct gcb_cuda_draw *draw);
 int gcb_cuda_natural_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+
+/* Sums of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
+int gcb_cuda_qsgd_sum(struct gcb_device_stream *s, float *out, uint64_t n,
+                      const struct gcb_cuda_qsgd *how, const struct gcb_cuda_payloads *p);
+int gcb_cuda_terngrad_sum(struct gcb_device_stream *s, float *out, uint64_t n,
+                          const struct gcb_cuda_terngrad *how, const struct gcb_cuda_payloads *p);
+int gcb_cuda_natural_sum(struct gcb_device_stream *s, float *out, uint64_t n,
+                         const struct gcb_cuda_payloads *p);
 
 /*
  * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are

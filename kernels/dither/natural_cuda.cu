@@ -3,6 +3,7 @@
 #include "kernels/cuda/group.cuh"
 #include "kernels/dither/draw.cuh"
 #include "kernels/memory/feedback.cuh"
+#include "kernels/slot/tiles.cuh"
 
 using namespace gcb;
 
@@ -57,26 +58,29 @@ template <class Where> __global__ void encode(Where where, gcb_cuda_draw draw)
     store_tile(at.item.payload + at.start / 8 * kWidth, room, (at.here * kWidth + 7) / 8);
 }
 
-template <class Where> __global__ void decode(Where where)
-{
-    tile_room &room = shared<tile_room>();
-    const tile_work at = find_tile(where);
-    uint32_t code[kTileEach], most = 0;
-    float v[kTileEach];
-    unsigned skip;
+/* Reads messages (kernels/slot/tiles.cuh). */
+struct natural_tile {
+    using room = tile_room;
+    static constexpr unsigned size = kTile;
 
-    skip = load_tile(room, at.item.payload + at.start / 8 * kWidth, (at.here * kWidth + 7) / 8);
-    sync_block();
-    unpack_codes(code, room, skip, kWidth);
-    for (unsigned i = 0; i < kTileEach; i++) {
-        v[i] = gcb_natural_value(code[i]);
-        if (at.first + i < at.item.in.n)
-            most = larger(most, gcb_magnitude(v[i]));
+    __device__ bool operator()(float (&v)[kTileEach], room &codes, const tile_work &at) const
+    {
+        const unsigned skip =
+            load_tile(codes, at.item.payload + at.start / 8 * kWidth, (at.here * kWidth + 7) / 8);
+        uint32_t code[kTileEach], most = 0;
+
+        sync_block();
+        unpack_codes(code, codes, skip, kWidth);
+        for (unsigned i = 0; i < kTileEach; i++) {
+            v[i] = gcb_natural_value(code[i]);
+            if (at.first + i < at.item.in.n)
+                most = larger(most, gcb_magnitude(v[i]));
+        }
+        if (most >= GCB_INF_BITS)
+            set_status(&at.item.result->status, GCB_E_CORRUPT);
+        return true;
     }
-    if (most >= GCB_INF_BITS)
-        set_status(&at.item.result->status, GCB_E_CORRUPT);
-    store_runs(at.item.in.x, v, at.first, at.item.in.n);
-}
+};
 
 } /* namespace */
 
@@ -92,8 +96,8 @@ int gcb_cuda_natural_encode(gcb_device_stream *s, uint8_t *out, const gcb_device
 int gcb_cuda_natural_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                             gcb_device_result *result)
 {
-    return launch(decode<single>, tile_blocks(n), kTileThreads, sizeof(tile_room), s,
-                  single_decode(out, in, n, result));
+    return launch_decode<single>(s, {single_decode(out, in, n, result), tile_blocks(n)},
+                                 natural_tile{});
 }
 
 int gcb_cuda_natural_encode_group(gcb_device_stream *s, const gcb_device_group *g,
@@ -111,5 +115,11 @@ int gcb_cuda_natural_decode_group(gcb_device_stream *s, const gcb_device_group *
     const uint64_t tiles = cut_tiles(g);
 
     send_table(s, g);
-    return launch(decode<message_group>, tiles, kTileThreads, sizeof(tile_room), s, grid_of(g, 0));
+    return launch_decode<message_group>(s, {grid_of(g, 0), tiles}, natural_tile{});
+}
+
+int gcb_cuda_natural_sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_payloads *p)
+{
+    return launch_sum(s, {single_decode(out, nullptr, n, nullptr), tile_blocks(n)}, natural_tile{},
+                      p);
 }

@@ -2,6 +2,7 @@
 #include "kernels/dither/levels.cuh"
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
+#include "kernels/slot/tiles.cuh"
 
 using namespace gcb;
 using namespace gcb::qsgd;
@@ -286,41 +287,44 @@ __device__ uint32_t multiply_by_norms(float (&v)[kTileEach], const norm_run &r, 
     return largest;
 }
 
-/* Decodes a tile. */
-template <class Where> __global__ void decode(Where where, gcb_cuda_qsgd how)
-{
-    decode_room &s = shared<decode_room>();
-    const tile_work at = find_tile(where);
-    const uint8_t *__restrict__ const in = at.item.payload;
-    const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
-    const uint64_t n = at.item.in.n, bucket = at.item.bucket;
-    const unsigned width = how.sign_bit + 1, own = static_cast<unsigned>(bucket);
-    const bool few = 1u << width <= kSteps;
-    uint32_t code[kTileEach], first_norm;
-    float v[kTileEach];
-    unsigned skip;
-    norm_run r;
+/* Reads messages (kernels/slot/tiles.cuh). A norm that is negative, infinite or NaN is damage. */
+struct qsgd_tile {
+    using room = decode_room;
+    static constexpr unsigned size = kTile;
+    gcb_cuda_qsgd how;
 
-    for (unsigned c = threadIdx.x; few && c < 1u << width; c += blockDim.x)
-        s.step[c] = decode_value(c, 1.0f, how);
-    skip = load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + at.start / 8 * width,
-                     (at.here * width + 7) / 8);
-    r = tiles_hold_buckets(bucket, n)
-            ? run_of_tile(at.first, n, own, norms + buckets_before(at.block, own))
-            : run_of_message(at.first, n, bucket, norms);
-    first_norm = r.count ? *r.norm : 0;
-    sync_block();
-    unpack_codes(code, s.codes, skip, width);
-    if (few)
-        for (unsigned i = 0; i < kTileEach; i++)
-            v[i] = s.step[code[i]];
-    else
-        for (unsigned i = 0; i < kTileEach; i++)
-            v[i] = decode_value(code[i], 1.0f, how);
-    if (multiply_by_norms(v, r, first_norm) >= GCB_INF_BITS) /* not finite, or negative */
-        set_status(&at.item.result->status, GCB_E_CORRUPT);
-    store_runs(at.item.in.x, v, at.first, n);
-}
+    __device__ bool operator()(float (&v)[kTileEach], room &s, const tile_work &at) const
+    {
+        const uint8_t *__restrict__ const in = at.item.payload;
+        const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
+        const uint64_t n = at.item.in.n, bucket = at.item.bucket;
+        const unsigned width = how.sign_bit + 1, own = static_cast<unsigned>(bucket);
+        const bool few = 1u << width <= kSteps;
+        uint32_t code[kTileEach], first_norm;
+        unsigned skip;
+        norm_run r;
+
+        for (unsigned c = threadIdx.x; few && c < 1u << width; c += blockDim.x)
+            s.step[c] = decode_value(c, 1.0f, how);
+        skip = load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + at.start / 8 * width,
+                         (at.here * width + 7) / 8);
+        r = tiles_hold_buckets(bucket, n)
+                ? run_of_tile(at.first, n, own, norms + buckets_before(at.block, own))
+                : run_of_message(at.first, n, bucket, norms);
+        first_norm = r.count ? *r.norm : 0;
+        sync_block();
+        unpack_codes(code, s.codes, skip, width);
+        if (few)
+            for (unsigned i = 0; i < kTileEach; i++)
+                v[i] = s.step[code[i]];
+        else
+            for (unsigned i = 0; i < kTileEach; i++)
+                v[i] = decode_value(code[i], 1.0f, how);
+        if (multiply_by_norms(v, r, first_norm) >= GCB_INF_BITS)
+            set_status(&at.item.result->status, GCB_E_CORRUPT);
+        return true;
+    }
+};
 
 /* ---- all-reduce: levels of a norm that all workers share ---- */
 
@@ -419,8 +423,7 @@ int gcb_cuda_qsgd_decode(gcb_device_stream *s, float *out, const uint8_t *in, ui
     single message = single_decode(out, in, n, result);
 
     message.item.bucket = how->bucket;
-    return launch(decode<single>, tile_blocks(n), kTileThreads, sizeof(decode_room), s, message,
-                  *how);
+    return launch_decode<single>(s, {message, tile_blocks(n)}, qsgd_tile{*how});
 }
 
 int gcb_cuda_qsgd_decode_group(gcb_device_stream *s, const gcb_device_group *g,
@@ -429,8 +432,16 @@ int gcb_cuda_qsgd_decode_group(gcb_device_stream *s, const gcb_device_group *g,
     const uint64_t tiles = cut_tiles(g);
 
     send_table(s, g);
-    return launch(decode<message_group>, tiles, kTileThreads, sizeof(decode_room), s, grid_of(g, 0),
-                  *how);
+    return launch_decode<message_group>(s, {grid_of(g, 0), tiles}, qsgd_tile{*how});
+}
+
+int gcb_cuda_qsgd_sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_qsgd *how,
+                      const gcb_cuda_payloads *p)
+{
+    single message = single_decode(out, nullptr, n, nullptr);
+
+    message.item.bucket = how->bucket;
+    return launch_sum(s, {message, tile_blocks(n)}, qsgd_tile{*how}, p);
 }
 
 uint64_t gcb_cuda_qsgd_norms_scratch(const gcb_cuda_qsgd *how, uint64_t n)

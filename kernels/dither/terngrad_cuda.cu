@@ -4,6 +4,7 @@
 #include "kernels/dither/levels.cuh"
 #include "kernels/dither/terngrad.cuh"
 #include "kernels/memory/feedback.cuh"
+#include "kernels/slot/tiles.cuh"
 
 using namespace gcb;
 using namespace gcb::terngrad;
@@ -196,63 +197,61 @@ __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *re
     return true;
 }
 
-__device__ void store_trits(float *out, const uint32_t (&code)[kTileEach], float scale,
-                            uint64_t first, uint64_t n)
-{
-    float v[kTileEach];
+/* Read messages (kernels/slot/tiles.cuh). */
+struct tile_2bit {
+    using room = tile_room;
+    static constexpr unsigned size = kTile;
 
-    for (unsigned i = 0; i < kTileEach; i++)
-        v[i] = gcb_dither_trit_value(code[i], scale);
-    store_runs(out, v, first, n);
-}
+    __device__ bool operator()(float (&v)[kTileEach], room &codes, const tile_work &at) const
+    {
+        const uint8_t *__restrict__ const in = at.item.payload;
+        uint32_t code[kTileEach];
+        unsigned skip;
+        float scale;
 
-template <class Where> __global__ void decode_2bit(Where where)
-{
-    tile_room &room = shared<tile_room>();
-    const tile_work at = find_tile(where);
-    const uint8_t *__restrict__ const in = at.item.payload;
-    const uint64_t n = at.item.in.n;
-    uint32_t code[kTileEach];
-    unsigned skip;
-    float scale;
-
-    if (!get_scale(&scale, in, at.item.result))
-        return;
-    skip = load_tile(room, in + kHead + at.start / 4, (at.here + 3) / 4);
-    sync_block();
-    unpack_codes(code, room, skip, 2);
-    store_trits(at.item.in.x, code, scale, at.first, n);
-}
-
-template <class Where> __global__ void decode_base3(Where where)
-{
-    tile_room &room = shared<tile_room>();
-    const tile_work at = find_tile(where, kTile3);
-    const uint8_t *__restrict__ const in = at.item.payload;
-    const unsigned mine = threadIdx.x * kTileEach;
-    const uint8_t *packed = reinterpret_cast<const uint8_t *>(room.word) + mine / 5;
-    uint32_t code[kTileEach], byte;
-    unsigned digit = mine % 5;
-    float scale;
-
-    if (!get_scale(&scale, in, at.item.result))
-        return;
-    packed += load_tile(room, in + kHead + at.start / 5, (at.here + 4) / 5);
-    sync_block();
-    byte = *packed++;
-    for (unsigned i = 0; i < digit; i++)
-        byte /= 3;
-    for (unsigned i = 0; i < kTileEach; i++) {
-        if (digit == 5) {
-            byte = *packed++;
-            digit = 0;
-        }
-        code[i] = byte % 3;
-        byte /= 3;
-        digit++;
+        if (!get_scale(&scale, in, at.item.result))
+            return false;
+        skip = load_tile(codes, in + kHead + at.start / 4, (at.here + 3) / 4);
+        sync_block();
+        unpack_codes(code, codes, skip, 2);
+        for (unsigned i = 0; i < kTileEach; i++)
+            v[i] = gcb_dither_trit_value(code[i], scale);
+        return true;
     }
-    store_trits(at.item.in.x, code, scale, at.first, at.start + at.here);
-}
+};
+
+struct tile_base3 {
+    using room = tile_room;
+    static constexpr unsigned size = kTile3;
+
+    __device__ bool operator()(float (&v)[kTileEach], room &codes, const tile_work &at) const
+    {
+        const uint8_t *__restrict__ const in = at.item.payload;
+        const unsigned mine = threadIdx.x * kTileEach;
+        const uint8_t *packed = reinterpret_cast<const uint8_t *>(codes.word) + mine / 5;
+        unsigned digit = mine % 5;
+        uint32_t byte;
+        float scale;
+
+        if (!get_scale(&scale, in, at.item.result))
+            return false;
+        packed += load_tile(codes, in + kHead + at.start / 5, (at.here + 4) / 5);
+        sync_block();
+        byte = *packed++;
+        for (unsigned i = 0; i < digit; i++)
+            byte /= 3;
+        for (unsigned i = 0; i < kTileEach; i++) {
+            if (digit == 5) {
+                byte = *packed++;
+                digit = 0;
+            }
+            v[i] = gcb_dither_trit_value(byte % 3, scale);
+            byte /= 3;
+            digit++;
+        }
+        return true;
+    }
+};
 
 /* ---- launches ---- */
 
@@ -272,11 +271,11 @@ int launch_encode(gcb_device_stream *s, const gcb_cuda_terngrad *how,
 }
 
 template <class Where>
-int launch_decode(gcb_device_stream *s, const gcb_cuda_terngrad *how,
-                  const launch_part<Where> &coded)
+int launch_trits(gcb_device_stream *s, const gcb_cuda_terngrad *how,
+                 const launch_part<Where> &coded)
 {
-    return launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid, kTileThreads,
-                  sizeof(tile_room), s, coded.where);
+    return how->base3 ? launch_decode(s, coded, tile_base3{})
+                      : launch_decode(s, coded, tile_2bit{});
 }
 
 /* Divides the grid of the codes among the messages. Divides grid 0 (tiles) in any case, because
@@ -317,7 +316,7 @@ int gcb_cuda_terngrad_encode_group(gcb_device_stream *s, const gcb_device_group 
 int gcb_cuda_terngrad_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const gcb_cuda_terngrad *how, gcb_device_result *result)
 {
-    return launch_decode<single>(
+    return launch_trits<single>(
         s, how, {single_decode(out, in, n, result), how->base3 ? tile3_grid(n) : tile_blocks(n)});
 }
 
@@ -327,7 +326,16 @@ int gcb_cuda_terngrad_decode_group(gcb_device_stream *s, const gcb_device_group 
     const launch_part<message_group> codes = cut_codes(g, how);
 
     send_table(s, g);
-    return launch_decode<message_group>(s, how, codes);
+    return launch_trits<message_group>(s, how, codes);
+}
+
+int gcb_cuda_terngrad_sum(gcb_device_stream *s, float *out, uint64_t n,
+                          const gcb_cuda_terngrad *how, const gcb_cuda_payloads *p)
+{
+    const single message = single_decode(out, nullptr, n, nullptr);
+
+    return how->base3 ? launch_sum(s, {message, tile3_grid(n)}, tile_base3{}, p)
+                      : launch_sum(s, {message, tile_blocks(n)}, tile_2bit{}, p);
 }
 
 int gcb_cuda_terngrad_limit(gcb_device_stream *s, float *limit, const float *x, uint64_t n,

@@ -4,6 +4,7 @@
 #include "kernels/memory/feedback.cuh"
 #include "kernels/range/range_choose.cuh"
 #include "kernels/reduce/sum.cuh"
+#include "kernels/slot/tiles.cuh"
 
 using namespace gcb;
 
@@ -204,32 +205,36 @@ __global__ void encode(Where where, bool measured, struct gcb_range_format given
                (at.here * f.bits + 7) / 8);
 }
 
-template <class Where> __global__ void decode(Where where, unsigned bits)
-{
-    tile_room &room = shared<tile_room>();
-    const tile_work at = find_tile(where);
-    const uint8_t *__restrict__ const in = at.item.payload;
-    const uint32_t top = get_u32(in);
-    const unsigned mantissa = in[4];
-    uint32_t code[kTileEach];
-    struct gcb_range_format f;
-    float v[kTileEach];
-    unsigned skip;
+/* Reads messages (kernels/slot/tiles.cuh). */
+struct range_tile {
+    using room = tile_room;
+    static constexpr unsigned size = kTile;
+    unsigned bits;
 
-    if (top >= GCB_INF_BITS || !gcb_range_valid(bits, mantissa)) { /* the same for all threads */
-        if (threadIdx.x == 0)
-            set_status(&at.item.result->status, GCB_E_CORRUPT);
-        return;
+    __device__ bool operator()(float (&v)[kTileEach], room &codes, const tile_work &at) const
+    {
+        const uint8_t *__restrict__ const in = at.item.payload;
+        const uint32_t top = get_u32(in);
+        const unsigned mantissa = in[4];
+        uint32_t code[kTileEach];
+        struct gcb_range_format f;
+        unsigned skip;
+
+        if (top >= GCB_INF_BITS || !gcb_range_valid(bits, mantissa)) {
+            if (threadIdx.x == 0)
+                set_status(&at.item.result->status, GCB_E_CORRUPT);
+            return false;
+        }
+        gcb_range_format(&f, bits, mantissa, gcb_float_of(top), GCB_ROUND_TRUNCATE);
+        skip = load_tile(codes, in + GCB_CUDA_RANGE_HEAD + at.start / 8 * bits,
+                         (at.here * bits + 7) / 8);
+        sync_block();
+        unpack_codes(code, codes, skip, bits);
+        for (unsigned i = 0; i < kTileEach; i++)
+            v[i] = gcb_range_decode(code[i], &f);
+        return true;
     }
-    gcb_range_format(&f, bits, mantissa, gcb_float_of(top), GCB_ROUND_TRUNCATE);
-    skip =
-        load_tile(room, in + GCB_CUDA_RANGE_HEAD + at.start / 8 * bits, (at.here * bits + 7) / 8);
-    sync_block();
-    unpack_codes(code, room, skip, bits);
-    for (unsigned i = 0; i < kTileEach; i++)
-        v[i] = gcb_range_decode(code[i], &f);
-    store_runs(at.item.in.x, v, at.first, at.item.in.n);
-}
+};
 
 /* ---- launches ---- */
 
@@ -300,10 +305,8 @@ int gcb_cuda_range_encode_group(gcb_device_stream *s, const gcb_device_group *g,
 int gcb_cuda_range_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, gcb_device_result *result)
 {
-    const single message = single_decode(out, in, n, result);
-
-    return launch(decode<single>, tile_blocks(n), kTileThreads, sizeof(tile_room), s, message,
-                  bits);
+    return launch_decode<single>(s, {single_decode(out, in, n, result), tile_blocks(n)},
+                                 range_tile{bits});
 }
 
 int gcb_cuda_range_decode_group(gcb_device_stream *s, const gcb_device_group *g, unsigned bits)
@@ -311,6 +314,12 @@ int gcb_cuda_range_decode_group(gcb_device_stream *s, const gcb_device_group *g,
     const uint64_t tiles = cut_tiles(g);
 
     send_table(s, g);
-    return launch(decode<message_group>, tiles, kTileThreads, sizeof(tile_room), s, grid_of(g, 0),
-                  bits);
+    return launch_decode<message_group>(s, {grid_of(g, 0), tiles}, range_tile{bits});
+}
+
+int gcb_cuda_range_sum(gcb_device_stream *s, float *out, uint64_t n, unsigned bits,
+                       const gcb_cuda_payloads *p)
+{
+    return launch_sum(s, {single_decode(out, nullptr, n, nullptr), tile_blocks(n)},
+                      range_tile{bits}, p);
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/group.h"
 #include "kernels/range/range_choose.h"
+#include "kernels/slot/slot_cuda.h"
 
 /*
  * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the
@@ -37,6 +38,9 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
  * result->status to GCB_E_CORRUPT and leaves `out` as it was. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
+/* The sum of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
+int gcb_cuda_range_sum(struct gcb_device_stream *s, float *out, uint64_t n, unsigned bits,
+                       const struct gcb_cuda_payloads *p);
 
 /* Like the functions above, for a group of messages. Each call takes one copy of the group's table,
  * then as many launches as for one message. */

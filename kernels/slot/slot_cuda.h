@@ -38,6 +38,21 @@ struct gcb_cuda_slots {
 int gcb_cuda_slot_poison(struct gcb_device_stream *s, float *out, uint64_t n,
                          const struct gcb_cuda_slots *slots);
 
+/*
+ * Messages that one launch adds up, without decoding them to tensors first: a codec's function
+ * gcb_cuda_<codec>_sum(s, out, n, ..., p) writes the sum of weight[i] times message i. Moves the
+ * messages' bytes, and 4 bytes per element (8 if `joins`).
+ */
+#define GCB_CUDA_PAYLOADS 32
+struct gcb_cuda_payloads {
+    const uint8_t *first;             /* payload of message 0 */
+    uint64_t apart;                   /* bytes from a payload to the next; a multiple of 16 */
+    struct gcb_device_result *result; /* one for each message; a damaged one gets GCB_E_CORRUPT */
+    unsigned count;
+    int joins; /* adds to what `out` holds */
+    float weight[GCB_CUDA_PAYLOADS];
+};
+
 GCB_END_C
 
 #endif

@@ -2,6 +2,7 @@
 #define SRC_LIB_CODEC_DEVICE_H
 
 #include "kernels/cuda/group.h"
+#include "kernels/slot/slot_cuda.h"
 #include "src/lib/codec/codec.h"
 
 /*
@@ -156,6 +157,10 @@ struct gcb_device_ops {
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                         const struct gcb_device_call *call);
 
+    /* Queues the sum of messages of this decoder's method, of max_payload bytes each, into `out_dev`
+     * (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum`, or decoding and adding. */
+    int (*sum_async)(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                     struct gcb_device_stream *stream);
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
     const struct gcb_device_sum_ops *sum; /* NULL: a sum decodes messages and adds the elements */
     const struct gcb_device_reduce_ops *reduce; /* NULL: an all-reduce runs on the CPU only */

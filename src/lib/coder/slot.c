@@ -141,12 +141,14 @@ struct sum_scratch {
 static struct sum_scratch sum_scratch(const struct gcb_device_encoder *e, unsigned workers)
 {
     const struct gcb_coder *c = e->decoder;
-    const uint64_t decoded = c->there->sum ? 0 : count_of(e) * sizeof(float);
+    const bool adds = c->there->sum || c->there->sum_async;
+    const uint64_t decoder =
+        c->there->scratch && !c->there->sum_async ? c->there->scratch(c->state) : 0;
 
     return (struct sum_scratch){
         .results = gcb_cuda_align256(workers * sizeof(struct gcb_device_result)),
-        .decoded = gcb_cuda_align256(decoded),
-        .decoder = gcb_cuda_align256(c->there->scratch ? c->there->scratch(c->state) : 0),
+        .decoded = adds ? 0 : gcb_cuda_align256(count_of(e) * sizeof(float)),
+        .decoder = gcb_cuda_align256(decoder),
     };
 }
 
@@ -246,21 +248,69 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
     return e->device.module->stream.told(e->stream, err, diag);
 }
 
-/* Queues the addition of one slot's tensor. */
-static int add_slot(struct gcb_device_encoder *e, const uint8_t *payload_dev, float weight,
-                    float *out_dev, float *decoded_dev, const struct gcb_device_call *call)
-{
-    const struct gcb_coder *c = e->decoder;
-    const struct gcb_device_addition to = {.acc_dev = out_dev, .weight = weight};
-    const uint64_t length = payload_of(e);
-    int err;
+/* What a sum is made of. */
+struct summands {
+    struct gcb_cuda_slots slots;
+    const float *weights; /* NULL: each is 1 / slots.count */
+    struct gcb_device_result *results;
+    float *decoded_dev; /* scratch for a tensor */
+    void *scratch_dev;  /* the decoder's */
+};
 
-    if (c->there->sum)
-        return c->there->sum->add_async(c->state, payload_dev, length, &to, call);
-    err = c->there->decode_async(c->state, payload_dev, length, decoded_dev, call);
-    if (!err)
-        err = e->device.module->tensor.accumulate(e->stream, out_dev, decoded_dev, count_of(e),
-                                                  weight, call->result_dev);
+static const uint8_t *payload_at(const struct summands *p, unsigned i)
+{
+    return p->slots.first + i * p->slots.apart + HEAD;
+}
+
+static float weight_at(const struct summands *p, unsigned i)
+{
+    return p->weights ? p->weights[i] : (float)(1.0 / p->slots.count);
+}
+
+/* Queues the sum in as few launches as possible: each adds GCB_CUDA_PAYLOADS messages. */
+static int add_together(struct gcb_device_encoder *e, const struct summands *p, float *out_dev)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < p->slots.count && !err; i += GCB_CUDA_PAYLOADS) {
+        const unsigned left = p->slots.count - i;
+        struct gcb_cuda_payloads some = {
+            .first = payload_at(p, i),
+            .apart = p->slots.apart,
+            .result = p->results + i,
+            .count = left < GCB_CUDA_PAYLOADS ? left : GCB_CUDA_PAYLOADS,
+            .joins = i > 0,
+        };
+
+        for (unsigned k = 0; k < some.count; k++)
+            some.weight[k] = weight_at(p, i + k);
+        err = e->decoder->there->sum_async(e->decoder->state, &some, out_dev, e->stream);
+    }
+    return err;
+}
+
+/* Queues the additions of the messages one by one. */
+static int add_each(struct gcb_device_encoder *e, const struct summands *p, float *out_dev)
+{
+    const struct gcb_device_module *module = e->device.module;
+    const struct gcb_coder *c = e->decoder;
+    const uint64_t length = payload_of(e), n = count_of(e);
+    struct gcb_device_call call = {.stream = e->stream, .scratch_dev = p->scratch_dev};
+    int err = module->stream.zero(e->stream, out_dev, n * sizeof(*out_dev));
+
+    for (unsigned i = 0; i < p->slots.count && !err; i++) {
+        const struct gcb_device_addition to = {.acc_dev = out_dev, .weight = weight_at(p, i)};
+
+        call.result_dev = p->results + i;
+        if (c->there->sum) {
+            err = c->there->sum->add_async(c->state, payload_at(p, i), length, &to, &call);
+            continue;
+        }
+        err = c->there->decode_async(c->state, payload_at(p, i), length, p->decoded_dev, &call);
+        if (!err)
+            err = module->tensor.accumulate(e->stream, out_dev, p->decoded_dev, n, to.weight,
+                                            call.result_dev);
+    }
     return err;
 }
 
@@ -281,10 +331,8 @@ int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, un
                          struct gcb_diag *diag)
 {
     const struct gcb_device_module *module;
-    struct gcb_device_call call = {.stream = NULL};
-    struct gcb_device_result *results;
-    struct gcb_cuda_slots slots;
     struct sum_scratch size;
+    struct summands p;
     uint8_t *scratch;
     int err = e ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the encoder is NULL");
 
@@ -297,23 +345,16 @@ int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, un
     module = e->device.module;
     size = sum_scratch(e, workers);
     scratch = align_scratch(scratch_dev);
-    results = (struct gcb_device_result *)scratch;
-    call.stream = e->stream;
-    call.scratch_dev = scratch + size.results + size.decoded;
-    slots = (struct gcb_cuda_slots){
-        .first = slots_dev,
-        .apart = gcb_device_slot_bytes(e),
-        .count = workers,
-        .decoded = results,
+    p = (struct summands){
+        .slots = {.first = slots_dev, .apart = gcb_device_slot_bytes(e), .count = workers},
+        .weights = weights,
+        .results = (struct gcb_device_result *)scratch,
+        .decoded_dev = (float *)(scratch + size.results),
+        .scratch_dev = scratch + size.results + size.decoded,
     };
-    module->stream.zero(e->stream, results, workers * sizeof(*results));
-    module->stream.zero(e->stream, out_dev, count_of(e) * sizeof(*out_dev));
-    for (unsigned i = 0; i < workers && !err; i++) {
-        call.result_dev = results + i;
-        err = add_slot(e, slots.first + i * slots.apart + HEAD,
-                       weights ? weights[i] : 1.0f / (float)workers, out_dev,
-                       (float *)(scratch + size.results), &call);
-    }
-    module->slot.poison(e->stream, out_dev, count_of(e), &slots);
+    p.slots.decoded = p.results;
+    module->stream.zero(e->stream, p.results, workers * sizeof(*p.results));
+    err = e->decoder->there->sum_async ? add_together(e, &p, out_dev) : add_each(e, &p, out_dev);
+    module->slot.poison(e->stream, out_dev, count_of(e), &p.slots);
     return module->stream.told(e->stream, err, diag);
 }

@@ -55,6 +55,14 @@ static int convert_code_group(const void *state, bool decode, const struct gcb_d
     return (decode ? s->by->get_group : s->by->put_group)(stream, group);
 }
 
+static int convert_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                       struct gcb_device_stream *stream)
+{
+    const struct convert *s = state;
+
+    return s->by->sum(stream, out_dev, s->base.env.count, p);
+}
+
 static bool convert_alike(const void *state, const void *other)
 {
     const struct convert *a = state, *b = other;
@@ -101,6 +109,7 @@ const struct gcb_device_ops gcb_device_convert = {
     .feedback = true,
     .encode_async = convert_encode,
     .decode_async = convert_decode,
+    .sum_async = convert_sum,
     .group = &convert_group,
     .reduce = &convert_reduce,
 };

@@ -42,6 +42,14 @@ static int natural_decode(void *state, const uint8_t *payload_dev, uint64_t leng
                                    call->result_dev);
 }
 
+static int natural_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                       struct gcb_device_stream *stream)
+{
+    const struct natural *s = state;
+
+    return gcb_cuda_natural_sum(stream, out_dev, s->base.env.count, p);
+}
+
 static bool natural_alike(const void *state, const void *other)
 {
     const struct natural *a = state, *b = other;
@@ -75,5 +83,6 @@ const struct gcb_device_ops gcb_device_natural = {
     .feedback = true,
     .encode_async = natural_encode,
     .decode_async = natural_decode,
+    .sum_async = natural_sum,
     .group = &natural_group,
 };

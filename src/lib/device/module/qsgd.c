@@ -75,6 +75,14 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                                  call->scratch_dev, call->result_dev);
 }
 
+static int qsgd_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                    struct gcb_device_stream *stream)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_sum(stream, out_dev, s->env->count, &s->how, p);
+}
+
 /* Messages may have buckets of different lengths, because each item has a bucket length. */
 static bool qsgd_alike(const void *state, const void *other)
 {
@@ -153,6 +161,7 @@ const struct gcb_device_ops gcb_device_qsgd = {
     .feedback = true,
     .encode_async = qsgd_encode,
     .decode_async = qsgd_decode,
+    .sum_async = qsgd_sum,
     .group = &qsgd_group,
     .reduce = &qsgd_reduce,
 };

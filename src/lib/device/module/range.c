@@ -50,6 +50,14 @@ static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length
                                  s->how.bits, call->result_dev);
 }
 
+static int range_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                     struct gcb_device_stream *stream)
+{
+    const struct range *s = state;
+
+    return gcb_cuda_range_sum(stream, out_dev, s->r.base.env.count, s->how.bits, p);
+}
+
 static bool range_alike(const void *state, const void *other)
 {
     const struct range *a = state, *b = other;
@@ -80,5 +88,6 @@ const struct gcb_device_ops gcb_device_range = {
     .feedback = true,
     .encode_async = range_encode,
     .decode_async = range_decode,
+    .sum_async = range_sum,
     .group = &range_group,
 };

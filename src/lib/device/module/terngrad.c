@@ -63,6 +63,14 @@ static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t len
                                     call->result_dev);
 }
 
+static int terngrad_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                        struct gcb_device_stream *stream)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_sum(stream, out_dev, s->env->count, &s->how, p);
+}
+
 static bool terngrad_alike(const void *state, const void *other)
 {
     const struct terngrad *a = state, *b = other;
@@ -140,6 +148,7 @@ const struct gcb_device_ops gcb_device_terngrad = {
     .feedback = true,
     .encode_async = terngrad_encode,
     .decode_async = terngrad_decode,
+    .sum_async = terngrad_sum,
     .group = &terngrad_group,
     .reduce = &terngrad_reduce,
 };
