@@ -11,6 +11,10 @@
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Does what gcb_diag_set does, with GCB_E_INVALID: for a wrong value of a user or a caller. */
+int gcb_invalid(struct gcb_diag *diag, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Returns GCB_E_NOMEM, with the message "out of memory (BYTES bytes for WHAT)". If `bytes` is 0,
  * the number is unknown, and the message leaves it out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);

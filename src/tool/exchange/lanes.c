@@ -261,10 +261,9 @@ static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 
     if (err || XXH3_64bits(x, plan->count * sizeof(*x)) == r->hashes[w])
         return err;
-    return gcb_diag_set(
-        r->diag, GCB_E_INVALID,
-        "rank %u has read other values of %s: all ranks need the same file, which "
-        "must not change",
+    return gcb_invalid(
+        r->diag,
+        "rank %u has read other values of %s: all ranks need the same file, which must not change",
         w, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, r->load->source)));
 }
 
@@ -490,10 +489,9 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
     char spec[512];
 
     if (!gcb_timed_cost(&cost, rows, &lane->method, collective, NAN))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "%s has no times of %s; measure them: gcbench bench --method %s --results FILE", path,
-            gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
+        return gcb_invalid(
+            diag, "%s has no times of %s; measure them: gcbench bench --method %s --results FILE",
+            path, gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
     lane->encode = elements * (cost.code + cost.code_share / n);
     lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
     if (gcb_collectives[collective].sends == GCB_SENDS_VALUES) /* ranks add the values they move */

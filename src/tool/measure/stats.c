@@ -176,7 +176,7 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
     int err = 0;
 
     if (count == 0 || count > UINT32_MAX)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no values to draw from");
+        err = gcb_invalid(diag, "no values to draw from");
     else if (!sorted || !times)
         err = gcb_diag_nomem(diag, count * sizeof(*sorted), "the bootstrap");
     if (err)

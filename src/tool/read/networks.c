@@ -24,8 +24,8 @@ int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *d
             gcb_append(names, sizeof(names), "%s", p[1] ? ", " : " or ");
         gcb_append(names, sizeof(names), "%s", *p);
     }
-    return gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; give %s%s",
-                        gcb_escape(shown, sizeof(shown), name), others, names);
+    return gcb_invalid(diag, "unknown layout '%s'; give %s%s",
+                       gcb_escape(shown, sizeof(shown), name), others, names);
 }
 
 uint64_t gcb_shape_elements(const struct gcb_shape_row *row)

@@ -21,16 +21,13 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
     snprintf(first, sizeof(first), "%.*s", slash ? (int)(slash - text) : 0, text);
     if (!slash || !gcb_parse_u64(first, &index) || !gcb_parse_u64(slash + 1, &count) ||
         count == 0 || count > GCB_SHARDS_MOST)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--shard takes I/N, such as 0/8 for the first of 8 shards (at most %d), "
-            "not '%s'",
+        return gcb_invalid(
+            diag, "--shard takes I/N, such as 0/8 for the first of 8 shards (at most %d), not '%s'",
             GCB_SHARDS_MOST, gcb_escape(shown, sizeof(shown), text));
     if (index >= count)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--shard %s: shards are numbered from 0, so the last is %" PRIu64
-                            "/%" PRIu64,
-                            gcb_escape(shown, sizeof(shown), text), count - 1, count);
+        return gcb_invalid(
+            diag, "--shard %s: shards are numbered from 0, so the last is %" PRIu64 "/%" PRIu64,
+            gcb_escape(shown, sizeof(shown), text), count - 1, count);
     *out = (struct gcb_shard){(uint32_t)index, (uint32_t)count};
     return 0;
 }

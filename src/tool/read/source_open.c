@@ -180,9 +180,8 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
     size_t room;
 
     if (gcb_source_note(s, "gcbench_container"))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
+        return gcb_invalid(
+            diag, "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
             gcb_escape(shown, sizeof(shown), file), more);
     for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++) /* the kinds that are left out */
         if (gcb_source_remark(why, s, (enum gcb_remark)kind))
@@ -207,13 +206,13 @@ static int check_selection(const struct gcb_listing *l, struct gcb_diag *diag)
     if (l->seen == 0)
         return fail_no_data(l->source, config->files[0], more, diag);
     if (gcb_numbers_missed(&l->steps, &n))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
-                            file, more, n, l->last_step);
+        return gcb_invalid(diag, "%s%s: no step %" PRIu64 "; the last is %" PRIu64, file, more, n,
+                           l->last_step);
     if (gcb_numbers_missed(&l->workers, &n))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no worker %" PRIu64, file, more, n);
+        return gcb_invalid(diag, "%s%s: no worker %" PRIu64, file, more, n);
     if (l->source->count == 0)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
+        return gcb_invalid(
+            diag,
             "%s%s: the selection leaves none of %" PRIu64
             " tensors; `gcbench inspect` lists their names%s",
             file, more, l->seen,
@@ -254,7 +253,7 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         return gcb_diag_nomem(diag, sizeof(*s), "a source");
     s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
     if (config->file_count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no file given");
+        err = gcb_invalid(diag, "no file given");
     else if (!s->met)
         err = gcb_diag_nomem(diag, 0, "a selection");
     else

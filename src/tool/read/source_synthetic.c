@@ -26,8 +26,8 @@ static int check_path_is_new(const struct gcb_source *s, const char *path, struc
 
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(s->tensors[i].path, path) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "the synthetic tensor %s is given twice",
-                                gcb_escape(shown, sizeof(shown), path));
+            return gcb_invalid(diag, "the synthetic tensor %s is given twice",
+                               gcb_escape(shown, sizeof(shown), path));
     return 0;
 }
 
@@ -89,7 +89,7 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);
     if (!err && s->count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor given");
+        err = gcb_invalid(diag, "no synthetic tensor given");
     if (err)
         gcb_source_close(s);
     else

@@ -51,11 +51,10 @@ static int fail_unknown(const char *text, size_t n, struct gcb_diag *diag)
         names[i] = dist_rows[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
     near = gcb_suggest(name, names, DIST_ROWS);
-    return gcb_diag_set(diag, GCB_E_INVALID, "unknown distribution '%s'; %s%s%s",
-                        gcb_escape(shown, sizeof(shown), name),
-                        near ? "did you mean '"
-                             : "give one of normal, laplace, student-t, sparse, ar",
-                        near ? near : "", near ? "'?" : "");
+    return gcb_invalid(
+        diag, "unknown distribution '%s'; %s%s%s", gcb_escape(shown, sizeof(shown), name),
+        near ? "did you mean '" : "give one of normal, laplace, student-t, sparse, ar",
+        near ? near : "", near ? "'?" : "");
 }
 
 /* Parses the "KEY=VALUE" of a distribution, and sets that parameter in *out. */
@@ -68,15 +67,13 @@ static int parse_value(struct gcb_synthetic *out, const struct dist_row *row, co
 
     gcb_escape(shown, sizeof(shown), text);
     if (!row->key)
-        return gcb_diag_set(diag, GCB_E_INVALID, "distribution %s takes no parameter, not '%s'",
-                            row->name, shown);
+        return gcb_invalid(diag, "distribution %s takes no parameter, not '%s'", row->name, shown);
     if (strncmp(text, row->key, n) != 0 || text[n] != '=' || !gcb_parse_real(text + n + 1, &v))
-        return gcb_diag_set(diag, GCB_E_INVALID, "distribution %s takes %s=NUMBER, not '%s'",
-                            row->name, row->key, shown);
+        return gcb_invalid(diag, "distribution %s takes %s=NUMBER, not '%s'", row->name, row->key,
+                           shown);
     if (v < row->min || v > row->max || (row->open && (v <= row->min || v >= row->max)))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s:%s must be from %g to %g%s, not '%s'",
-                            row->name, row->key, row->min, row->max,
-                            row->open ? ", both excluded" : "", shown);
+        return gcb_invalid(diag, "%s:%s must be from %g to %g%s, not '%s'", row->name, row->key,
+                           row->min, row->max, row->open ? ", both excluded" : "", shown);
     memcpy((char *)out + row->offset, &v, sizeof(v));
     return 0;
 }

@@ -363,10 +363,10 @@ static int make_plan(struct gcb_ab_result *out, struct runner *run, struct gcb_d
     double each = run->took;                       /* planned seconds of a process */
 
     if (least > OVER_BUDGET * c->budget)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "%d pairs of processes of %.2g s take %.0f s, but the budget is %.0f s: "
-            "give more time (--budget), or choose fewer cases (--method, --dataset, ...)",
+        return gcb_invalid(
+            diag,
+            "%d pairs of processes of %.2g s take %.0f s, but the budget is %.0f s: give more time "
+            "(--budget), or choose fewer cases (--method, --dataset, ...)",
             GCB_AB_PAIRS, run->pair / 2.0, least, c->budget);
     if (run->repeat && calls > 0.0) {
         /* Plan as many pairs as possible without processes that consist mostly of overhead. Plan

@@ -319,10 +319,10 @@ static int fail_apart(const struct gcb_runs *runs, struct gcb_diag *diag)
         gcb_escape(files[i], sizeof(files[i]), sides[i]->path);
         gcb_text_shorten(cases[i], sizeof(cases[i]), sides[i]->items->name[GCB_CASE_NAME], 80);
     }
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
-                        "`bench` with the same files and options for both",
-                        files[0], files[1], cases[0], cases[1]);
+    return gcb_invalid(diag,
+                       "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
+                       "`bench` with the same files and options for both",
+                       files[0], files[1], cases[0], cases[1]);
 }
 
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,

@@ -101,7 +101,7 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
         g->count += n;
     }
     gcb_free(drawn);
-    return g->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the dump has no elements");
+    return g->count ? 0 : gcb_invalid(diag, "the dump has no elements");
 }
 
 /* ---- reading ---- */

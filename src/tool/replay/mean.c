@@ -347,7 +347,7 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
         close_team(&t);
     }
     if (!err && errors.steps == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "the mean of the workers is zero");
+        err = gcb_invalid(diag, "the mean of the workers is zero");
     if (!err) {
         out->error = sqrt(errors.one / (double)errors.steps);
         out->lasting =

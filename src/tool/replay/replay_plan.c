@@ -46,11 +46,11 @@ static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t e
     if (same && end - first == in_step)
         return 0;
     gcb_escape(shown, sizeof(shown), gcb_plan_name(name, here, plan->source));
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "step %" PRIu64 " worker %" PRIu32
-                        " %s: all workers of all steps need the same tensors, of "
-                        "the same sizes; select them with --step, --worker, --dataset",
-                        here->step, here->worker, shown);
+    return gcb_invalid(diag,
+                       "step %" PRIu64 " worker %" PRIu32
+                       " %s: all workers of all steps need the same tensors, of the same sizes; "
+                       "select them with --step, --worker, --dataset",
+                       here->step, here->worker, shown);
 }
 
 /* Refuses a step whose number does not follow that of the step before. */
@@ -60,10 +60,10 @@ static int check_gap(const struct gcb_message_plan *m, size_t first, struct gcb_
 
     if (first == 0 || here - before == 1)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "step %" PRIu64 " follows step %" PRIu64 ": %" PRIu64 " between them %s "
-                        "missing; --allow-gaps replays without them",
-                        here, before, here - before - 1, here - before == 2 ? "is" : "are");
+    return gcb_invalid(diag,
+                       "step %" PRIu64 " follows step %" PRIu64 ": %" PRIu64
+                       " between them %s missing; --allow-gaps replays without them",
+                       here, before, here - before - 1, here - before == 2 ? "is" : "are");
 }
 
 /* Decides whose gradients the workers of a replayed step have. */
@@ -76,16 +76,16 @@ static int assign_workers(struct gcb_replay_plan *plan, const struct gcb_replay_
     plan->merged = order->split_steps ? plan->workers / recorded : 1;
     plan->sources = plan->workers < recorded || order->split_steps ? plan->workers : recorded;
     if (order->split_steps && plan->workers % recorded)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--split-steps: each step of the dump has %" PRIu32
-                            " workers, so --workers must be a multiple of %" PRIu32,
-                            recorded, recorded);
+        return gcb_invalid(diag,
+                           "--split-steps: each step of the dump has %" PRIu32
+                           " workers, so --workers must be a multiple of %" PRIu32,
+                           recorded, recorded);
     plan->step_count = plan->recorded_count / plan->merged;
     if (plan->step_count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--split-steps: %" PRIu32 " workers need %" PRIu32
-                            " steps of the dump, which has %zu; give fewer --workers",
-                            plan->workers, plan->merged, plan->recorded_count);
+        return gcb_invalid(diag,
+                           "--split-steps: %" PRIu32 " workers need %" PRIu32
+                           " steps of the dump, which has %zu; give fewer --workers",
+                           plan->workers, plan->merged, plan->recorded_count);
     return 0;
 }
 

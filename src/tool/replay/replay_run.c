@@ -56,9 +56,9 @@ int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *conf
 
     *out = (struct gcb_replay){.config = *config};
     if (config->nonfinite == GCB_POLICY_RAW)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--nonfinite raw: a residual would keep the NaN for ever; use error, "
-                            "skip or zero");
+        return gcb_invalid(
+            diag,
+            "--nonfinite raw: a residual would keep the NaN for ever; use error, skip or zero");
     err = scan_dump(out, diag);
     return err ? err
                : gcb_replay_plan_init(&out->plan, config->source, config->layout, &config->order,

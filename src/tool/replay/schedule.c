@@ -12,9 +12,8 @@ static int bad_point(const char *point, const char *option, struct gcb_diag *dia
 {
     char shown[64];
 
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "%s: '%s' is not VALUE@STEP (example 0.9@0,0.5@8: 0.9 from step 0, 0.5 from step 8)",
+    return gcb_invalid(
+        diag, "%s: '%s' is not VALUE@STEP (example 0.9@0,0.5@8: 0.9 from step 0, 0.5 from step 8)",
         option, gcb_escape(shown, sizeof(shown), point));
 }
 
@@ -29,14 +28,13 @@ static int add_point(struct gcb_points *c, char *point, const char *option, stru
     if (at)
         *at = '\0';
     if (n == GCB_MAX_POINTS)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: more than %d points", option, GCB_MAX_POINTS);
+        return gcb_invalid(diag, "%s: more than %d points", option, GCB_MAX_POINTS);
     c->from[n] = 0;
     if (!gcb_parse_real(point, &c->value[n]) || !isfinite(c->value[n]) || (!at && n) ||
         (at && !gcb_parse_u64(at + 1, &c->from[n])))
         return bad_point(shown, option, diag);
     if (n && c->from[n] <= c->from[n - 1])
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: steps must ascend; '%s' does not", option,
-                            shown);
+        return gcb_invalid(diag, "%s: steps must ascend; '%s' does not", option, shown);
     c->count++;
     return 0;
 }
@@ -80,9 +78,8 @@ static int parse_points(struct gcb_schedule *out, const char *text, struct gcb_d
 
     for (size_t i = 0; !err && i < out->theta.count; i++)
         if (!(out->theta.value[i] >= 0.0 && out->theta.value[i] < 1.0))
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--theta-schedule: theta must be in [0, 1), not %g",
-                                out->theta.value[i]);
+            return gcb_invalid(diag, "--theta-schedule: theta must be in [0, 1), not %g",
+                               out->theta.value[i]);
     out->kind = GCB_SCHEDULE_POINTS;
     return err;
 }
@@ -102,8 +99,7 @@ int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_di
     if (*rest == '\0' ||
         (*rest == ':' && gcb_parse_u64(rest + 1, &out->steps_per_epoch) && out->steps_per_epoch))
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--theta-schedule: write dgc-warmup or dgc-warmup:STEPS_PER_EPOCH");
+    return gcb_invalid(diag, "--theta-schedule: write dgc-warmup or dgc-warmup:STEPS_PER_EPOCH");
 }
 
 /* Sets *theta and *lr for GCB_SCHEDULE_SQRT_LR. */
@@ -112,14 +108,13 @@ static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step 
 {
     if (!value_at(&s->lr, at->index, lr) &&
         !gcb_source_step_value(at->source, at->recorded, "lr", lr))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "step %" PRIu64 " has no attribute lr; give the learning rate: --lr",
-                            at->recorded);
+        return gcb_invalid(diag,
+                           "step %" PRIu64 " has no attribute lr; give the learning rate: --lr",
+                           at->recorded);
     if (!(*lr >= 0.0 && isfinite(*lr)))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "step %" PRIu64
-                            " has a learning rate of %g; give another learning rate: --lr",
-                            at->recorded, *lr);
+        return gcb_invalid(
+            diag, "step %" PRIu64 " has a learning rate of %g; give another learning rate: --lr",
+            at->recorded, *lr);
     *theta = fmin(sqrt(s->lipschitz * *lr), LARGEST_THETA);
     return 0;
 }
@@ -138,10 +133,10 @@ static int warmup(const struct gcb_schedule *s, const struct gcb_schedule_step *
              gcb_source_step_value(at->source, at->first, "epoch", &first) && isfinite(epoch))
         epoch = floor(epoch) - floor(first);
     else
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "step %" PRIu64 " has no attribute epoch; say how many steps an epoch "
-                            "has: --theta-schedule dgc-warmup:STEPS",
-                            at->recorded);
+        return gcb_invalid(diag,
+                           "step %" PRIu64 " has no attribute epoch; say how many steps an epoch "
+                                           "has: --theta-schedule dgc-warmup:STEPS",
+                           at->recorded);
     *theta = 1.0 - density[epoch < (double)last ? (size_t)fmax(epoch, 0.0) : last];
     return 0;
 }

@@ -85,9 +85,8 @@ static int check_glob(const char *glob, struct gcb_diag *diag)
         }
     }
     near = gcb_suggest(glob, names, count);
-    return gcb_diag_set(diag, GCB_E_INVALID, "no kernel is called '%s'%s%s%s",
-                        gcb_escape(text, sizeof(text), glob), near ? "; did you mean '" : "",
-                        near ? near : "", near ? "'?" : "");
+    return gcb_invalid(diag, "no kernel is called '%s'%s%s%s", gcb_escape(text, sizeof(text), glob),
+                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config, struct gcb_diag *diag)

@@ -502,10 +502,9 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
     }
     if (missing == 0)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "missing: shard%s %s%s of %" PRIu32
-                        ", numbered from 0: give their results too",
-                        missing > 1 ? "s" : "", list, missing > NAMED ? ", ..." : "", count);
+    return gcb_invalid(
+        diag, "missing: shard%s %s%s of %" PRIu32 ", numbered from 0: give their results too",
+        missing > 1 ? "s" : "", list, missing > NAMED ? ", ..." : "", count);
 }
 
 static int compare_messages(const struct item *x, const struct item *y)

@@ -44,8 +44,7 @@ int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_meth
     char *copy;
 
     if (glob && strlen(glob) >= GCB_RULE_GLOB)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--method-for: a glob has at most %d bytes",
-                            GCB_RULE_GLOB - 1);
+        return gcb_invalid(diag, "--method-for: a glob has at most %d bytes", GCB_RULE_GLOB - 1);
     copy = glob ? gcb_strdup(glob) : NULL;
     if ((glob && !copy) || gcb_grow(&p->rules, &p->cap, p->count, sizeof(*p->rules))) {
         gcb_free(copy);
@@ -142,10 +141,10 @@ static int check_globs(const struct gcb_policy *p, const struct gcb_source *sour
 
     for (size_t i = 0; i < p->count; i++)
         if (p->rules[i].glob && !matches_any(p->rules[i].glob, source))
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--method-for %s: no tensor matches; a glob has to match the whole "
-                                "path, such as '*conv*'",
-                                gcb_escape(shown, sizeof(shown), p->rules[i].glob));
+            return gcb_invalid(diag,
+                               "--method-for %s: no tensor matches; a glob has to match the whole "
+                               "path, such as '*conv*'",
+                               gcb_escape(shown, sizeof(shown), p->rules[i].glob));
     return 0;
 }
 
@@ -165,9 +164,9 @@ int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struc
         const struct gcb_rule *rule = gcb_policy_rule(p, path);
 
         if (!rule)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "no --method-for matches the tensor %s: add --method for the rest",
-                                gcb_escape(shown, sizeof(shown), path));
+            return gcb_invalid(diag,
+                               "no --method-for matches the tensor %s: add --method for the rest",
+                               gcb_escape(shown, sizeof(shown), path));
         p->by_tensor[i] = &rule->method;
     }
     return 0;

@@ -21,8 +21,8 @@ static int bad(const struct gcb_suite *s, const char *key, const char *what, str
 {
     char shown[64];
 
-    return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: %s %s", s->file,
-                        gcb_escape(shown, sizeof(shown), key), what);
+    return gcb_invalid(diag, "suite %s: %s %s", s->file, gcb_escape(shown, sizeof(shown), key),
+                       what);
 }
 
 /* ---- the fields that are not options ---- */
@@ -207,7 +207,7 @@ static int take_all(struct gcb_suite *s, struct gcb_diag *diag)
     int err = 0;
 
     if (!json_is_object(s->json))
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: not a JSON object", s->file);
+        return gcb_invalid(diag, "suite %s: not a JSON object", s->file);
     json_object_foreach(s->json, key, value)
     {
         err = take_field(s, key, value, diag);
@@ -215,8 +215,7 @@ static int take_all(struct gcb_suite *s, struct gcb_diag *diag)
             return err;
     }
     if (!json_object_get(s->json, "schema") || !s->name)
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: the fields schema and name are needed",
-                            s->file);
+        return gcb_invalid(diag, "suite %s: the fields schema and name are needed", s->file);
     return 0;
 }
 
@@ -231,8 +230,8 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
     s->numbers = json_array();
     s->json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
     if (!s->json)
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s, line %d: %s", s->file, why.line,
-                            gcb_escape(words, sizeof(words), why.text));
+        return gcb_invalid(diag, "suite %s, line %d: %s", s->file, why.line,
+                           gcb_escape(words, sizeof(words), why.text));
     return take_all(s, diag);
 }
 
@@ -253,7 +252,7 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
     if (failed)
         return gcb_diag_set(diag, GCB_E_IO, "%s: cannot read: %s", file, strerror(why));
     if (n == sizeof(text))
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: longer than 64 KiB", file);
+        return gcb_invalid(diag, "suite %s: longer than 64 KiB", file);
     err = gcb_suite_parse(s, text, n, path, diag);
     s->folder = err ? NULL : gcb_strdup(path);
     if (err || !s->folder)
@@ -289,8 +288,8 @@ static int no_suite(const char *name, struct gcb_diag *diag)
     near = gcb_suggest(name, names, n);
     gcb_escape(shown, sizeof(shown), name);
     if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no suite '%s'; did you mean '%s'?", shown, near);
-    return gcb_diag_set(diag, GCB_E_INVALID, "no suite '%s'; use %s or FILE.json", shown, list);
+        return gcb_invalid(diag, "no suite '%s'; did you mean '%s'?", shown, near);
+    return gcb_invalid(diag, "no suite '%s'; use %s or FILE.json", shown, list);
 }
 
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag)

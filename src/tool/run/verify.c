@@ -58,8 +58,7 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
     }
     layout->count = count;
     if (count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no message to verify: all are empty, or dense (--dense)");
+        return gcb_invalid(diag, "no message to verify: all are empty, or dense (--dense)");
     if (!all) {
         qsort(list, count, sizeof(*list), compare_sizes);
         layout->count = pick_three(list, count);

@@ -72,21 +72,20 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
     kind = find_kind(name);
     if (!kind)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or "
-                            "wire_bytes=, not '%s'",
-                            option, shown);
+        return gcb_invalid(
+            diag,
+            "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or wire_bytes=, not '%s'",
+            option, shown);
     if (!value)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s %s lacks its target: --%s rel_l2=0.4, for example", option, shown,
-                            option);
+        return gcb_invalid(diag, "--%s %s lacks its target: --%s rel_l2=0.4, for example", option,
+                           shown, option);
     length = strlen(value);
     if (kind->field == GCB_FIELD_ERROR_OF_MEAN) {
         if (!workers || !gcb_parse_u64(workers + strlen(",workers="), &count) || count < 1 ||
             count > MOST_WORKERS)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
-                                option, shown);
+            return gcb_invalid(diag,
+                               "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
+                               option, shown);
         length = (size_t)(workers - value);
     }
     *out = (struct gcb_match_goal){
@@ -102,9 +101,9 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
         if (parse_target(&out->target, kind, size, target))
             return 0;
     }
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s %s: give a %s above %s, at most %s", option,
-                        shown, size ? "size" : "number", gcb_real_text(low, kind->above),
-                        gcb_real_text(high, kind->up_to));
+    return gcb_invalid(diag, "--%s %s: give a %s above %s, at most %s", option, shown,
+                       size ? "size" : "number", gcb_real_text(low, kind->above),
+                       gcb_real_text(high, kind->up_to));
 }
 
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value)

@@ -64,9 +64,8 @@ static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, st
     while (high > low && !is_valid(m, axis->row, high))
         high--;
     if (!is_valid(m, axis->row, low))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "method '%s': no value of '%s' is valid with its other parameters",
-                            m->name, p->name);
+        return gcb_invalid(diag, "method '%s': no value of '%s' is valid with its other parameters",
+                           m->name, p->name);
     axis->low = low;
     axis->count = high - low + 1;
     return 0;
@@ -95,15 +94,13 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     *axis = (struct gcb_rate_axis){.count = 1};
     axis->param = find_param(m, key, &axis->row);
     if (!axis->param && key)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "method '%s' has no parameter '%s' that changes the size", m->name,
-                            key);
+        return gcb_invalid(diag, "method '%s' has no parameter '%s' that changes the size", m->name,
+                           key);
     if (!axis->param)
         return 0;
     if (m->given[axis->row])
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "method '%s': '%s' is searched for; do not give its value", m->name,
-                            axis->param->name);
+        return gcb_invalid(diag, "method '%s': '%s' is searched for; do not give its value",
+                           m->name, axis->param->name);
     if (axis->param->type != GCB_PARAM_REAL)
         return init_whole(axis, m, diag);
     init_real(axis);

@@ -57,17 +57,14 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
     memset(out, 0, sizeof(*out));
     gcb_escape(shown, sizeof(shown), text);
     if (text[n] != '=' || !copy_text(out->key, text, n) || !text[n + 1])
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--vary takes KEY=v1,v2,... or KEY=LO..HI/COUNT, not '%s'", shown);
+        return gcb_invalid(diag, "--vary takes KEY=v1,v2,... or KEY=LO..HI/COUNT, not '%s'", shown);
     if (!strstr(text + n, ".."))
         out->list = text + n + 1;
     else if (!parse_range(out, text + n + 1))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--vary %s: a range is LO..HI/COUNT or LO..HI/COUNTlog", shown);
+        return gcb_invalid(diag, "--vary %s: a range is LO..HI/COUNT or LO..HI/COUNTlog", shown);
     if (out->count <= GCB_VARY_MAX)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: a range has at most %d values", shown,
-                        GCB_VARY_MAX);
+    return gcb_invalid(diag, "--vary %s: a range has at most %d values", shown, GCB_VARY_MAX);
 }
 
 /* ---- values of one key ---- */
@@ -80,8 +77,7 @@ static int add_value(struct gcb_value_list *out, const struct gcb_vary *v, const
         if (strcmp(out->text[i], text) == 0)
             return 0;
     if (out->count == GCB_VARY_MAX)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: at most %d values", v->key,
-                            GCB_VARY_MAX);
+        return gcb_invalid(diag, "--vary %s: at most %d values", v->key, GCB_VARY_MAX);
     if (gcb_grow(&out->text, &out->cap, out->count, sizeof(*out->text)))
         return gcb_diag_nomem(diag, 0, "values");
     snprintf(out->text[out->count++], GCB_VARY_TEXT, "%s", text);
@@ -99,8 +95,7 @@ static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, str
         const size_t n = strcspn(p, ",");
 
         if (!copy_text(text, p, n))
-            return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: a value is empty or too long",
-                                v->key);
+            return gcb_invalid(diag, "--vary %s: a value is empty or too long", v->key);
         err = add_value(out, v, text, diag);
         p += n;
     } while (!err && *p++ == ',');
@@ -126,13 +121,12 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
         r->high = 1.0 - r->high;
     }
     if (v->count == 1 && r->low != r->high)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--vary %s=%s..%s: a range with two different ends needs at "
-                            "least 2 values",
-                            v->key, v->low, v->high);
+        return gcb_invalid(
+            diag, "--vary %s=%s..%s: a range with two different ends needs at least 2 values",
+            v->key, v->low, v->high);
     if (v->log && !(r->low > 0.0 && r->high > 0.0))
-        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s=%s..%s: log needs ends above 0", v->key,
-                            v->low, v->high);
+        return gcb_invalid(diag, "--vary %s=%s..%s: log needs ends above 0", v->key, v->low,
+                           v->high);
     return 0;
 }
 
@@ -169,8 +163,7 @@ static int range_values(struct gcb_value_list *out, const struct gcb_vary *v,
     int err;
 
     if (p->type == GCB_PARAM_CHOICE)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s takes names, not a range: %s=a,b",
-                            v->key, v->key);
+        return gcb_invalid(diag, "--vary %s takes names, not a range: %s=a,b", v->key, v->key);
     err = read_range(&r, v, p, diag);
     if (!err)
         err = add_value(out, v, v->low, diag);
@@ -215,7 +208,7 @@ struct sweep {
 static int parse_keys(struct sweep *s, const char *const *vary, size_t count, struct gcb_diag *diag)
 {
     if (count > MAX_KEYS)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--vary: at most %d keys", MAX_KEYS);
+        return gcb_invalid(diag, "--vary: at most %d keys", MAX_KEYS);
     for (s->keys = 0; s->keys < count; s->keys++) {
         const int err = gcb_vary_parse(&s->vary[s->keys], vary[s->keys], diag);
 
@@ -223,8 +216,7 @@ static int parse_keys(struct sweep *s, const char *const *vary, size_t count, st
             return err;
         for (size_t k = 0; k < s->keys; k++)
             if (strcmp(s->vary[k].key, s->vary[s->keys].key) == 0)
-                return gcb_diag_set(diag, GCB_E_INVALID, "--vary: '%s' is given twice",
-                                    s->vary[k].key);
+                return gcb_invalid(diag, "--vary: '%s' is given twice", s->vary[k].key);
     }
     return 0;
 }
@@ -242,8 +234,8 @@ static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
         if (p)
             s->combinations *= s->values[k].count;
         if (s->combinations > GCB_SWEEP_MAX - s->count)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--vary: more than %d settings; give fewer values", GCB_SWEEP_MAX);
+            return gcb_invalid(diag, "--vary: more than %d settings; give fewer values",
+                               GCB_SWEEP_MAX);
     }
     return 0;
 }
@@ -327,13 +319,13 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
             continue;
         gcb_escape(shown, sizeof(shown), key);
         if (near && strcmp(near, key) != 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--vary %s: no method given has this parameter; did you mean '%s'?",
-                                shown, near);
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--vary %s: no method given has this parameter, or it has no effect "
-                            "with the method's other values",
-                            shown);
+            return gcb_invalid(diag,
+                               "--vary %s: no method given has this parameter; did you mean '%s'?",
+                               shown, near);
+        return gcb_invalid(diag,
+                           "--vary %s: no method given has this parameter, or it has no effect "
+                           "with the method's other values",
+                           shown);
     }
     return 0;
 }

@@ -131,8 +131,7 @@ static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_pie
     else
         n = snprintf(e->path, sizeof(e->path), "%s", t->dataset);
     if (n < 0 || (size_t)n >= sizeof(e->path))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: a tensor's path is longer than 4096 bytes",
-                            w->shown);
+        return gcb_invalid(diag, "%s: a tensor's path is longer than 4096 bytes", w->shown);
     return 0;
 }
 

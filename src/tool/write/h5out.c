@@ -178,8 +178,7 @@ static int refuse(struct gcb_h5out *f, const char *name, const char *why, struct
     char shown[160];
 
     f->failed = true;
-    return gcb_diag_set(diag, GCB_E_INVALID, "%s: %s %s", f->shown,
-                        gcb_escape(shown, sizeof(shown), name), why);
+    return gcb_invalid(diag, "%s: %s %s", f->shown, gcb_escape(shown, sizeof(shown), name), why);
 }
 
 static const char no_set[] = "exists already, or HDF5 does not accept the name";

@@ -59,7 +59,7 @@ static int check_existing(struct gcb_outfile *out, const char *path, const char 
             "this output needs a file and does not go to standard output (a file of this name: "
             "./-)");
     if (*path == '\0')
-        return gcb_diag_set(diag, GCB_E_INVALID, "the name of the file to write is empty");
+        return gcb_invalid(diag, "the name of the file to write is empty");
     if (path[strlen(path) - 1] == '/')
         return fail(diag, GCB_E_INVALID, path, "names a folder; give the name of a file");
     if (lstat(path, &s) != 0)
