@@ -81,6 +81,14 @@ char *gcb_escape(char *out, size_t size, const char *s)
     return out;
 }
 
+struct gcb_shown gcb_show(const char *s)
+{
+    struct gcb_shown shown;
+
+    gcb_escape(shown.text, sizeof(shown.text), s);
+    return shown;
+}
+
 char *gcb_escape_again(char *out, size_t size, const char *s)
 {
     size_t used = 0;

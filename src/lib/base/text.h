@@ -14,6 +14,13 @@
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
+/* A text that gcb_escape wrote, for one message: gcb_invalid(diag, "%s: ...", gcb_show(s).text). The
+ * text is valid until the end of the statement. */
+struct gcb_shown {
+    char text[256];
+};
+struct gcb_shown gcb_show(const char *s);
+
 /* Puts "PATH: UNIT NUMBER: " before the message, or "PATH: " if the number is 0. The path is
  * escaped, and it is cut before the message is, because a message ends with what to do. Returns
  * `status`. */

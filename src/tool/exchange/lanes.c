@@ -256,7 +256,7 @@ static int run_message(struct pass *pass, const struct message *m)
 static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 {
     const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
-    char name[40], shown[96];
+    char name[40];
     const int err = gcb_load_read(r->load, w, j, x, r->diag);
 
     if (err || XXH3_64bits(x, plan->count * sizeof(*x)) == r->hashes[w])
@@ -264,7 +264,7 @@ static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
     return gcb_invalid(
         r->diag,
         "rank %u has read other values of %s: all ranks need the same file, which must not change",
-        w, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, r->load->source)));
+        w, gcb_show(gcb_plan_name(name, plan, r->load->source)).text);
 }
 
 /* Runs the exchanges of all workers on this rank, and writes worker 0's update. */

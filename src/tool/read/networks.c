@@ -17,15 +17,14 @@ size_t gcb_network_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char
 
 int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *diag)
 {
-    char shown[64], names[80] = "";
+    char names[80] = "";
 
     for (const char *const *p = gcb_network_names; *p; p++) {
         if (p > gcb_network_names)
             gcb_append(names, sizeof(names), "%s", p[1] ? ", " : " or ");
         gcb_append(names, sizeof(names), "%s", *p);
     }
-    return gcb_invalid(diag, "unknown layout '%s'; give %s%s",
-                       gcb_escape(shown, sizeof(shown), name), others, names);
+    return gcb_invalid(diag, "unknown layout '%s'; give %s%s", gcb_show(name).text, others, names);
 }
 
 uint64_t gcb_shape_elements(const struct gcb_shape_row *row)

@@ -66,7 +66,6 @@ static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag)
 {
-    char shown[80];
     int err;
 
     *out = (struct gcb_numbers){0};
@@ -81,7 +80,7 @@ int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *opt
     if (err == GCB_E_NOMEM)
         return gcb_diag_nomem(diag, strlen(text), option);
     return gcb_diag_set(diag, err, "%s takes N, A-B, A-B/STRIDE, %sall or a list A,B,C, not '%s'",
-                        option, may_last ? "last, " : "", gcb_escape(shown, sizeof(shown), text));
+                        option, may_last ? "last, " : "", gcb_show(text).text);
 }
 
 void gcb_numbers_fini(struct gcb_numbers *s)

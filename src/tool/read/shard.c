@@ -13,7 +13,7 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
 {
     const char *slash = text ? strchr(text, '/') : NULL;
     uint64_t index = 0, count = 0;
-    char first[24], shown[64];
+    char first[24];
 
     *out = (struct gcb_shard){0};
     if (!text)
@@ -23,11 +23,11 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
         count == 0 || count > GCB_SHARDS_MOST)
         return gcb_invalid(
             diag, "--shard takes I/N, such as 0/8 for the first of 8 shards (at most %d), not '%s'",
-            GCB_SHARDS_MOST, gcb_escape(shown, sizeof(shown), text));
+            GCB_SHARDS_MOST, gcb_show(text).text);
     if (index >= count)
         return gcb_invalid(
             diag, "--shard %s: shards are numbered from 0, so the last is %" PRIu64 "/%" PRIu64,
-            gcb_escape(shown, sizeof(shown), text), count - 1, count);
+            gcb_show(text).text, count - 1, count);
     *out = (struct gcb_shard){(uint32_t)index, (uint32_t)count};
     return 0;
 }

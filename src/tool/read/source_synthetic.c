@@ -22,12 +22,9 @@ static void size_text(char out[48], uint64_t n)
 /* Refuses a path that a tensor already has. */
 static int check_path_is_new(const struct gcb_source *s, const char *path, struct gcb_diag *diag)
 {
-    char shown[112];
-
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(s->tensors[i].path, path) == 0)
-            return gcb_invalid(diag, "the synthetic tensor %s is given twice",
-                               gcb_escape(shown, sizeof(shown), path));
+            return gcb_invalid(diag, "the synthetic tensor %s is given twice", gcb_show(path).text);
     return 0;
 }
 

@@ -45,16 +45,16 @@ static const struct dist_row {
 static int fail_unknown(const char *text, size_t n, struct gcb_diag *diag)
 {
     const char *names[DIST_ROWS], *near;
-    char name[32], shown[64];
+    char name[32];
 
     for (size_t i = 0; i < DIST_ROWS; i++)
         names[i] = dist_rows[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
     near = gcb_suggest(name, names, DIST_ROWS);
-    return gcb_invalid(
-        diag, "unknown distribution '%s'; %s%s%s", gcb_escape(shown, sizeof(shown), name),
-        near ? "did you mean '" : "give one of normal, laplace, student-t, sparse, ar",
-        near ? near : "", near ? "'?" : "");
+    return gcb_invalid(diag, "unknown distribution '%s'; %s%s%s", gcb_show(name).text,
+                       near ? "did you mean '"
+                            : "give one of normal, laplace, student-t, sparse, ar",
+                       near ? near : "", near ? "'?" : "");
 }
 
 /* Parses the "KEY=VALUE" of a distribution, and sets that parameter in *out. */

@@ -194,14 +194,13 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 {
     struct gcb_cases *cases = ctx;
     const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
-    char shown[256];
 
     if (row->kind == GCB_RECORD_ENVIRONMENT) {
         if (cases->environment)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "%s: line %" PRIu64
                                 ": a second environment row; give the results of one run per file",
-                                gcb_escape(shown, sizeof(shown), row->path), row->line);
+                                gcb_show(row->path).text, row->line);
         cases->environment = json_deep_copy(row->json);
         return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
     }
@@ -231,18 +230,17 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
 {
     json_t *map = json_object();
     int err = map ? 0 : GCB_E_NOMEM;
-    char shown[200], name[160];
+    char name[160];
 
     for (size_t i = 0; !err && i < cases->count; i++) {
         const struct gcb_case *c = &cases->items[i];
         const json_t *first = json_object_get(map, c->name[GCB_CASE_NAME_FULL]);
 
         if (first)
-            err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                               "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %s",
-                               gcb_escape(shown, sizeof(shown), path),
-                               cases->items[json_integer_value(first)].line, c->line,
-                               gcb_text_shorten(name, sizeof(name), c->name[GCB_CASE_NAME], 150));
+            err = gcb_diag_set(
+                diag, GCB_E_CORRUPT, "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %s",
+                gcb_show(path).text, cases->items[json_integer_value(first)].line, c->line,
+                gcb_text_shorten(name, sizeof(name), c->name[GCB_CASE_NAME], 150));
         else
             err = add_key(map, c->name[GCB_CASE_NAME_FULL], i);
     }
@@ -255,7 +253,6 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
     const unsigned records =
         GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_SUMMARY) |
         GCB_RECORD_BIT(GCB_RECORD_KERNEL) | GCB_RECORD_BIT(GCB_RECORD_EXCHANGE);
-    char shown[256];
     int err;
 
     *out = (struct gcb_cases){.path = path};
@@ -264,7 +261,7 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "%s: there are no `summary`, `kernel` or `exchange` rows in this file; "
                            "`gcbench bench --results FILE` writes them",
-                           gcb_escape(shown, sizeof(shown), path));
+                           gcb_show(path).text);
     return err ? err : check_duplicates(out, path, diag);
 }
 

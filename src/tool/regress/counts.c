@@ -31,13 +31,12 @@ static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
 {
     static const char *const functions[] = {"fn=gcb_coder_encode", "fn=gcb_coder_decode"};
     FILE *f = fopen(path, "re");
-    char *line = NULL, shown[256];
+    char *line = NULL;
     bool inside[2] = {false, false}, any = false;
     size_t cap = 0;
 
     if (!f)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: %s", gcb_escape(shown, sizeof(shown), path),
-                            strerror(errno));
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: %s", gcb_show(path).text, strerror(errno));
     while (getline(&line, &cap, f) > 0) {
         line[strcspn(line, "\n")] = '\0';
         any |= strncmp(line, "events: Ir", 10) == 0;
@@ -51,8 +50,7 @@ static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
     free(line);
     fclose(f);
     return any ? 0
-               : gcb_diag_set(diag, GCB_E_CORRUPT, "%s: not a callgrind file",
-                              gcb_escape(shown, sizeof(shown), path));
+               : gcb_diag_set(diag, GCB_E_CORRUPT, "%s: not a callgrind file", gcb_show(path).text);
 }
 
 /* Starts a process of a build under valgrind. Sets c->why if that fails. */

@@ -77,7 +77,7 @@ static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, c
 /* Splits the path of the program into its build folder and its target there. */
 static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *diag)
 {
-    char path[PATH_MAX], ninja[PATH_MAX + 16], shown[160];
+    char path[PATH_MAX], ninja[PATH_MAX + 16];
     char *slash = realpath(exe, path) ? strrchr(path, '/') : NULL;
 
     for (; slash && slash > path; slash = strrchr(path, '/')) {
@@ -90,7 +90,7 @@ static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *di
         }
     }
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "%s: no folder above it has a build.ninja",
-                        gcb_escape(shown, sizeof(shown), exe));
+                        gcb_show(exe).text);
 }
 
 /* Adds a member of an archive to the object files, if there is a file of this name. The members of

@@ -10,11 +10,9 @@
 
 static int bad_point(const char *point, const char *option, struct gcb_diag *diag)
 {
-    char shown[64];
-
     return gcb_invalid(
         diag, "%s: '%s' is not VALUE@STEP (example 0.9@0,0.5@8: 0.9 from step 0, 0.5 from step 8)",
-        option, gcb_escape(shown, sizeof(shown), point));
+        option, gcb_show(point).text);
 }
 
 /* Parses "V@STEP"; the first point of a list may also be "V". */
@@ -135,7 +133,7 @@ static int warmup(const struct gcb_schedule *s, const struct gcb_schedule_step *
     else
         return gcb_invalid(diag,
                            "step %" PRIu64 " has no attribute epoch; say how many steps an epoch "
-                                           "has: --theta-schedule dgc-warmup:STEPS",
+                           "has: --theta-schedule dgc-warmup:STEPS",
                            at->recorded);
     *theta = 1.0 - density[epoch < (double)last ? (size_t)fmax(epoch, 0.0) : last];
     return 0;

@@ -45,11 +45,10 @@ int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan 
                      const struct gcb_source *source, struct gcb_diag *diag)
 {
     const struct gcb_diag cause = diag ? *diag : (struct gcb_diag){0};
-    char name[GCB_PLAN_NAME], shown[96];
+    char name[GCB_PLAN_NAME];
 
     return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s", method,
-                        plan->step, plan->worker,
-                        gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, source)),
+                        plan->step, plan->worker, gcb_show(gcb_plan_name(name, plan, source)).text,
                         cause.text);
 }
 

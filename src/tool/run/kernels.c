@@ -73,7 +73,6 @@ static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_
 static int check_glob(const char *glob, struct gcb_diag *diag)
 {
     const char *names[MOST_NAMES], *near;
-    char text[64];
     size_t count = 0;
 
     for (const struct gcb_kernel_case *c = gcb_kernel_cases; c->name; c++) {
@@ -85,7 +84,7 @@ static int check_glob(const char *glob, struct gcb_diag *diag)
         }
     }
     near = gcb_suggest(glob, names, count);
-    return gcb_invalid(diag, "no kernel is called '%s'%s%s%s", gcb_escape(text, sizeof(text), glob),
+    return gcb_invalid(diag, "no kernel is called '%s'%s%s%s", gcb_show(glob).text,
                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

@@ -353,7 +353,6 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
     const char *spec = json_is_string(name) ? json_string_value(name) : "";
     const uint64_t rows = expected_rows(row, spec, checks);
     const uint64_t count = assign_items(m, method, spec);
-    char shown[128];
 
     *known += count;
     if (json_is_integer(failed))
@@ -362,8 +361,7 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
         return 0;
     return refuse(m, s->file, diag, GCB_E_CORRUPT,
                   "%" PRIu64 " rows of %s, not %" PRIu64 ": rows were lost or repeated%s", count,
-                  gcb_escape(shown, sizeof(shown), spec), rows,
-                  checks ? "" : ", or left out by --per none");
+                  gcb_show(spec).text, rows, checks ? "" : ", or left out by --per none");
 }
 
 /* Returns the first shard with this index, or NULL. */
@@ -768,12 +766,11 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
     const char *status = gcb_results_text(f->summary, GCB_FIELD_STATUS);
     const char *reason = gcb_results_text(f->summary, GCB_FIELD_REASON);
     const bool unsupported = status && strcmp(status, "unsupported") == 0;
-    char shown[128];
 
     if (f->failed && gcb_merge_of_verify(j->m))
         gcb_diag_set(why, GCB_E_UNSUPPORTED,
                      "%s was not checked on all messages: it does not run on %s",
-                     gcb_escape(shown, sizeof(shown), spec), device ? device : "the device");
+                     gcb_show(spec).text, device ? device : "the device");
     else if (f->failed)
         gcb_diag_set(why, unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
                      reason ? reason : "");

@@ -137,14 +137,12 @@ static bool matches_any(const char *glob, const struct gcb_source *source)
 static int check_globs(const struct gcb_policy *p, const struct gcb_source *source,
                        struct gcb_diag *diag)
 {
-    char shown[160];
-
     for (size_t i = 0; i < p->count; i++)
         if (p->rules[i].glob && !matches_any(p->rules[i].glob, source))
             return gcb_invalid(diag,
                                "--method-for %s: no tensor matches; a glob has to match the whole "
                                "path, such as '*conv*'",
-                               gcb_escape(shown, sizeof(shown), p->rules[i].glob));
+                               gcb_show(p->rules[i].glob).text);
     return 0;
 }
 
@@ -152,7 +150,6 @@ int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struc
 {
     const size_t count = gcb_source_count(source);
     int err = check_globs(p, source, diag);
-    char shown[160];
 
     if (err)
         return err;
@@ -166,7 +163,7 @@ int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struc
         if (!rule)
             return gcb_invalid(diag,
                                "no --method-for matches the tensor %s: add --method for the rest",
-                               gcb_escape(shown, sizeof(shown), path));
+                               gcb_show(path).text);
         p->by_tensor[i] = &rule->method;
     }
     return 0;

@@ -19,10 +19,7 @@ void gcb_suite_fini(struct gcb_suite *s)
 /* Returns GCB_E_INVALID with a message that says `what` is wrong with a field. */
 static int bad(const struct gcb_suite *s, const char *key, const char *what, struct gcb_diag *diag)
 {
-    char shown[64];
-
-    return gcb_invalid(diag, "suite %s: %s %s", s->file, gcb_escape(shown, sizeof(shown), key),
-                       what);
+    return gcb_invalid(diag, "suite %s: %s %s", s->file, gcb_show(key).text, what);
 }
 
 /* ---- the fields that are not options ---- */
@@ -33,10 +30,8 @@ static int bad(const struct gcb_suite *s, const char *key, const char *what, str
 static bool is_plain(const json_t *value)
 {
     const char *text = json_string_value(value);
-    char shown[64];
 
-    return text && text[0] && strlen(text) < SHORT &&
-           strcmp(text, gcb_escape(shown, sizeof(shown), text)) == 0;
+    return text && text[0] && strlen(text) < SHORT && strcmp(text, gcb_show(text).text) == 0;
 }
 
 /* Adds a synthetic tensor, or the tensors of a layout, to the last input. */

@@ -104,7 +104,7 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
                         struct gcb_diag *diag)
 {
     const struct gcb_verify_config *c = v->config;
-    char name[GCB_PLAN_NAME], shown[96];
+    char name[GCB_PLAN_NAME];
     int err = gcb_layout_read(c->source, plan, v->x, diag);
 
     *take = true;
@@ -112,7 +112,7 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
         return err;
     if (c->nonfinite == GCB_POLICY_ERROR)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "%s holds infinities or NaNs; see --nonfinite",
-                            gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, c->source)));
+                            gcb_show(gcb_plan_name(name, plan, c->source)).text);
     if (c->nonfinite == GCB_POLICY_ZERO) {
         gcb_nonfinite_zero(v->x, plan->count);
         return 0;

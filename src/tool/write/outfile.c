@@ -27,9 +27,7 @@ static void leave_tidy(struct gcb_outfile *out)
 /* Sets "PATH: WHY" and returns `status`. */
 static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
 {
-    char shown[256];
-
-    return gcb_diag_set(diag, status, "%s: %s", gcb_escape(shown, sizeof(shown), path), why);
+    return gcb_diag_set(diag, status, "%s: %s", gcb_show(path).text, why);
 }
 
 static bool same_inode(const struct stat *a, const struct stat *b)
