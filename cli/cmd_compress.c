@@ -198,17 +198,10 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     return session_put(&c->s, &row);
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct compress *c = ctx;
-
-    progress_update(&c->s.progress, done);
-}
-
 static int run_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
+        .trial = on_trial, .ctx = c, .watch = session_watch(&c->s)};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     /* of the policy and of fp16, which has the same method for every tensor: NULL */
     const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor, NULL};

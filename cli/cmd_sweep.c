@@ -85,7 +85,6 @@ struct sweep {
     struct gcb_run_result result;
     struct gcb_tally *own;          /* the tallies of `result` before mix_tallies */
     struct gcb_gradients gradients; /* of --match error_of_mean= */
-    double from, to;                /* the part of the progress bar that the current work fills */
 };
 
 /* Returns the search that found a setting; NULL for a baseline or a policy, and without --match. */
@@ -257,13 +256,6 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
 
 /* ---- running ---- */
 
-static void on_progress(void *ctx, double done)
-{
-    struct sweep *c = ctx;
-
-    progress_update(&c->s.progress, c->from + (c->to - c->from) * done);
-}
-
 /* The `ctx` of measure_mean. */
 struct means {
     const struct gcb_gradients *gradients;
@@ -314,8 +306,11 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
 
 /* Runs the searches of --match and --budget, which measure no times, and makes the list of methods
  * from what they found. */
-static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
+static int search(struct sweep *c, const struct gcb_watch *watch, struct gcb_diag *diag)
 {
+    const double from = c->o->own.budget ? BUDGET_FROM : SEARCH_END; /* where the policy begins */
+    const struct gcb_watch settings = gcb_watch_part(watch, 0.0, from);
+    const struct gcb_watch policy = gcb_watch_part(watch, from, SEARCH_END);
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
     struct means means = {&c->gradients,
                           {.kernels = config.trial.kernels,
@@ -323,35 +318,30 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
                            .seed = config.trial.seed,
                            .fft_engine = config.trial.fft_engine,
                            .draws = 1,
-                           .stop = observer->stop,
-                           .ctx = observer->ctx}};
+                           .watch = {.stop = watch->stop, .ctx = watch->ctx}}};
     const struct gcb_match_mean mean = {measure_mean, &means};
     int err = read_gradients(c, &mean, &config, diag);
 
-    c->to = c->o->own.budget ? BUDGET_FROM : SEARCH_END;
     if (!err)
-        err = gcb_choose_run(&c->choice, &config, observer, &c->result.interrupted, diag);
-    c->from = c->to;
-    c->to = SEARCH_END;
+        err = gcb_choose_run(&c->choice, &config, &settings, &c->result.interrupted, diag);
     if (!err && !c->result.interrupted && c->o->own.budget)
-        err = gcb_policy_search(&c->rules, &c->choice, &config, observer, &c->result.interrupted,
+        err = gcb_policy_search(&c->rules, &c->choice, &config, &policy, &c->result.interrupted,
                                 diag);
     return err ? err : take_choice(c, diag);
 }
 
 static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
+    const struct gcb_watch watch = session_watch(&c->s);
     const struct gcb_run_observer observer = {
-        .progress = on_progress, .stop = interrupt_stop, .ctx = c};
+        .watch = gcb_watch_part(&watch, c->matching ? SEARCH_END : 0.0, 1.0)};
     const struct gcb_method *const **by_tensor = NULL;
     struct gcb_run_config config;
     int err = 0;
 
     session_start_progress(&c->s);
     if (c->matching)
-        err = search(c, &observer, diag);
-    c->from = c->matching ? SEARCH_END : 0.0;
-    c->to = 1.0;
+        err = search(c, &watch, diag);
     config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     config.carry_on = true;
     /* `payoff` needs the times of sums; those of a single run would be too uncertain */

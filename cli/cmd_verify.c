@@ -161,16 +161,9 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     return out_put(&v->s.report, &row, diag);
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct verify *v = ctx;
-
-    progress_update(&v->s.progress, done);
-}
-
 static int run_checks(struct verify *v, struct gcb_diag *diag)
 {
-    const struct gcb_verify_observer observer = {on_check, on_note, on_progress, interrupt_stop, v};
+    const struct gcb_verify_observer observer = {on_check, on_note, v, session_watch(&v->s)};
     const struct opt_message *m = &v->o->common.message;
     const struct gcb_verify_config config = {
         .source = v->s.source,

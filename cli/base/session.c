@@ -153,6 +153,12 @@ void session_start_progress(struct session *s)
     progress_start(&s->progress, s->ctx->err, !s->o.show.quiet);
 }
 
+struct gcb_watch session_watch(struct session *s)
+{
+    return (struct gcb_watch){
+        .progress = progress_update, .stop = interrupt_stop, .ctx = &s->progress};
+}
+
 int session_interrupted(const struct session *s, const char *consequence)
 {
     fprintf(s->ctx->err, "gcbench: interrupted%s%s\n", consequence[0] ? "; " : "", consequence);

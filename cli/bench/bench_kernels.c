@@ -118,13 +118,6 @@ static int on_result(void *ctx, const struct gcb_kernel_result *result, struct g
     return out_put(&r->s.report, &row, diag);
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct kernels_run *r = ctx;
-
-    progress_update(&r->s.progress, done);
-}
-
 /* Prints the bandwidth of memory, and the sizes of the arrays and of the caches. */
 static void print_memory(const struct gcb_bandwidth *w, FILE *out)
 {
@@ -157,7 +150,7 @@ static int print_table(struct kernels_run *r)
 /* Measures memory, if its bandwidth is shown, and runs the kernels. *interrupted: a signal came. */
 static int measure(struct kernels_run *r, bool *interrupted)
 {
-    const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
+    const struct gcb_kernels_observer observer = {on_result, r, session_watch(&r->s)};
     const bool in_memory = r->config.sizes >> GCB_KERNEL_MEMORY & 1;
     int err = 0;
 

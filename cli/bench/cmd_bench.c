@@ -321,13 +321,6 @@ static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
     return session_put(&c->s, row);
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct bench *c = ctx;
-
-    progress_update(&c->s.progress, done);
-}
-
 /* Sends a row for each method: its summary, or without `result` that the device is missing; then
  * the `shard` row. */
 static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
@@ -549,9 +542,8 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
         .end = on_end,
         .trial = on_trial,
         .shape = on_shape,
-        .progress = on_progress,
-        .stop = interrupt_stop,
         .ctx = c,
+        .watch = session_watch(&c->s),
     };
     int err;
 

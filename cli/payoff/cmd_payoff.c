@@ -121,15 +121,13 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
                    .queue = &c->s.backend.queue,
                    .seed = c->s.backend.seed,
                    .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
-                   .stop = interrupt_stop,
-                   .ctx = &c->s.progress},
+                   .watch = session_watch(&c->s)},
         .workers = c->plan.workers.values,
         .worker_count = c->plan.workers.count,
         .all = c->o->judging.all,
         .untimed = has_times(c),
         .seconds = 20.0,
-        .cpu_flags = c->s.backend.cpu_flags,
-        .progress = progress_update};
+        .cpu_flags = c->s.backend.cpu_flags};
     char path[GCB_DATA_PATH];
     const char *items[1] = {path};
     const struct opt_list sample = {.items = items, .count = 1}, *operands = c->s.files;

@@ -86,7 +86,7 @@ static int run_ab(struct regress *r, struct gcb_ab_result *out, struct gcb_ab_co
     int err;
 
     progress_start(&bar, r->ctx->err, !r->o->bench.common.show.quiet);
-    config.ctx = &bar;
+    config.watch.ctx = &bar;
     err = gcb_ab_run(out, &config, diag);
     progress_end(&bar);
     return err;
@@ -205,7 +205,7 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
         return err;
     builds = r->config;
     builds.command.word = r->word;
-    builds.ctx = &bar;
+    builds.watch.ctx = &bar;
     if (times) /* --delta is for times; 0: the default for counts */
         builds.delta = 0.0;
     config.methods = r->methods;
@@ -252,8 +252,7 @@ int regress_builds_run(struct regress *r, struct gcb_diag *diag)
         .timeout = own->timeout,
         .delta = own->delta / 100.0,
         .floor = own->floor / 1e6,
-        .stop = interrupt_stop,
-        .progress = progress_update,
+        .watch = {.progress = progress_update, .stop = interrupt_stop},
     };
     interrupt_catch();
     if (!own->counts) {

@@ -72,9 +72,6 @@ struct replay {
     struct gcb_replay replay;
     struct gcb_replay_total *totals;
     size_t done; /* number of methods replayed so far */
-    struct gcb_nonfinite_watch watch;
-    uint64_t elements; /* of the dump */
-    uint64_t scanned;  /* elements searched so far for infinities and NaNs */
     /* of the method that runs now: its table of steps (NULL: steps are not shown), and whether a
      * schedule changes its theta */
     struct gcb_table *steps;
@@ -159,17 +156,6 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     return err ? err : check_methods(&c->config, c->methods, c->count, diag);
 }
 
-/* Shows how far the search for infinities and NaNs has come. Returns false to stop it. */
-static bool on_scan(void *ctx, uint64_t elements)
-{
-    struct replay *c = ctx;
-
-    c->scanned += elements;
-    if (c->elements)
-        progress_update(&c->s.progress, (double)c->scanned / (double)c->elements);
-    return !interrupt_seen();
-}
-
 /* Opens the dump and plans the replay; for that, all values are searched for infinities and
  * NaNs. */
 static int open_input(struct replay *c, struct gcb_diag *diag)
@@ -189,12 +175,9 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
     c->config.loops = c->o->own.loops;
     c->config.order = c->o->own.order;
-    c->watch = (struct gcb_nonfinite_watch){on_scan, c};
-    c->config.watch = &c->watch;
+    c->config.watch = session_watch(&c->s);
     if (err)
         return err;
-    for (size_t i = 0; i < c->s.layout.count; i++)
-        c->elements += c->s.layout.messages[i].count;
     session_start_progress(&c->s);
     err = gcb_replay_open(&c->replay, &c->config, diag);
     progress_end(&c->s.progress);
@@ -213,13 +196,6 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
         return 0;
     gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], &c->replay.plan, step);
     return session_put(&c->s, &row);
-}
-
-static void on_progress(void *ctx, double done)
-{
-    struct replay *c = ctx;
-
-    progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
 /* True if the table has a line for each step: with --per step; and without --per, if there is one
@@ -249,8 +225,12 @@ static int put_total(struct replay *c)
 
 static int run_method(struct replay *c, struct gcb_diag *diag)
 {
+    const struct gcb_watch all = session_watch(&c->s);
+    const double count = (double)c->count, done = (double)c->done;
     const struct gcb_replay_observer observer = {
-        .step = on_step, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
+        .step = on_step,
+        .ctx = c,
+        .watch = gcb_watch_part(&all, done / count, (done + 1.0) / count)};
     const struct gcb_method *method = &c->methods[c->done];
     char spec[256];
     const bool shown = wants_steps(c);

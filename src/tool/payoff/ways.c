@@ -206,7 +206,7 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
         } else if (!failed) {
             gcb_leave_out(w->left_out, way->label, "its error is not finite");
         }
-        m->progress(m->config.ctx, 0.5 * (double)(i + 1) / (double)w->count);
+        gcb_watch_show(&m->config.watch, 0.5 * (double)(i + 1) / (double)w->count);
     }
     for (size_t i = 0; i < w->count; i++) /* ways that failed have no error */
         if (!isnan(w->items[i].mean.error))
@@ -302,11 +302,12 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
         for (size_t i = 0; !err && i < w->count; i++) {
             /* rounds begin with different ways, so that no way always comes first */
             err = time_way(w, m, g, &w->items[(i + r * 7) % w->count], r, diag);
-            if (!err && m->config.stop(m->config.ctx))
+            if (!err && gcb_watch_stopped(&m->config.watch))
                 return 1;
-            m->progress(m->config.ctx, 0.5 + 0.5 * fmin(((double)r + (double)i / (double)w->count) /
-                                                            GCB_STATS_LEAST,
-                                                        0.99));
+            gcb_watch_show(
+                &m->config.watch,
+                0.5 +
+                    0.5 * fmin(((double)r + (double)i / (double)w->count) / GCB_STATS_LEAST, 0.99));
         }
         w->round_count += !err;
     }

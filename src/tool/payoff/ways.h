@@ -73,7 +73,7 @@ int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag);
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
-    struct gcb_mean_config config; /* config.stop is set; draws and evict are set by the run */
+    struct gcb_mean_config config; /* draws and evict are set by the run */
     /* worker_count numbers of workers to judge; errors are measured with at most the largest */
     const double *workers;
     size_t worker_count;
@@ -81,7 +81,6 @@ struct gcb_ways_measuring {
     bool untimed;   /* do not time, because times come from elsewhere */
     double seconds; /* no round of timing after the first GCB_STATS_LEAST begins later */
     unsigned cpu_flags;
-    void (*progress)(void *ctx, double done); /* `ctx` is config.ctx */
 };
 
 /*

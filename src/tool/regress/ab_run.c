@@ -283,7 +283,7 @@ static int run_process(struct runner *run, struct gcb_cases *cases, int build,
     const struct gcb_ab_config *config = run->config;
     const struct gcb_ab_command *command = &config->command;
     const struct gcb_child_limits limits = {
-        .seconds = run->limit, .stop = config->stop, .ctx = config->ctx};
+        .seconds = run->limit, .stop = config->watch.stop, .ctx = config->watch.ctx};
     const double began = gcb_clock();
     struct gcb_child child;
     int err;
@@ -560,8 +560,7 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began
         const double next = used + used / fmax(1.0, out->pairs); /* expected after another pair */
         const bool enough = out->pairs >= GCB_AB_PAIRS;
 
-        if (c->progress)
-            c->progress(c->ctx, fmax(used / c->budget, (double)out->pairs / out->most));
+        gcb_watch_show(&c->watch, fmax(used / c->budget, (double)out->pairs / out->most));
         if ((enough && next > c->budget) || used > GIVE_UP * c->budget)
             break;
         adjust_repeat(out, run, c->budget - used);
@@ -570,7 +569,7 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began
             err = check_settled(&settled, out, c, diag);
     }
     out->short_of_time = out->pairs < GCB_AB_PAIRS;
-    if (err && out->pairs && c->stop && c->stop(c->ctx)) {
+    if (err && out->pairs && gcb_watch_stopped(&c->watch)) {
         out->interrupted = true;
         return 0;
     }

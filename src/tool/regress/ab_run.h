@@ -2,6 +2,7 @@
 #define SRC_TOOL_REGRESS_AB_RUN_H
 
 #include "src/tool/base/child.h"
+#include "src/tool/base/watch.h"
 #include "src/tool/regress/layout.h"
 #include "src/tool/regress/verdict.h"
 
@@ -48,9 +49,7 @@ struct gcb_ab_config {
     /* Result of an A/A run, base against base. It raises the delta of a case whose times differed
      * there. NULL: no delta is raised. */
     struct gcb_ab_result *calibration;
-    bool (*stop)(void *ctx);                   /* returns true to end the run; may be NULL */
-    void (*progress)(void *ctx, double share); /* share of the run that is done; may be NULL */
-    void *ctx;
+    struct gcb_watch watch;
 };
 
 /* Times of one operation of one case: a value for each pair. */
@@ -86,13 +85,13 @@ struct gcb_ab_result {
     unsigned most;    /* most pairs that the plan allows */
     unsigned repeat;  /* last chosen calls of a case in a process; 0: the command line sets them */
     double seconds;   /* duration of the run */
-    bool interrupted; /* `stop` ended the run */
+    bool interrupted; /* the watch ended the run */
     bool short_of_time; /* fewer than GCB_AB_PAIRS pairs were run */
 };
 
 /*
  * Runs GCB_AB_PAIRS pairs, or fewer if they take more than three times the budget. Then runs more
- * pairs until every time is SAME, or the budget or the number of pairs is used up. If `stop` ends
+ * pairs until every time is SAME, or the budget or the number of pairs is used up. If the watch ends
  * the run after a pair, the result keeps the pairs measured so far and is marked interrupted;
  * before the first pair the run fails. Returns GCB_E_IO or GCB_E_CORRUPT if a build cannot be run,
  * fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; and what `failure`

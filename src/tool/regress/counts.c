@@ -68,8 +68,8 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     const size_t head = sizeof(valgrind) / sizeof(valgrind[0]);
     const struct gcb_child_limits limits = {
         .seconds = config->builds->timeout > 0.0 ? config->builds->timeout : GCB_COUNTS_TIMEOUT,
-        .stop = config->builds->stop,
-        .ctx = config->builds->ctx,
+        .stop = config->builds->watch.stop,
+        .ctx = config->builds->watch.ctx,
         .search = true,
     };
     size_t words = 0;
@@ -187,7 +187,7 @@ static void count_method(struct gcb_verdicts *out, const struct gcb_case *the_ca
         start_count(&counts[build], config, build);
     for (int build = 0; build < 2; build++)
         finish_count(&counts[build]);
-    if (config->builds->stop && config->builds->stop(config->builds->ctx))
+    if (gcb_watch_stopped(&config->builds->watch))
         return;
     if (counts[0].why.status && counts[1].why.status)
         *failure = counts[1].why;
@@ -234,11 +234,10 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     if (!err)
         err = gcb_cases_label(&counts->cases, &none, diag);
     for (size_t i = 0; !err && !counts->interrupted && i < config->method_count; i++) {
-        if (config->builds->progress)
-            config->builds->progress(config->builds->ctx, (double)i / (double)config->method_count);
+        gcb_watch_show(&config->builds->watch, (double)i / (double)config->method_count);
         if (is_wanted(&counts->cases.items[i], config))
             count_method(out, &counts->cases.items[i], config, i, &failure);
-        counts->interrupted = config->builds->stop && config->builds->stop(config->builds->ctx);
+        counts->interrupted = gcb_watch_stopped(&config->builds->watch);
     }
     counts->seconds = gcb_clock() - began;
     if (!err)

@@ -13,7 +13,7 @@
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
 
 struct gcb_counts_config {
-    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; 0 means the
+    /* Paths, command line, `timeout`, `delta` and `watch` of the builds; 0 means the
      * defaults above. The command line begins after the name of the program. It encodes and decodes
      * each message once, with one thread. */
     const struct gcb_ab_config *builds;
@@ -28,7 +28,7 @@ struct gcb_counts_config {
 
 struct gcb_counts {
     struct gcb_cases cases; /* one for each method */
-    bool interrupted;       /* `stop` ended the counting */
+    bool interrupted;       /* the watch ended the counting */
     double seconds;         /* duration of the counting */
 };
 

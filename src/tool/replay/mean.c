@@ -269,7 +269,7 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
 
     memset(drift, 0, g->count * sizeof(*drift));
     for (unsigned r = 0; !err && r < t->config->draws; r++) {
-        if (t->config->stop && t->config->stop(t->config->ctx))
+        if (gcb_watch_stopped(&t->config->watch))
             return 1;
         err = exchange_all(t, step, step * DRAWS_OF_STEP + r, NULL, diag);
         for (uint64_t i = 0; !err && i < g->count; i++) {

@@ -2,6 +2,7 @@
 #define SRC_TOOL_REPLAY_MEAN_H
 
 #include "src/lib/exchange/local.h"
+#include "src/tool/base/watch.h"
 #include "src/tool/measure/evict.h"
 #include "src/tool/replay/gradients.h"
 
@@ -27,8 +28,7 @@ struct gcb_mean_config {
     enum gcb_fft_engine fft_engine;
     struct gcb_evict *evict; /* empties the caches before an exchange is timed; may be NULL */
     unsigned draws;          /* R */
-    bool (*stop)(void *ctx); /* returns true to end the measurement; may be NULL */
-    void *ctx;
+    struct gcb_watch watch;  /* may stop the measurement */
 };
 
 struct gcb_mean {

@@ -28,8 +28,8 @@ struct gcb_replay_config {
     enum gcb_fft_engine fft_engine;
     enum gcb_nonfinite_policy nonfinite; /* not RAW, because a residual would keep the NaN */
     struct gcb_output_layers output_layers;
-    const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */
-    uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
+    struct gcb_watch watch; /* of the scan for infinities and NaNs */
+    uint64_t loops;         /* times the recorded steps are replayed; 0: once */
     struct gcb_replay_order order;
     struct gcb_schedule schedule;
     /* After this many steps, the `max` of range floats becomes the largest value so far. 0: `max`
@@ -93,15 +93,14 @@ struct gcb_replay_total {
     double contraction_min, contraction_mean; /* over the steps with messages */
     bool feedback;      /* the memory is plain error feedback, which bounds the residual */
     double bound_ratio; /* largest squared residual / its bound (docs/replay.md); NAN: no bound */
-    bool interrupted;   /* `stop` of the observer ended the replay */
+    bool interrupted;   /* the watch ended the replay */
 };
 
 struct gcb_replay_observer {
     /* Called after each step. A result other than 0 ends the replay with that result. */
     int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of gcb_replay_run done; may be NULL */
-    bool (*stop)(void *ctx);                  /* returns true to end the replay; may be NULL */
-    void *ctx;
+    void *ctx;              /* of `step` */
+    struct gcb_watch watch; /* of gcb_replay_run */
 };
 
 struct gcb_replay {

@@ -43,7 +43,7 @@ static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
     if (!buffer)
         return gcb_diag_nomem(diag, largest * sizeof(*buffer), "the largest message");
     err = gcb_nonfinite_scan(&r->scan, r->config.source, NULL, buffer, r->config.kernels,
-                             r->config.watch, diag);
+                             &r->config.watch, diag);
     gcb_free(buffer);
     return err || r->config.nonfinite == GCB_POLICY_SKIP ? err
                                                          : gcb_nonfinite_refuse(&r->scan, diag);
@@ -349,15 +349,13 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, st
 
     clear_step(run, step);
     for (size_t j = 0; !err && j < run->state.count; j++) {
-        if (run->observer->stop && run->observer->stop(run->observer->ctx)) {
+        if (gcb_watch_stopped(&run->observer->watch)) {
             run->total->interrupted = true;
             return 0;
         }
         err = gcb_replay_send(&run->state, at, j, &run->step, diag);
-        if (run->observer->progress)
-            run->observer->progress(
-                run->observer->ctx,
-                ((double)step->index + (double)(j + 1) / (double)run->state.count) / all);
+        gcb_watch_show(&run->observer->watch,
+                       ((double)step->index + (double)(j + 1) / (double)run->state.count) / all);
     }
     if (err)
         return err;

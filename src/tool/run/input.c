@@ -153,10 +153,15 @@ static void name_tensor(struct gcb_nonfinite_scan *scan, const struct gcb_tensor
 
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
-                       const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag)
+                       const struct gcb_watch *watch, struct gcb_diag *diag)
 {
+    const size_t tensors = gcb_source_count(source);
+    double all = 0.0, done = 0.0; /* elements to scan, and elements scanned */
+
     memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < gcb_source_count(source); i++) {
+    for (size_t i = 0; i < tensors; i++)
+        all += only && !only[i] ? 0.0 : (double)gcb_source_tensor(source, i)->count;
+    for (size_t i = 0; i < tensors && !out->stopped; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(source, i);
         uint64_t count;
         int err;
@@ -174,8 +179,9 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
         }
         if (err)
             return err;
-        if (watch && !watch->progress(watch->ctx, t->count))
-            break;
+        done += (double)t->count;
+        gcb_watch_show(watch, all > 0.0 ? done / all : 1.0);
+        out->stopped = gcb_watch_stopped(watch);
     }
     return 0;
 }

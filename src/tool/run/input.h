@@ -5,6 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "src/lib/codec/codec.h"
+#include "src/tool/base/watch.h"
 #include "src/tool/measure/fidelity.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/read/source.h"
@@ -69,23 +70,15 @@ struct gcb_nonfinite_scan {
     uint64_t tensors; /* number of tensors with an infinity or NaN */
     uint64_t *steps;  /* the step_count steps that have such a tensor, ascending, without repeats */
     size_t step_count, step_cap;
+    bool stopped;   /* the watch ended the scan early, which is no error */
     char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
-/* Reports the progress of a scan, and may end it. */
-struct gcb_nonfinite_watch {
-    /* receives the number of elements of each tensor; false ends the scan early, without an
-     * error */
-    bool (*progress)(void *ctx, uint64_t elements);
-    void *ctx;
-};
-
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`
- * has room for the largest tensor. `watch` may be NULL. Returns errors of reading, or
- * GCB_E_NOMEM. */
+ * has room for the largest tensor. Returns errors of reading, or GCB_E_NOMEM. */
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
-                       const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag);
+                       const struct gcb_watch *watch, struct gcb_diag *diag);
 /* Returns GCB_E_NONFINITE, with a message that names the first few tensors; 0 if the scan found
  * none. */
 int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);

@@ -191,8 +191,7 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
 
 static bool stop_now(struct bench *b)
 {
-    if (b->observer->stop && b->observer->stop(b->observer->ctx))
-        b->stopped = true;
+    b->stopped |= gcb_watch_stopped(&b->observer->watch);
     return b->stopped;
 }
 
@@ -269,8 +268,7 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
     }
     gcb_kernel_release(&job);
     b->done++;
-    if (b->observer->progress)
-        b->observer->progress(b->observer->ctx, (double)b->done / (double)b->total);
+    gcb_watch_show(&b->observer->watch, (double)b->done / (double)b->total);
     return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/fft/fft.h"
 #include "kernels/kernels.h"
+#include "src/tool/base/watch.h"
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/measure/measure.h"
 #include "src/tool/rows/row.h"
@@ -51,9 +52,8 @@ struct gcb_kernel_result {
 
 struct gcb_kernels_observer {
     int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
-    bool (*stop)(void *ctx);                  /* called often; true ends the run; may be NULL */
-    void *ctx;
+    void *ctx; /* of `result` */
+    struct gcb_watch watch;
 };
 
 /* Sets *count to the number of cases that the globs match. GCB_E_INVALID: a glob matches no
@@ -64,7 +64,7 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
 /*
  * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant
  * first. With timing.min_time = 0 the number of calls does not depend on the clock. Sets
- * *interrupted to true if the observer stopped the run. Returns the observer's errors, GCB_E_NOMEM,
+ * *interrupted to true if the watch stopped the run. Returns the observer's errors, GCB_E_NOMEM,
  * or GCB_E_INVALID if a glob matches no case.
  */
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,

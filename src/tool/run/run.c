@@ -36,9 +36,10 @@ struct run {
     /* elements that methods[0] decoded, in the same places; NULL without config->compare */
     float *reference;
     struct gcb_original original; /* for messages that are decoded in place */
-    bool spent;  /* the current message was decoded in place, so its input must be read again */
-    double work; /* for progress: elements to scan, plus the weights of all trials */
-    double done; /* the part of `work` that is done */
+    bool spent; /* the current message was decoded in place, so its input must be read again */
+    double scan_work;          /* elements to scan */
+    double work;               /* for progress: scan_work and the weights of all trials */
+    double done;               /* the part of `work` that is done */
     struct gcb_budget own;     /* of config->seconds */
     struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
     struct span *span;
@@ -47,27 +48,12 @@ struct run {
     int observed;  /* error of the observer, not of the method */
 };
 
-static bool stopped(const struct run *r)
-{
-    return r->observer->stop && r->observer->stop(r->observer->ctx);
-}
-
 /* Adds `weight` to the work that is done, and reports the progress. */
 static void advance(struct run *r, double weight)
 {
     r->done += weight;
-    if (r->observer->progress && r->work > 0.0)
-        r->observer->progress(r->observer->ctx, r->done / r->work);
-}
-
-/* Called after each tensor of the scan. Returns false to end the scan. */
-static bool scanned(void *ctx, uint64_t elements)
-{
-    struct run *r = ctx;
-
-    advance(r, (double)elements);
-    r->result->interrupted = stopped(r);
-    return !r->result->interrupted;
+    if (r->work > 0.0)
+        gcb_watch_show(&r->observer->watch, r->done / r->work);
 }
 
 /* True if the run must know all infinities and NaNs before the first trial. */
@@ -81,17 +67,18 @@ double gcb_run_weight(const struct gcb_message_plan *plan)
     return (double)plan->count + OVERHEAD;
 }
 
-/* Sums the work of all trials and of the scan. The scan has no overhead for each message. */
+/* Sums the work of the scan and of all trials. The scan has no overhead for each message. */
 static void plan_work(struct run *r)
 {
     const struct gcb_layout *layout = r->config->layout;
     const double methods = (double)r->config->method_count;
 
-    for (size_t i = 0; i < layout->count; i++)
-        r->work += methods * gcb_run_weight(&layout->messages[i]);
     for (size_t i = 0; needs_scan(r) && i < gcb_source_count(r->config->source); i++)
         if (!r->to_scan || r->to_scan[i])
-            r->work += (double)gcb_source_tensor(r->config->source, i)->count;
+            r->scan_work += (double)gcb_source_tensor(r->config->source, i)->count;
+    r->work = r->scan_work;
+    for (size_t i = 0; i < layout->count; i++)
+        r->work += methods * gcb_run_weight(&layout->messages[i]);
 }
 
 /* Marks the tensors of a step as tensors to scan. Begins at tensor `next` of the source, which
@@ -137,7 +124,8 @@ static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_d
 /* Finds the steps to skip, if the policy is to skip steps. */
 static int scan(struct run *r, struct gcb_diag *diag)
 {
-    const struct gcb_nonfinite_watch watch = {.progress = scanned, .ctx = r};
+    const struct gcb_watch watch =
+        gcb_watch_part(&r->observer->watch, 0.0, r->work > 0.0 ? r->scan_work / r->work : 0.0);
     int err;
 
     if (!needs_scan(r))
@@ -145,6 +133,8 @@ static int scan(struct run *r, struct gcb_diag *diag)
     err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
                              r->config->trial.kernels, &watch, diag);
     r->result->skipped_steps = r->scan.step_count;
+    r->result->interrupted = r->scan.stopped;
+    r->done = r->scan_work;
     return err;
 }
 
@@ -152,8 +142,9 @@ static int scan(struct run *r, struct gcb_diag *diag)
  * counts the tensors that have them and names the first few. */
 static int refuse(struct run *r, struct gcb_diag *diag)
 {
+    const struct gcb_watch nobody = {.stop = NULL};
     int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
-                                 r->config->trial.kernels, NULL, diag);
+                                 r->config->trial.kernels, &nobody, diag);
 
     if (!err)
         err = gcb_nonfinite_refuse(&r->scan, diag);
@@ -346,7 +337,9 @@ static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
         data += ALIGNED(in->plan->count);
     }
     for (r->method = 0; !err && r->method < c->method_count; r->method++)
-        for (r->from = 0; !err && r->from < r->span->count && !stopped(r); r->from += count)
+        for (r->from = 0;
+             !err && r->from < r->span->count && !gcb_watch_stopped(&r->observer->watch);
+             r->from += count)
             err = run_group(r, &count, diag);
     return err;
 }
@@ -381,7 +374,7 @@ static int run_messages(struct run *r, struct gcb_diag *diag)
             continue;
         }
         err = run_span(r, i, diag);
-        r->result->interrupted = stopped(r);
+        r->result->interrupted = gcb_watch_stopped(&r->observer->watch);
     }
     if (!err && r->result->skipped_messages == layout->count && !r->config->sharded)
         err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs: %s",
@@ -456,8 +449,8 @@ static int start(struct run *r, struct gcb_diag *diag)
         err = choose_tensors_to_scan(r, &largest, diag);
     if (err)
         return err;
-    trial.timing.stop = r->observer->stop;
-    trial.timing.stop_ctx = r->observer->ctx;
+    trial.timing.stop = r->observer->watch.stop;
+    trial.timing.stop_ctx = r->observer->watch.ctx;
     trial.take = on_trial;
     trial.ctx = r;
     plan_work(r);

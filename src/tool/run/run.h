@@ -56,9 +56,8 @@ struct gcb_run_config {
 struct gcb_run_observer {
     /* called after each trial; an error ends the run; may be NULL */
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
-    bool (*stop)(void *ctx);                  /* called often; true ends the run; may be NULL */
-    void *ctx;
+    void *ctx; /* of `trial` */
+    struct gcb_watch watch;
 };
 
 /* The result of a method over all messages. */
@@ -86,7 +85,7 @@ struct gcb_run_result {
     size_t method_count;
     uint64_t skipped_messages, skipped_steps; /* left out by GCB_POLICY_SKIP */
     uint64_t zeroed;                          /* elements set to 0 with GCB_POLICY_ZERO */
-    bool interrupted; /* the observer stopped the run; the totals have the trials until then */
+    bool interrupted; /* the watch stopped the run; the totals have the trials until then */
 };
 
 /*

@@ -135,20 +135,6 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     return err ? err : r->observer->trial(r->observer->ctx, trial, diag);
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct gcb_suite_run *r = ctx;
-
-    r->observer->progress(r->observer->ctx, (r->done + done * r->weight) / r->work);
-}
-
-static bool on_stop(void *ctx)
-{
-    struct gcb_suite_run *r = ctx;
-
-    return r->observer->stop(r->observer->ctx);
-}
-
 /* Returns the configuration of gcb_run for a case. Its pointers are valid during the case. */
 static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct place *at)
 {
@@ -175,7 +161,11 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
                         const struct place *at, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = on_stop, .ctx = r};
+        .trial = on_trial,
+        .ctx = r,
+        .watch =
+            gcb_watch_part(&r->observer->watch, r->done / r->work, (r->done + r->weight) / r->work),
+    };
     const struct gcb_run_config config = run_config(r, at);
     const struct gcb_device *gpu = config.trial.device;
     struct gcb_diag why = {0};

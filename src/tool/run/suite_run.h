@@ -75,9 +75,8 @@ struct gcb_suite_observer {
     /* takes a row of a histogram or spectrum and releases it; called after the first case of each
      * input and scope */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of all cases, 0 to 1 */
-    bool (*stop)(void *ctx);                  /* called often; true interrupts the run */
-    void *ctx;
+    void *ctx;              /* of the functions above */
+    struct gcb_watch watch; /* of all cases */
 };
 
 struct gcb_suite_run;

@@ -91,9 +91,7 @@ static void send_note(struct verify *v, enum gcb_verify_event event,
 /* True if the user has interrupted the run or the budget is spent. */
 static bool must_stop(struct verify *v)
 {
-    const struct gcb_verify_observer *o = v->observer;
-
-    v->result->interrupted |= o->stop && o->stop(o->ctx);
+    v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
     return v->result->interrupted ||
            (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
 }
@@ -135,10 +133,7 @@ static size_t count_promises(const struct gcb_method *m, bool on_device)
 /* `more`: weight of the checks of the current method that are done. */
 static void show_progress(const struct verify *v, double more)
 {
-    const struct gcb_verify_observer *o = v->observer;
-
-    if (o->progress)
-        o->progress(o->ctx, (v->done + more) / v->work);
+    gcb_watch_show(&v->observer->watch, (v->done + more) / v->work);
 }
 
 /* Checks all promises that bind the case's method. *check has the message and the method. */

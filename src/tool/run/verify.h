@@ -61,9 +61,8 @@ struct gcb_verify_note {
 struct gcb_verify_observer {
     int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
     void (*note)(void *ctx, const struct gcb_verify_note *note); /* may be NULL */
-    void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
-    bool (*stop)(void *ctx);                  /* true ends the run; may be NULL */
-    void *ctx;
+    void *ctx;                                                   /* of `check` and `note` */
+    struct gcb_watch watch;
 };
 
 struct gcb_verify_result {

@@ -7,10 +7,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/layout.h"
 
-/* The share of the remaining progress bar that the next search takes. The number of searches is not
- * known in advance. */
-#define NEXT 0.3
-
 /* Which settings are searched on the whole input, in the order of their cost on the sample: */
 #define WHOLE_METHOD 4       /* at most this many settings of a method */
 #define WHOLE_COMPOSITION 12 /* at most this many compositions */
@@ -35,33 +31,10 @@ struct chooser {
     struct gcb_sample sample;
     struct shortlist *lists;  /* for each family; NULL: there is no sample */
     struct gcb_descent whole; /* the settings of the lists, searched on the whole input */
-    struct gcb_run_observer observer;
-    const struct gcb_run_observer *user;
-    double begun; /* share of the progress bar before the current search */
-    double last;  /* the last progress that the current search reported */
+    const struct gcb_watch *watch;
     bool *interrupted;
     struct gcb_diag *diag;
 };
-
-/* Reports the progress of one search as a part of the whole. A search starts when the progress
- * falls. */
-static void on_progress(void *ctx, double done)
-{
-    struct chooser *h = ctx;
-
-    if (done < h->last)
-        h->begun += NEXT * h->last * (1.0 - h->begun);
-    h->last = done;
-    if (h->user->progress)
-        h->user->progress(h->user->ctx, h->begun + NEXT * done * (1.0 - h->begun));
-}
-
-static bool on_stop(void *ctx)
-{
-    const struct chooser *h = ctx;
-
-    return h->user->stop && h->user->stop(h->user->ctx);
-}
 
 /* Takes the sample. Infinities and NaNs in it become 0; only the searches on the whole input treat
  * them as the user asked. */
@@ -216,7 +189,8 @@ static int search_whole(struct chooser *h)
                                     .family_count = d->family_count,
                                     .grow = add_next,
                                     .ctx = h,
-                                    .diag = h->diag};
+                                    .diag = h->diag,
+                                    .shown = d->shown};
     h->lists = gcb_alloc_zero(d->family_count, sizeof(*h->lists));
     if (!h->lists)
         return gcb_diag_nomem(h->diag, 0, "settings");
@@ -225,7 +199,7 @@ static int search_whole(struct chooser *h)
         leave_out(h);
     for (size_t f = 0; f < d->family_count; f++)
         add_next(&h->whole, f);
-    return gcb_descent_run(&h->whole, &h->config, &h->observer, h->interrupted);
+    return gcb_descent_run(&h->whole, &h->config, h->watch, h->interrupted);
 }
 
 /* ---- results ---- */
@@ -263,6 +237,8 @@ static int search_without(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
     const size_t most = c->composed * GCB_STAGE_NAMES;
+    const struct gcb_watch rest =
+        gcb_watch_part(h->watch, fmax(c->descent.shown, h->whole.shown), 1.0);
     int err = 0;
 
     c->without = gcb_alloc_zero(most, sizeof(*c->without));
@@ -284,33 +260,29 @@ static int search_without(struct chooser *h)
         }
     if (!c->without_count)
         return 0;
-    return gcb_match_run(c->without, c->without_count, &h->config, &h->observer, h->interrupted,
-                         h->diag);
+    return gcb_match_run(c->without, c->without_count, &h->config, &rest, h->interrupted, h->diag);
 }
 
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
-                   const struct gcb_run_observer *observer, bool *interrupted,
-                   struct gcb_diag *diag)
+                   const struct gcb_watch *watch, bool *interrupted, struct gcb_diag *diag)
 {
     struct chooser h = {
         .c = c,
         .config = *config,
         .sampled = *config,
-        .user = observer,
-        .observer = {.progress = on_progress, .stop = on_stop},
+        .watch = watch,
         .interrupted = interrupted,
         .diag = diag,
     };
     int err = 0;
 
-    h.observer.ctx = &h;
     c->elements = gcb_layout_elements(config->layout);
     if (c->elements > GCB_CHOOSE_SAMPLE)
         err = take_sample(&h);
     if (!err)
         err = plan_families(&h);
     if (!err)
-        err = gcb_descent_run(&c->descent, &h.sampled, &h.observer, interrupted);
+        err = gcb_descent_run(&c->descent, &h.sampled, watch, interrupted);
     if (!err && !*interrupted && c->sampled)
         err = search_whole(&h);
     if (!err)

@@ -53,11 +53,10 @@ struct gcb_choice {
     char left_out[1000];        /* methods that were left out: "powersgd, demo" */
 };
 
-/* Runs the search. `config` and `observer` as in gcb_match_run. After an interruption, compositions
+/* Runs the search. `config` and `watch` as in gcb_match_run. After an interruption, compositions
  * that were not measured over the whole input are missing. */
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
-                   const struct gcb_run_observer *observer, bool *interrupted,
-                   struct gcb_diag *diag);
+                   const struct gcb_watch *watch, bool *interrupted, struct gcb_diag *diag);
 void gcb_choice_fini(struct gcb_choice *c); /* zeroed is fine */
 
 /* True if this family of c->descent has compositions. */

@@ -5,6 +5,9 @@
 
 #include "src/lib/base/alloc.h"
 
+/* The share of the remaining progress bar that a round takes. The number of rounds is not known in
+ * advance. */
+#define NEXT 0.3
 #define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
 #define MOST_TRIED 8 /* room for the values of a number that are tried */
 #define FROM_ZERO 6  /* values that are tried instead of 0 */
@@ -231,16 +234,19 @@ static void change_best(struct gcb_descent *d, size_t family)
 }
 
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
-                    const struct gcb_run_observer *observer, bool *interrupted)
+                    const struct gcb_watch *watch, bool *interrupted)
 {
     void (*const grow)(struct gcb_descent *, size_t) = d->grow ? d->grow : change_best;
     size_t from = 0; /* the first setting that no round has measured */
 
     for (size_t round = 0; !d->err && !*interrupted && round < ROUNDS && from < d->count; round++) {
         const size_t count = d->count;
+        const double next = d->shown + NEXT * (1.0 - d->shown);
+        const struct gcb_watch part = gcb_watch_part(watch, d->shown, next);
 
         d->err =
-            gcb_match_run(d->searches + from, count - from, config, observer, interrupted, d->diag);
+            gcb_match_run(d->searches + from, count - from, config, &part, interrupted, d->diag);
+        d->shown = next;
         from = count;
         for (size_t f = 0; !*interrupted && round + 1 < ROUNDS && f < d->family_count; f++)
             grow(d, f);

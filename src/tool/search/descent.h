@@ -43,6 +43,7 @@ struct gcb_descent {
     void *ctx; /* for `grow` */
     struct gcb_diag *diag;
 
+    double shown; /* share of the progress bar that earlier rounds took */
     int err; /* status of the first setting that could not be added; then nothing more is added */
 
     /* for each setting: its line search, and its place in the descent */
@@ -73,9 +74,9 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
-/* Runs the descent. `config` and `observer` as in gcb_match_run. Returns d->err. */
+/* Runs the descent. `config` and `watch` as in gcb_match_run. Returns d->err. */
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
-                    const struct gcb_run_observer *observer, bool *interrupted);
+                    const struct gcb_watch *watch, bool *interrupted);
 
 /* Ranks the settings of a family. `best` has the numbers of `n` settings. Appends the best other
  * settings until there are `most`. Leaves out a setting that is `alike` to a setting in `best`

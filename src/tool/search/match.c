@@ -128,7 +128,7 @@ struct rounds {
     size_t asked;
     double measured;   /* settings measured in earlier rounds */
     double bisections; /* number of earlier rounds, without the first */
-    const struct gcb_run_observer *observer;
+    const struct gcb_watch *watch;
 };
 
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
@@ -245,22 +245,13 @@ static void tell_all(struct rounds *r, const struct gcb_run_result *result)
     keep_best(r, result);
 }
 
-static void on_progress(void *ctx, double done)
+/* Returns the watch for this round. */
+static struct gcb_watch watch_round(const struct rounds *r)
 {
-    const struct rounds *r = ctx;
     const double left = r->bisections < BISECTIONS ? BISECTIONS - r->bisections : 1.0;
-    const double at = r->measured + done * (double)r->asked;
-    const double all = r->measured + (double)r->asked + left * (double)r->count;
+    const double after = r->measured + (double)r->asked, all = after + left * (double)r->count;
 
-    if (r->observer->progress)
-        r->observer->progress(r->observer->ctx, at / all);
-}
-
-static bool on_stop(void *ctx)
-{
-    const struct rounds *r = ctx;
-
-    return r->observer->stop && r->observer->stop(r->observer->ctx);
+    return gcb_watch_part(r->watch, r->measured / all, after / all);
 }
 
 /* Fails if the device failed or gave wrong results. Such a result says nothing about the parameter
@@ -305,7 +296,7 @@ static int measure_means(struct rounds *r, struct gcb_run_result *result, struct
 static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
                      struct gcb_diag *diag)
 {
-    const struct gcb_run_observer observer = {.progress = on_progress, .stop = on_stop, .ctx = r};
+    const struct gcb_run_observer observer = {.watch = watch_round(r)};
     struct gcb_run_config own = *config;
     struct gcb_run_result result;
     int err;
@@ -423,10 +414,10 @@ static int set_found(struct gcb_match_search *s, struct gcb_diag *diag)
 }
 
 int gcb_match_run(struct gcb_match_search *searches, size_t count,
-                  const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                  const struct gcb_run_config *config, const struct gcb_watch *watch,
                   bool *interrupted, struct gcb_diag *diag)
 {
-    struct rounds r = {.searches = searches, .count = count, .observer = observer};
+    struct rounds r = {.searches = searches, .count = count, .watch = watch};
     int err = 0;
 
     *interrupted = false;

@@ -89,8 +89,7 @@ int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_se
                            struct gcb_diag *diag);
 
 /*
- * Runs all searches. `config` gives everything except methods and timing. Only `progress` and
- * `stop` of `observer` are called. A setting that fails does not meet the goal. A device that fails
+ * Runs all searches. `config` gives everything except methods and timing. A setting that fails does not meet the goal. A device that fails
  * or gives wrong results ends the run (GCB_E_DEVICE, GCB_E_UNVERIFIED).
  *
  * *interrupted becomes true if the run was stopped before all searches had ended. Each search then
@@ -98,7 +97,7 @@ int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_se
  * some messages (tally.messages; 0: nothing was measured).
  */
 int gcb_match_run(struct gcb_match_search *searches, size_t count,
-                  const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                  const struct gcb_run_config *config, const struct gcb_watch *watch,
                   bool *interrupted, struct gcb_diag *diag);
 
 /*

@@ -337,7 +337,7 @@ struct searcher {
     const struct gcb_choice *choice;
     const struct gcb_match_goal *goal;
     const struct gcb_run_config *config;
-    const struct gcb_run_observer *user;
+    const struct gcb_watch *watch;
     const char **paths; /* paths of the tensors, sorted, each only once */
     size_t path_count;
     size_t count;         /* number of units */
@@ -505,21 +505,6 @@ static int on_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *d
     return 0;
 }
 
-static void on_progress(void *ctx, double done)
-{
-    const struct searcher *s = ctx;
-
-    if (s->user->progress)
-        s->user->progress(s->user->ctx, done);
-}
-
-static bool on_stop(void *ctx)
-{
-    const struct searcher *s = ctx;
-
-    return s->user->stop && s->user->stop(s->user->ctx);
-}
-
 /* Scales the sums of a unit up to its `whole` elements. `failed`: the method cannot encode some
  * tensor. */
 static void scale_up(struct sums *sums, uint64_t whole, bool failed)
@@ -539,7 +524,7 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
                            const struct gcb_method *methods, size_t count,
                            const struct gcb_method *const *const *by_tensor, bool *interrupted)
 {
-    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, s};
+    const struct gcb_run_observer observer = {on_trial, s, *s->watch};
     struct gcb_run_config config = *s->config;
     struct gcb_run_result result;
     int err;
@@ -896,14 +881,14 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
 }
 
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
-                      const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                      const struct gcb_run_config *config, const struct gcb_watch *watch,
                       bool *interrupted, struct gcb_diag *diag)
 {
     struct searcher s = {
         .choice = choice,
         .goal = &choice->goals[0],
         .config = config,
-        .user = observer,
+        .watch = watch,
         .diag = diag,
     };
     const int err = search(&s, out, interrupted);

@@ -67,7 +67,7 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
  * rules if no policy meets the goal, or after an interruption.
  */
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
-                      const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                      const struct gcb_run_config *config, const struct gcb_watch *watch,
                       bool *interrupted, struct gcb_diag *diag);
 
 /* True if a policy can meet a goal of this kind. */

@@ -406,8 +406,7 @@ static void test_interrupted(void **state)
     write_builds(NATURAL, "{\"spec\": \"natural\", \"encode_seconds\": 2e-3, \"wire_bytes\": 1001}",
                  "");
     t.stop_after = 3;
-    t.config.stop = stop_later;
-    t.config.ctx = &t;
+    t.config.watch = (struct gcb_watch){.stop = stop_later, .ctx = &t};
     go(&t);
     assert_int_equal(t.err, 0);
     assert_true(t.result.interrupted);

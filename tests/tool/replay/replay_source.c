@@ -119,7 +119,8 @@ int replay_tear_down(void **state)
 
 int replay_start(struct replay_setup *s, const char *spec)
 {
-    const struct gcb_replay_observer observer = {on_step, on_progress, on_stop, &s->seen};
+    const struct gcb_replay_observer observer = {
+        on_step, &s->seen, {on_progress, on_stop, &s->seen, 0.0, 0.0}};
     struct gcb_method method;
     int err;
 

@@ -403,8 +403,7 @@ static void test_stops(void **state)
     unsigned left = 3;
 
     assert_int_equal(gcb_method_parse(&method, "qsgd:bits=4,collective=twoshot", NULL), 0);
-    s->config.stop = on_stop;
-    s->config.ctx = &left;
+    s->config.watch = (struct gcb_watch){.stop = on_stop, .ctx = &left};
     assert_int_equal(gcb_mean_measure(&mean, &s->g, &s->config, &method, &s->reader.diag), 1);
     assert_true(mean.error == 7.0);
 }

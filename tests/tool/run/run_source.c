@@ -133,7 +133,8 @@ void run_use(struct run_setup *s, const char *spec)
 
 int run_all(struct run_setup *s)
 {
-    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, &s->seen};
+    const struct gcb_run_observer observer = {
+        on_trial, &s->seen, {on_progress, on_stop, &s->seen, 0.0, 0.0}};
 
     assert_int_equal(gcb_layout_init(&s->plan, &run_source, &s->layout, &s->diag), 0);
     s->config.layout = &s->plan;

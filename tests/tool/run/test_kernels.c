@@ -84,7 +84,8 @@ static bool on_stop(void *ctx)
 static struct seen run(const struct gcb_kernels_config *config, size_t stop_after)
 {
     struct seen seen = {.stop_after = stop_after};
-    const struct gcb_kernels_observer observer = {on_result, on_progress, on_stop, &seen};
+    const struct gcb_kernels_observer observer = {
+        on_result, &seen, {on_progress, on_stop, &seen, 0.0, 0.0}};
     bool interrupted;
 
     assert_int_equal(gcb_kernels_run(&interrupted, config, &observer, NULL), 0);

@@ -134,9 +134,8 @@ static int run(struct seen *s)
                                                 .end = on_end,
                                                 .trial = on_trial,
                                                 .shape = on_shape,
-                                                .progress = on_progress,
-                                                .stop = on_stop,
-                                                .ctx = s};
+                                                .ctx = s,
+                                                .watch = {on_progress, on_stop, s, 0.0, 0.0}};
 
     assert_int_equal(gcb_suite_run_open(&s->run, &s->config, NULL), 0);
     return gcb_suite_run(s->run, &observer, NULL);

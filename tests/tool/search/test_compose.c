@@ -84,7 +84,7 @@ static void test_stages(void **state)
 static void compose(struct run_setup *s, struct gcb_descent *d, struct gcb_descent_family *family,
                     const struct gcb_match_goal *at)
 {
-    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_watch watch = {.stop = never};
     const struct gcb_run_config *config = gradients(s);
     bool interrupted = false;
 
@@ -93,7 +93,7 @@ static void compose(struct run_setup *s, struct gcb_descent *d, struct gcb_desce
                               .several = config->layout->count > 1,
                               .diag = &s->diag};
     gcb_compose_begin(d, 0, at);
-    assert_int_equal(gcb_descent_run(d, config, &observer, &interrupted), 0);
+    assert_int_equal(gcb_descent_run(d, config, &watch, &interrupted), 0);
     assert_false(interrupted);
 }
 
@@ -102,7 +102,7 @@ static void compose(struct run_setup *s, struct gcb_descent *d, struct gcb_desce
 static void test_compose(void **state)
 {
     struct run_setup *s = *state;
-    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_watch watch = {.stop = never};
     struct gcb_descent_family family;
     struct gcb_descent d;
     struct gcb_match_search topk, found;
@@ -122,7 +122,7 @@ static void test_compose(void **state)
     assert_int_equal(gcb_descent_result(&found, &d, 0, false), 0);
     assert_true(found.mix.reached && found.evaluations > d.count);
     assert_int_equal(gcb_match_search_init(&topk, &plain, &goal, NULL, &s->diag), 0);
-    assert_int_equal(gcb_match_run(&topk, 1, &s->config, &observer, &interrupted, &s->diag), 0);
+    assert_int_equal(gcb_match_run(&topk, 1, &s->config, &watch, &interrupted, &s->diag), 0);
     assert_true(gcb_match_cost(&topk) > 2.0 * gcb_match_cost(&found));
     gcb_descent_fini(&d);
 }
@@ -146,13 +146,13 @@ static void choose(struct run_setup *s, struct gcb_choice *c, bool (*stop)(void 
                    bool *interrupted)
 {
     const struct gcb_method plain = method_of("topk");
-    const struct gcb_run_observer observer = {.stop = stop};
+    const struct gcb_watch watch = {.stop = stop};
 
     *c = (struct gcb_choice){.goals = &goal, .goal_count = 1, .count = 1, .compose = true};
     c->searches = gcb_alloc_zero(2, sizeof(*c->searches));
     assert_non_null(c->searches);
     assert_int_equal(gcb_match_search_init(&c->searches[0], &plain, &goal, NULL, &s->diag), 0);
-    assert_int_equal(gcb_choose_run(c, gradients(s), &observer, interrupted, &s->diag), 0);
+    assert_int_equal(gcb_choose_run(c, gradients(s), &watch, interrupted, &s->diag), 0);
 }
 
 static void test_choice(void **state)

@@ -39,7 +39,7 @@ static struct gcb_method method_of(const char *spec)
 static struct gcb_match_search descend(struct run_setup *s, struct gcb_descent *d,
                                        struct gcb_descent_family *family, const char *spec)
 {
-    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_watch watch = {.stop = never};
     struct gcb_match_search found;
     bool interrupted = false;
 
@@ -47,7 +47,7 @@ static struct gcb_match_search descend(struct run_setup *s, struct gcb_descent *
         .user = method_of(spec), .goal = &goal, .wide = 1, .change = gcb_descent_vary};
     *d = (struct gcb_descent){.families = family, .family_count = 1, .diag = &s->diag};
     gcb_descent_add(d, 0, &family->user, NULL, SIZE_MAX);
-    assert_int_equal(gcb_descent_run(d, &s->config, &observer, &interrupted), 0);
+    assert_int_equal(gcb_descent_run(d, &s->config, &watch, &interrupted), 0);
     assert_false(interrupted);
     assert_int_equal(gcb_descent_result(&found, d, 0, false), 0);
     return found;
@@ -57,7 +57,7 @@ static struct gcb_match_search descend(struct run_setup *s, struct gcb_descent *
 static void measure(struct run_setup *s, const struct gcb_method *methods, size_t count,
                     struct gcb_mix_point *out)
 {
-    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_run_observer observer = {.watch = {.stop = never}};
     struct gcb_run_config config = s->config;
     struct gcb_run_result result;
 
@@ -185,7 +185,7 @@ static void test_what_stays(void **state)
 static void test_only_the_line(void **state)
 {
     struct run_setup *s = *state;
-    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_watch watch = {.stop = never};
     struct gcb_descent_family family = {.user = method_of("qsgd"),
                                         .goal = &goal,
                                         .over = true,
@@ -196,7 +196,7 @@ static void test_only_the_line(void **state)
 
     make_runs(s);
     gcb_descent_add(&d, 0, &family.user, "levels", SIZE_MAX);
-    assert_int_equal(gcb_descent_run(&d, &s->config, &observer, &interrupted), 0);
+    assert_int_equal(gcb_descent_run(&d, &s->config, &watch, &interrupted), 0);
     assert_int_equal(d.count, 1);
     assert_string_equal(d.searches[0].axis.param->name, "levels");
     gcb_descent_fini(&d);

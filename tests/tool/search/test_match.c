@@ -131,7 +131,7 @@ static void measure(struct gcb_tally *out, const struct gcb_match_search *search
 
 static void test_found_settings_do_what_was_found(void **state)
 {
-    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    static const struct gcb_watch nobody = {.stop = NULL};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_match_goal error, ratio;
     struct gcb_tally tally[4];
@@ -167,7 +167,7 @@ static void test_found_settings_do_what_was_found(void **state)
 
 static void test_words_of_what_is_out_of_reach(void **state)
 {
-    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    static const struct gcb_watch nobody = {.stop = NULL};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_match_goal error;
     struct gcb_tally tally[3];
@@ -221,7 +221,7 @@ static void fill_from(struct gcb_run_result *result, const struct gcb_match_sear
  * stay. */
 static void test_interrupted_behind_the_grid(void **state)
 {
-    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};
+    static const struct gcb_watch hasty = {.stop = after_grid};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_run_result result;
     struct gcb_match_goal error;
@@ -252,7 +252,7 @@ static void test_interrupted_behind_the_grid(void **state)
 static void test_interrupted_in_the_grid(void **state)
 {
     unsigned asked = 0;
-    const struct gcb_run_observer hasty = {.trial = on_trial, .stop = in_grid, .ctx = &asked};
+    const struct gcb_watch hasty = {.stop = in_grid, .ctx = &asked};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_run_result result;
     struct gcb_match_goal error;
@@ -275,7 +275,7 @@ static void test_interrupted_in_the_grid(void **state)
 /* A setting that its method refuses misses every target; the other searches continue. */
 static void test_refused_setting(void **state)
 {
-    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    static const struct gcb_watch nobody = {.stop = NULL};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_match_goal error;
     struct gcb_match_search s[2];
@@ -296,7 +296,7 @@ static void test_refused_setting(void **state)
 
 static void test_interrupted(void **state)
 {
-    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = at_once};
+    static const struct gcb_watch hasty = {.stop = at_once};
     const struct gcb_run_config config = config_of(NULL, 0);
     struct gcb_match_goal error;
     struct gcb_match_search s;
