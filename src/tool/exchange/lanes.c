@@ -86,10 +86,9 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
         .workers = r->ranks,
         .worker = worker,
     };
-    char name[40];
     int err;
 
-    gcb_plan_env(&config.coder.env, name, r->load->source, plan, &none);
+    gcb_plan_env(&config.coder.env, r->load->source, plan, &none);
     err = gcb_exchange_create(out, method, &config, r->diag);
     return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
 }
@@ -256,7 +255,6 @@ static int run_message(struct pass *pass, const struct message *m)
 static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 {
     const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
-    char name[40];
     const int err = gcb_load_read(r->load, w, j, x, r->diag);
 
     if (err || XXH3_64bits(x, plan->count * sizeof(*x)) == r->hashes[w])
@@ -264,7 +262,7 @@ static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
     return gcb_invalid(
         r->diag,
         "rank %u has read other values of %s: all ranks need the same file, which must not change",
-        w, gcb_show(gcb_plan_name(name, plan, r->load->source)).text);
+        w, gcb_show(gcb_plan_name(plan, r->load->source)).text);
 }
 
 /* Runs the exchanges of all workers on this rank, and writes worker 0's update. */

@@ -61,8 +61,7 @@ uint64_t gcb_load_hash(const struct gcb_load *load)
 
     for (size_t j = 0; j < load->plan.messages; j++) {
         const struct gcb_message_plan *m = gcb_load_message(load, 0, j);
-        char buffer[40];
-        const char *name = gcb_plan_name(buffer, m, load->source);
+        const char *name = gcb_plan_name(m, load->source);
 
         hash = XXH3_64bits_withSeed(name, strlen(name),
                                     (hash ^ m->count) + 2 * (uint64_t)m->dtype + m->dense);

@@ -100,7 +100,7 @@ static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t li
             m = open_message(p, t);
             if (!m)
                 return GCB_E_NOMEM;
-            snprintf(m->name, sizeof(m->name), "%04zu", number++);
+            snprintf(m->name, sizeof(m->name), "messages/%04zu", number++);
         }
         add_piece(p, m, i);
     }

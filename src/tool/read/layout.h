@@ -24,8 +24,8 @@ struct gcb_message_plan {
     size_t piece_count;
     uint64_t step;
     uint32_t worker;
-    char name[24];        /* "0007" for a bucket or model; "" for a message of one tensor */
-    uint64_t count;       /* number of elements */
+    char name[32];  /* "messages/0007" for a bucket or model; "" for a message of one tensor */
+    uint64_t count; /* number of elements */
     uint64_t input_bytes; /* size of the tensors in their own types */
     enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
     bool dense;           /* the message is sent as fp32 */

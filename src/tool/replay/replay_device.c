@@ -136,10 +136,9 @@ static int prepare_worker(const struct gcb_replay_sending *job, struct gcb_diag 
     struct gcb_replay_device *d = job->s->device;
     struct gcb_replay_device_worker *w = &job->worker->on_device;
     struct gcb_coder_config config;
-    char name[40];
     int err = 0;
 
-    gcb_replay_coder_config(job->s, job->plan, name, &config);
+    gcb_replay_coder_config(job->s, job->plan, &config);
     config.env.workers = d->reduces ? job->s->workers : 0;
     if (d->reduces)
         return w->reduce

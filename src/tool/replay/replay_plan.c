@@ -19,10 +19,8 @@ static size_t step_end(const struct gcb_layout *layout, size_t from)
 static bool same_message(const struct gcb_source *source, const struct gcb_message_plan *a,
                          const struct gcb_message_plan *b)
 {
-    char name[2][40];
-
     return a->count == b->count && a->dense == b->dense && a->dtype == b->dtype &&
-           strcmp(gcb_plan_name(name[0], a, source), gcb_plan_name(name[1], b, source)) == 0;
+           strcmp(gcb_plan_name(a, source), gcb_plan_name(b, source)) == 0;
 }
 
 /* Checks that every worker of a step has the messages of the first worker of the first step. The
@@ -33,7 +31,6 @@ static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t e
     const struct gcb_message_plan *m = plan->layout->messages, *here = &m[first];
     const size_t per_worker = plan->messages, in_step = per_worker * plan->recorded_workers;
     bool same = true;
-    char name[40], shown[96];
 
     for (size_t i = 0; same && i < end - first; i++) {
         here = &m[first + i];
@@ -45,12 +42,11 @@ static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t e
     }
     if (same && end - first == in_step)
         return 0;
-    gcb_escape(shown, sizeof(shown), gcb_plan_name(name, here, plan->source));
     return gcb_invalid(diag,
                        "step %" PRIu64 " worker %" PRIu32
                        " %s: all workers of all steps need the same tensors, of the same sizes; "
                        "select them with --step, --worker, --dataset",
-                       here->step, here->worker, shown);
+                       here->step, here->worker, gcb_show(gcb_plan_name(here, plan->source)).text);
 }
 
 /* Refuses a step whose number does not follow that of the step before. */

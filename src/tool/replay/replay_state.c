@@ -8,7 +8,7 @@
 /* ---- exchanges ---- */
 
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
-                             char name[40], struct gcb_coder_config *out)
+                             struct gcb_coder_config *out)
 {
     const struct gcb_replay_config *c = s->config;
 
@@ -22,7 +22,7 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
         .source = s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32,
         .checksum = true,
     };
-    gcb_plan_env(&out->env, name, c->source, plan, &c->output_layers);
+    gcb_plan_env(&out->env, c->source, plan, &c->output_layers);
 }
 
 /* Opens a worker's exchange of a message. `plan` describes the message in the first step. */
@@ -36,10 +36,9 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
         .weights = s->weights,
         .no_update = worker > 0,
     };
-    char name[40];
     int err;
 
-    gcb_replay_coder_config(s, plan, name, &config.coder);
+    gcb_replay_coder_config(s, plan, &config.coder);
     err = gcb_exchange_create(&message->exchanges[worker], &message->method, &config, diag);
     return gcb_plan_explain(err, message->method.name, plan, s->config->source, diag);
 }

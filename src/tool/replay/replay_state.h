@@ -100,10 +100,10 @@ void gcb_replay_state_fini(struct gcb_replay_state *s); /* a zeroed struct is al
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag);
 
-/* Fills the configuration of a message's coders. The message's path is borrowed from the source, or
- * written to `name`. */
+/* Fills the configuration of a message's coders. The message's path is borrowed from the source or
+ * from `plan`. */
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
-                             char name[40], struct gcb_coder_config *out);
+                             struct gcb_coder_config *out);
 
 /* Sends message j of a step for all workers: reads the gradients, runs the exchange, and adds what
  * arrived to *step. `at` is the step's number in the plan. */

@@ -18,9 +18,8 @@ static enum gcb_role role_of(const struct gcb_output_layers *layers, const char 
     return GCB_ROLE_HIDDEN;
 }
 
-void gcb_plan_env(struct gcb_codec_env *env, char buffer[GCB_PLAN_NAME],
-                  const struct gcb_source *source, const struct gcb_message_plan *plan,
-                  const struct gcb_output_layers *layers)
+void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_source *source,
+                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers)
 {
     const struct gcb_tensor *first = gcb_source_tensor(source, plan->pieces[0].tensor);
     const bool alone = plan->piece_count == 1;
@@ -29,26 +28,21 @@ void gcb_plan_env(struct gcb_codec_env *env, char buffer[GCB_PLAN_NAME],
     env->shape = alone && !plan->data ? first->dims : NULL;
     env->rank = env->shape ? first->rank : 0;
     env->role = alone ? role_of(layers, first->path) : GCB_ROLE_HIDDEN;
-    env->path = gcb_plan_name(buffer, plan, source);
+    env->path = gcb_plan_name(plan, source);
 }
 
-const char *gcb_plan_name(char buffer[GCB_PLAN_NAME], const struct gcb_message_plan *plan,
-                          const struct gcb_source *source)
+const char *gcb_plan_name(const struct gcb_message_plan *plan, const struct gcb_source *source)
 {
-    if (!plan->name[0])
-        return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
-    snprintf(buffer, GCB_PLAN_NAME, "messages/%s", plan->name);
-    return buffer;
+    return plan->name[0] ? plan->name : gcb_source_tensor(source, plan->pieces[0].tensor)->path;
 }
 
 int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan *plan,
                      const struct gcb_source *source, struct gcb_diag *diag)
 {
     const struct gcb_diag cause = diag ? *diag : (struct gcb_diag){0};
-    char name[GCB_PLAN_NAME];
 
     return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s", method,
-                        plan->step, plan->worker, gcb_show(gcb_plan_name(name, plan, source)).text,
+                        plan->step, plan->worker, gcb_show(gcb_plan_name(plan, source)).text,
                         cause.text);
 }
 

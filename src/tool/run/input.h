@@ -13,9 +13,6 @@
 /* What a coder must know about a planned message (src/tool/read/layout.h), and the message's name
  * for rows and error messages. */
 
-/* Bytes of a name that gcb_plan_name writes, with its terminator. */
-#define GCB_PLAN_NAME 40
-
 /* Tensors whose path matches one of the globs belong to the output layer. The globs are
  * borrowed. */
 struct gcb_output_layers {
@@ -24,15 +21,13 @@ struct gcb_output_layers {
 };
 
 /* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and
- * the role "hidden". The path is borrowed from the source or written to `buffer`. */
-void gcb_plan_env(struct gcb_codec_env *env, char buffer[GCB_PLAN_NAME],
-                  const struct gcb_source *source, const struct gcb_message_plan *plan,
-                  const struct gcb_output_layers *layers);
+ * the role "hidden". The path is from gcb_plan_name. */
+void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_source *source,
+                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers);
 
 /* Returns the name of a message among those of its step and worker: the path of its tensor, or
- * "messages/NNNN". The name is borrowed from the source, or written to `buffer`. */
-const char *gcb_plan_name(char buffer[GCB_PLAN_NAME], const struct gcb_message_plan *plan,
-                          const struct gcb_source *source);
+ * "messages/NNNN". The name is borrowed from the source or the plan. */
+const char *gcb_plan_name(const struct gcb_message_plan *plan, const struct gcb_source *source);
 
 /* Puts method, step, worker and name of the message in front of the text in `diag`. Returns err. */
 int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan *plan,

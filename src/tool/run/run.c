@@ -22,7 +22,6 @@
 struct span {
     size_t count;
     struct gcb_trial_input in[GCB_TRIAL_GROUP];
-    char name[GCB_TRIAL_GROUP][GCB_PLAN_NAME];
 };
 
 struct run {
@@ -333,7 +332,7 @@ static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
 
         *in = (struct gcb_trial_input){.plan = &c->layout->messages[first + i]};
         err = take_input(r, data, in, diag);
-        gcb_plan_env(&in->env, r->span->name[i], c->source, in->plan, &c->output_layers);
+        gcb_plan_env(&in->env, c->source, in->plan, &c->output_layers);
         data += ALIGNED(in->plan->count);
     }
     for (r->method = 0; !err && r->method < c->method_count; r->method++)

@@ -73,11 +73,10 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
 static void send_note(struct verify *v, enum gcb_verify_event event,
                       const struct gcb_message_plan *plan, size_t method)
 {
-    char name[GCB_PLAN_NAME];
     const struct gcb_verify_note n = {
         .event = event,
         .plan = plan,
-        .name = gcb_plan_name(name, plan, v->config->source),
+        .name = gcb_plan_name(plan, v->config->source),
         .method = method,
     };
 
@@ -102,7 +101,6 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
                         struct gcb_diag *diag)
 {
     const struct gcb_verify_config *c = v->config;
-    char name[GCB_PLAN_NAME];
     int err = gcb_layout_read(c->source, plan, v->x, diag);
 
     *take = true;
@@ -110,7 +108,7 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
         return err;
     if (c->nonfinite == GCB_POLICY_ERROR)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "%s holds infinities or NaNs; see --nonfinite",
-                            gcb_show(gcb_plan_name(name, plan, c->source)).text);
+                            gcb_show(gcb_plan_name(plan, c->source)).text);
     if (c->nonfinite == GCB_POLICY_ZERO) {
         gcb_nonfinite_zero(v->x, plan->count);
         return 0;
@@ -184,17 +182,16 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
         .nonfinite = GCB_NONFINITE_TRUSTED,
         .source = plan->dtype,
     };
-    char name[GCB_PLAN_NAME];
     struct gcb_verify_check check = {
         .plan = plan,
         .file = gcb_source_tensor(c->source, plan->pieces[0].tensor)->file,
-        .name = gcb_plan_name(name, plan, c->source),
+        .name = gcb_plan_name(plan, c->source),
         .method = method,
     };
     struct gcb_promise_case subject;
     int err;
 
-    gcb_plan_env(&coder.env, name, c->source, plan, &c->output_layers);
+    gcb_plan_env(&coder.env, c->source, plan, &c->output_layers);
     err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, NULL, diag);
     if (!err)
         err = check_promises(v, &subject, &check, diag);

@@ -255,7 +255,7 @@ static int put_joint(struct gcb_h5out *w, const struct gcb_message_plan *plan, u
 
     if (err)
         goto out;
-    snprintf(path, sizeof(path), "/step_%06" PRIu64 "/worker_%" PRIu32 "/messages/%s", plan->step,
+    snprintf(path, sizeof(path), "/step_%06" PRIu64 "/worker_%" PRIu32 "/%s", plan->step,
              plan->worker, plan->name);
     snprintf(layout, sizeof(layout), "%s_layout", path);
     hex_text(hex, t.salt);

@@ -116,7 +116,7 @@ static void test_model(void **state)
         assert_int_equal(layout.messages[i].count, 353);
         assert_int_equal(layout.messages[i].input_bytes, 303 * 4 + 50 * 8);
         assert_int_equal(layout.messages[i].dtype, GCB_F32); /* the types differ */
-        assert_string_equal(layout.messages[i].name, "0000");
+        assert_string_equal(layout.messages[i].name, "messages/0000");
         assert_int_equal(layout.messages[i].step, 1 + i / 2);
         assert_int_equal(layout.messages[i].worker, i % 2);
     }
@@ -135,8 +135,8 @@ static void test_bucket(void **state)
     assert_int_equal(layout.messages[0].piece_count, 2);
     assert_int_equal(layout.messages[1].count, 200);
     assert_int_equal(layout.messages[2].dtype, GCB_F64);
-    assert_string_equal(layout.messages[2].name, "0002");
-    assert_string_equal(layout.messages[3].name, "0000");
+    assert_string_equal(layout.messages[2].name, "messages/0002");
+    assert_string_equal(layout.messages[3].name, "messages/0000");
     gcb_layout_fini(&layout);
     plan(&layout, source,
          &(struct gcb_layout_config){.scope = GCB_SCOPE_BUCKET, .bucket_bytes = 411}, 16);
