@@ -17,9 +17,27 @@
 
 /* A composition: ids of the stages (src/lib/sparse/stages.h) and their parameters. */
 struct composition {
-    int transform, select, values, index;
+    union {
+        struct {
+            int transform, select, values, index;
+        };
+        int stage[GCB_STAGE_NAMES]; /* the members above as an array */
+    };
     uint64_t chunk; /* 0: whole messages */
     unsigned bits;  /* bits of a range float or uniform value; 0 for other values */
+};
+
+const char *const gcb_stage_names[GCB_STAGE_NAMES] = {"transform", "select", "values", "index"};
+
+/* The names of each stage's ids, and the id of the plain stage. */
+static const struct {
+    const char *const *names;
+    int plain;
+} stages[GCB_STAGE_NAMES] = {
+    [GCB_STAGE_NAME_TRANSFORM] = {gcb_transform_names, GCB_TRANSFORM_NONE},
+    [GCB_STAGE_NAME_SELECT] = {gcb_selector_names, GCB_SELECT_TOPK},
+    [GCB_STAGE_NAME_VALUES] = {gcb_values_names, GCB_VALUES_FP32},
+    [GCB_STAGE_NAME_INDEX] = {gcb_index_names, GCB_INDEX_U32},
 };
 
 /* The presets that compositions are written with, and the stages that they have. */
@@ -27,11 +45,11 @@ static const struct preset {
     const char *name;
     struct composition has; /* -1: the parameter is always written */
 } presets[] = {
-    {"sparse", {GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, -1, -1, 0, -1u}},
+    {"sparse", {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, -1, -1}}, 0, -1u}},
     {"topk-range",
-     {GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE, 0, 5}},
+     {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}}, 0, 5}},
     {"dct-range",
-     {GCB_TRANSFORM_DCT, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE, 128, 5}},
+     {{{GCB_TRANSFORM_DCT, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}}, 128, 5}},
 };
 
 static bool has_bits(int values)
@@ -55,18 +73,14 @@ static int to_method(struct gcb_method *out, const struct composition *c)
     char spec[200];
 
     snprintf(spec, sizeof(spec), "%s:", preset->name);
-    if (c->transform != has->transform)
-        gcb_append(spec, sizeof(spec), "transform=%s,", gcb_transform_names[c->transform]);
+    for (int i = 0; i < GCB_STAGE_NAMES; i++)
+        if (c->stage[i] != has->stage[i])
+            gcb_append(spec, sizeof(spec), "%s=%s,", gcb_stage_names[i],
+                       stages[i].names[c->stage[i]]);
     if (c->chunk != has->chunk)
         gcb_append(spec, sizeof(spec), "chunk=%" PRIu64 ",", c->chunk);
-    if (c->select != has->select)
-        gcb_append(spec, sizeof(spec), "select=%s,", gcb_selector_names[c->select]);
-    if (c->values != has->values)
-        gcb_append(spec, sizeof(spec), "values=%s,", gcb_values_names[c->values]);
     if (has_bits(c->values) && c->bits != has->bits)
         gcb_append(spec, sizeof(spec), "bits=%u,", c->bits);
-    if (c->index != has->index)
-        gcb_append(spec, sizeof(spec), "index=%s,", gcb_index_names[c->index]);
     spec[strlen(spec) - 1] = '\0'; /* the last ',' or ':' */
     return gcb_method_parse(out, spec, NULL);
 }
@@ -80,14 +94,11 @@ static uint64_t value_of(const struct gcb_method *m, const char *key)
 
 static struct composition of_method(const struct gcb_method *m)
 {
-    return (struct composition){
-        .transform = (int)value_of(m, "transform"),
-        .chunk = value_of(m, "chunk"),
-        .select = (int)value_of(m, "select"),
-        .values = (int)value_of(m, "values"),
-        .bits = (unsigned)value_of(m, "bits"),
-        .index = (int)value_of(m, "index"),
-    };
+    struct composition c = {.chunk = value_of(m, "chunk"), .bits = (unsigned)value_of(m, "bits")};
+
+    for (int i = 0; i < GCB_STAGE_NAMES; i++)
+        c.stage[i] = (int)value_of(m, gcb_stage_names[i]);
+    return c;
 }
 
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b)
@@ -246,32 +257,17 @@ void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_ma
 
 /* ---- stages ---- */
 
-const char *const gcb_stage_names[GCB_STAGE_NAMES] = {
-    [GCB_STAGE_NAME_TRANSFORM] = "transform",
-    [GCB_STAGE_NAME_SELECT] = "select",
-    [GCB_STAGE_NAME_VALUES] = "values",
-    [GCB_STAGE_NAME_INDEX] = "index",
-};
-
 bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
                          enum gcb_stage_name stage)
 {
-    const struct composition c = of_method(from);
-    struct composition plain = c;
+    struct composition c = of_method(from);
 
-    if (stage == GCB_STAGE_NAME_TRANSFORM)
-        plain.transform = GCB_TRANSFORM_NONE;
-    if (stage == GCB_STAGE_NAME_SELECT)
-        plain.select = GCB_SELECT_TOPK;
-    if (stage == GCB_STAGE_NAME_VALUES)
-        plain.values = GCB_VALUES_FP32;
-    if (stage == GCB_STAGE_NAME_INDEX)
-        plain.index = GCB_INDEX_U32;
-    if (plain.transform == GCB_TRANSFORM_NONE && plain.select != GCB_SELECT_CHUNK)
-        plain.chunk = 0;
-    return (plain.transform != c.transform || plain.select != c.select ||
-            plain.values != c.values || plain.index != c.index) &&
-           to_method(out, &plain) == 0;
+    if (c.stage[stage] == stages[stage].plain)
+        return false;
+    c.stage[stage] = stages[stage].plain;
+    if (c.transform == GCB_TRANSFORM_NONE && c.select != GCB_SELECT_CHUNK)
+        c.chunk = 0;
+    return to_method(out, &c) == 0;
 }
 
 char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
@@ -279,18 +275,10 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
 {
     const struct composition c = of_method(m);
 
+    snprintf(out, size, "%s=%s", gcb_stage_names[stage], stages[stage].names[c.stage[stage]]);
     if (stage == GCB_STAGE_NAME_TRANSFORM && c.transform != GCB_TRANSFORM_NONE)
-        snprintf(out, size, "transform=%s,chunk=%" PRIu64, gcb_transform_names[c.transform],
-                 c.chunk);
-    else if (stage == GCB_STAGE_NAME_TRANSFORM)
-        snprintf(out, size, "transform=none");
-    else if (stage == GCB_STAGE_NAME_SELECT)
-        snprintf(out, size, "select=%s", gcb_selector_names[c.select]);
+        gcb_append(out, size, ",chunk=%" PRIu64, c.chunk);
     else if (stage == GCB_STAGE_NAME_VALUES && has_bits(c.values))
-        snprintf(out, size, "values=%s,bits=%u", gcb_values_names[c.values], c.bits);
-    else if (stage == GCB_STAGE_NAME_VALUES)
-        snprintf(out, size, "values=%s", gcb_values_names[c.values]);
-    else
-        snprintf(out, size, "index=%s", gcb_index_names[c.index]);
+        gcb_append(out, size, ",bits=%u", c.bits);
     return out;
 }
