@@ -258,29 +258,22 @@ static size_t ask_beside(const struct gcb_line_search *s, size_t low, double oth
     return 1;
 }
 
-/* Looks for a point nearer to the target beside point `best`, the nearest one, if that is the first
- * or the last point. */
-static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_t *out)
-{
-    const size_t low = best ? best - 1 : 0, other = best ? low : 1;
-    const struct gcb_line_point *p = &s->seen[low];
-
-    if (s->seen_count < 2 || p[1].at - p[0].at <= s->count / END_SHARE)
-        return 0;
-    return ask_beside(s, low, s->seen[other].value, out);
-}
-
 /* If no point meets the goal: looks for a nearer point on both sides of the point nearest to the
- * target. */
+ * target. If that is the first or the last point, a short gap beside it is not searched. */
 static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
 {
     const size_t best = find_nearest(s);
-    size_t n;
+    const bool at_end = best == 0 || best + 1 == s->seen_count;
+    size_t n = 0;
 
-    if (best == 0 || best + 1 >= s->seen_count)
-        return ask_near_end(s, best, out);
-    n = ask_beside(s, best - 1, s->seen[best - 1].value, out);
-    return n + ask_beside(s, best, s->seen[best + 1].value, out + n);
+    for (size_t low = best ? best - 1 : 0; low <= best && low + 1 < s->seen_count; low++) {
+        const struct gcb_line_point *p = &s->seen[low];
+        const double other = low == best ? p[1].value : p[0].value;
+
+        if (!at_end || p[1].at - p[0].at > s->count / END_SHARE)
+            n += ask_beside(s, low, other, out + n);
+    }
+    return n;
 }
 
 void gcb_line_search_start(struct gcb_line_search *s, uint64_t position)
