@@ -118,12 +118,3 @@ int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
     gcb_local_fini(&local);
     return err;
 }
-
-uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n)
-{
-    uint64_t differ = 0;
-
-    for (uint64_t i = 0; i < n; i++)
-        differ += memcmp(&a[i], &b[i], sizeof(*a)) != 0;
-    return differ;
-}

@@ -36,7 +36,4 @@ void gcb_check_fini(struct gcb_check *c);
 int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
                      struct gcb_diag *diag);
 
-/* Returns the number of the n elements whose bits differ between `a` and `b`. */
-uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n);
-
 #endif

@@ -11,6 +11,7 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/exchange/check.h"
 #include "src/tool/run/input.h"
+#include "src/tool/run/promises.h"
 
 /* A message of a lane, on this rank. */
 struct message {
@@ -306,7 +307,7 @@ static void compare_ranks(const struct measuring *r, struct gcb_lane *lane)
         return;
     memcpy(r->scratch, r->update, n * sizeof(*r->scratch));
     gcb_net_spread(r->net, r->scratch, n * sizeof(*r->scratch));
-    differ = gcb_check_compare(r->scratch, r->update, n);
+    differ = gcb_promise_differing(r->scratch, r->update, n);
     gcb_net_add(r->net, &differ, 1);
     lane->wrong += differ;
 }
@@ -332,7 +333,7 @@ static int check_message(struct pass *pass, struct message *m)
     if (pass->check) {
         err = run_serial(r, pass->check, m, r->scratch + m->at);
         if (!err)
-            pass->lane->wrong += gcb_check_compare(r->scratch + m->at, r->update + m->at, n);
+            pass->lane->wrong += gcb_promise_differing(r->scratch + m->at, r->update + m->at, n);
         gcb_check_clear(pass->check);
     }
     return gcb_net_agree(r->net, err, r->diag);

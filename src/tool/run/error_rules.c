@@ -406,15 +406,6 @@ static void count_difference(void *ctx, uint64_t i, const struct gcb_element_err
 /* With fewer expected differences, two independent draws may be too similar by chance. */
 #define ENOUGH_DIFFERENCES 50.0
 
-static double count_differing(const float *x, const float *y, uint64_t n)
-{
-    double count = 0.0;
-
-    for (uint64_t i = 0; i < n; i++)
-        count += memcmp(&x[i], &y[i], sizeof(float)) != 0;
-    return count;
-}
-
 static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
 {
     const struct gcb_rule_input in = input_of(&c->job);
@@ -441,7 +432,7 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
 
         if (!gcb_promise_send_other(c, others[i].job))
             return GCB_PROMISE_BROKEN;
-        differing = count_differing(c->y, c->z, in.count);
+        differing = (double)gcb_promise_differing(c->y, c->z, in.count);
         if (differing < least)
             return gcb_promise_broken(
                 c, differing, least,

@@ -290,13 +290,19 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
     return "";
 }
 
+bool gcb_promise_transforms(const struct gcb_method *m)
+{
+    const char *transform = gcb_promise_choice(m, "transform");
+
+    return transform[0] && strcmp(transform, "none") != 0;
+}
+
 /* Returns the number of elements of a method's transforms of n elements; 1 without a transform. */
 static double transform_length(const struct gcb_method *m, uint64_t n)
 {
-    const char *transform = gcb_promise_choice(m, "transform");
     double chunk = 0.0;
 
-    if (!transform[0] || strcmp(transform, "none") == 0)
+    if (!gcb_promise_transforms(m))
         return 1.0;
     gcb_method_value(m, "chunk", &chunk);
     if (chunk > 0.0 && chunk <= (double)n)
@@ -309,6 +315,15 @@ double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_m
     const uint64_t n = c->job.config.env.count;
 
     return 2.0 * GCB_PROMISE_STEP * sqrt((double)n * transform_length(m, n) / c->energy);
+}
+
+uint64_t gcb_promise_differing(const float *x, const float *y, uint64_t n)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        count += memcmp(&x[i], &y[i], sizeof(*x)) != 0;
+    return count;
 }
 
 double gcb_promise_distance(const float *x, const float *y, uint64_t n)

@@ -145,6 +145,10 @@ double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_m
 
 /* Returns the name of a choice parameter's value, or "" if the method has no such parameter. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
+/* True if the method transforms tensors before it selects or quantises. */
+bool gcb_promise_transforms(const struct gcb_method *m);
+/* Returns the number of elements whose bits differ. */
+uint64_t gcb_promise_differing(const float *x, const float *y, uint64_t n);
 /* Returns the sum of (x - y)^2, in double precision. */
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 /* Returns the sum of y^2, in double precision. */

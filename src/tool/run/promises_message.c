@@ -235,14 +235,6 @@ struct adding {
     double norms;    /* sum over messages of |weight| times the norm of the decoded tensor */
 };
 
-/* True if the method transforms tensors before it selects or quantises. */
-static bool has_transform(const struct gcb_method *m)
-{
-    const char *transform = gcb_promise_choice(m, "transform");
-
-    return transform[0] && strcmp(transform, "none") != 0;
-}
-
 /* Adds the first `length` bytes of c->other to the sum. */
 static int add_message(const struct gcb_promise_case *c, const struct adding *a, size_t length,
                        float weight, struct gcb_diag *why)
@@ -319,8 +311,9 @@ static enum gcb_promise_status compare_sums(struct gcb_promise_case *c, const st
     double apart;
 
     if (differing == 0.0)
-        return gcb_promise_kept(c, 0.0, has_transform(c->job.method) ? GCB_DECODERS_APART : 0.0);
-    if (!has_transform(c->job.method))
+        return gcb_promise_kept(c, 0.0,
+                                gcb_promise_transforms(c->job.method) ? GCB_DECODERS_APART : 0.0);
+    if (!gcb_promise_transforms(c->job.method))
         return gcb_promise_broken(
             c, differing, 0.0,
             "the sum of the messages differs from that of the decoded tensors in %.0f elements",

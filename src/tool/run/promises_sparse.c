@@ -11,15 +11,6 @@ static bool has_choice(const struct gcb_method *m, const char *key, const char *
     return strcmp(gcb_promise_choice(m, key), value) == 0;
 }
 
-/* True if kept values are sent in this form. RedSync's quantisation (quant=asq) sends the mean of
- * the kept values, whatever the parameter `values` says. */
-static bool sends(const struct gcb_method *m, const char *values)
-{
-    if (has_choice(m, "quant", "asq"))
-        return strcmp(values, "mean") == 0;
-    return has_choice(m, "values", values);
-}
-
 static bool is_sparse(const struct gcb_method *m)
 {
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
@@ -44,9 +35,12 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 
 /* ---- verbatim: an element is dropped or decoded without a change ---- */
 
+/* RedSync's quantisation (quant=asq) sends the mean of the kept values, whatever the parameter
+ * `values` says. */
 static bool keeps_verbatim(const struct gcb_method *m)
 {
-    return is_sparse(m) && sends(m, "fp32") && has_choice(m, "transform", "none");
+    return is_sparse(m) && has_choice(m, "values", "fp32") && !has_choice(m, "quant", "asq") &&
+           has_choice(m, "transform", "none");
 }
 
 static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
@@ -124,7 +118,7 @@ static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
 /* True if the method quantises the coefficients of a transform. */
 static bool quantises_coefficients(const struct gcb_method *m)
 {
-    return is_sparse(m) && !has_choice(m, "transform", "none") && !projects(m);
+    return is_sparse(m) && gcb_promise_transforms(m) && !projects(m);
 }
 
 static enum gcb_promise_status check_kept_energy(struct gcb_promise_case *c)
@@ -184,7 +178,7 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 
 static bool takes_largest_bins(const struct gcb_method *m)
 {
-    return is_sparse(m) && !has_choice(m, "transform", "none") && has_choice(m, "select", "topk");
+    return is_sparse(m) && gcb_promise_transforms(m) && has_choice(m, "select", "topk");
 }
 
 /* Checks that the k largest of P coefficients hold at least k/P of the energy. A complex bin with a

@@ -6,6 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/exchange/check.h"
+#include "src/tool/run/promises.h"
 #include "tests/support/party.h"
 #include "tests/support/test.h"
 
@@ -67,7 +68,7 @@ static uint64_t compare(const char *spec, unsigned first, double error)
         assert_int_equal(gcb_exchange_begin(serial.e[w], 0, serial.x[w], &diag), 0);
     assert_int_equal(gcb_check_serial(&check, serial.e, &diag), 0);
     assert_int_equal(gcb_exchange_finish(serial.e[0], update, &diag), 0);
-    differ = gcb_check_compare(update, moved.update[0], N);
+    differ = gcb_promise_differing(update, moved.update[0], N);
     gcb_check_fini(&check);
     party_close(&moved);
     party_close(&serial);
