@@ -9,6 +9,7 @@
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/room.h"
 
 /* The most bytes in one message of MPI, whose counts have type int. A test sets a smaller
  * number. */
@@ -16,23 +17,17 @@
 #define GCB_NET_PIECE (1 << 30)
 #endif
 
-/* Memory that grows if a round needs more of it. */
-struct buffer {
-    uint8_t *bytes;
-    size_t capacity;
-};
-
 struct gcb_net {
     int rank, ranks;
     char library[64];
     MPI_Op sum_f16, sum_bf16;
     /* arrays with an item for each rank */
     struct gcb_arrival *arrived;
-    uint64_t *lengths; /* bytes that arrive from the rank */
-    uint64_t *sending; /* all-to-all: bytes for the rank */
-    int *counts;       /* four arrays one after the other, for MPI_Alltoallv */
-    struct buffer in;  /* what arrives */
-    struct buffer scratch;
+    uint64_t *lengths;  /* bytes that arrive from the rank */
+    uint64_t *sending;  /* all-to-all: bytes for the rank */
+    int *counts;        /* four arrays one after the other, for MPI_Alltoallv */
+    struct gcb_room in; /* what arrives */
+    struct gcb_room scratch;
 };
 
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
@@ -101,8 +96,8 @@ void gcb_net_close(struct gcb_net *net)
         gcb_free(net->lengths);
         gcb_free(net->sending);
         gcb_free(net->counts);
-        gcb_free(net->in.bytes);
-        gcb_free(net->scratch.bytes);
+        gcb_room_fini(&net->in);
+        gcb_room_fini(&net->scratch);
         gcb_free(net);
     }
     MPI_Finalize();
@@ -251,17 +246,10 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void 
 
 /* ---- room for what arrives ---- */
 
-/* Makes room for `bytes` bytes; the contents may be lost. Returns 0 or GCB_E_NOMEM. */
-static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
+/* Makes room for `bytes` bytes; the contents may be lost. The room is never NULL. */
+static int grow(struct gcb_room *room, size_t bytes, struct gcb_diag *diag)
 {
-    if (bytes <= b->capacity && b->bytes)
-        return 0;
-    gcb_free(b->bytes);
-    *b = (struct buffer){.bytes = gcb_alloc(bytes)};
-    if (!b->bytes)
-        return gcb_diag_nomem(diag, bytes, "what arrives from other ranks");
-    b->capacity = bytes;
-    return 0;
+    return gcb_room_reserve(room, bytes ? bytes : 1, "what arrives from other ranks", diag);
 }
 
 /* Makes room for the bytes of all ranks, and sets net->arrived. The bytes lie one after the other
@@ -275,7 +263,7 @@ static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
     for (int r = 0; r < net->ranks; r++)
         total += net->lengths[r];
     err = grow(&net->in, total, diag);
-    at = net->in.bytes;
+    at = net->in.block;
     for (int i = 0; !err && i < net->ranks; i++) {
         const int r = (first + i) % net->ranks;
 
@@ -341,8 +329,8 @@ static void gather_bruck(struct gcb_net *net)
         const int count = have < net->ranks - have ? have : net->ranks - have;
         const int to = ring_rank(net, -have), from = ring_rank(net, have);
 
-        send_receive(net, to, net->in.bytes, bytes_of(net, net->rank, count), from,
-                     net->in.bytes + bytes_of(net, net->rank, have), bytes_of(net, from, count));
+        send_receive(net, to, net->in.block, bytes_of(net, net->rank, count), from,
+                     net->in.block + bytes_of(net, net->rank, have), bytes_of(net, from, count));
     }
 }
 
@@ -356,7 +344,7 @@ static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
         return err;
     if (algorithm == GCB_NET_LIBRARY) {
         list_counts(net->counts, net->lengths, net->ranks);
-        MPI_Allgatherv(round->data, (int)round->bytes, MPI_BYTE, net->in.bytes, net->counts,
+        MPI_Allgatherv(round->data, (int)round->bytes, MPI_BYTE, net->in.block, net->counts,
                        net->counts + net->ranks, MPI_BYTE, MPI_COMM_WORLD);
         return 0;
     }
@@ -392,7 +380,7 @@ static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     if (algorithm == GCB_NET_LIBRARY) {
         list_counts(in, net->lengths, n);
         list_counts(out, net->sending, n);
-        MPI_Alltoallv(round->data, out, out + n, MPI_BYTE, net->in.bytes, in, in + n, MPI_BYTE,
+        MPI_Alltoallv(round->data, out, out + n, MPI_BYTE, net->in.block, in, in + n, MPI_BYTE,
                       MPI_COMM_WORLD);
         return 0;
     }
@@ -435,7 +423,7 @@ static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
     do { /* once even for 0 bytes, so that the round costs a step as with other algorithms */
         const int length = piece_length(round->bytes - at);
 
-        MPI_Allreduce((const uint8_t *)round->data + at, net->in.bytes + at, length / (int)value,
+        MPI_Allreduce((const uint8_t *)round->data + at, net->in.block + at, length / (int)value,
                       kinds[round->reduction].type, kinds[round->reduction].op, MPI_COMM_WORLD);
         at += (uint64_t)length;
     } while (at < round->bytes);
@@ -455,11 +443,11 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
         const uint64_t in_at = share_begin(net, value, round->bytes, in);
         const uint64_t length = share_begin(net, value, round->bytes, in + 1) - in_at;
 
-        send_receive(net, right, net->in.bytes + out_at,
+        send_receive(net, right, net->in.block + out_at,
                      share_begin(net, value, round->bytes, out + 1) - out_at, left,
-                     combining ? net->scratch.bytes : net->in.bytes + in_at, length);
+                     combining ? net->scratch.block : net->in.block + in_at, length);
         if (combining)
-            gcb_reduction_combine(round->reduction, net->in.bytes + in_at, net->scratch.bytes,
+            gcb_reduction_combine(round->reduction, net->in.block + in_at, net->scratch.block,
                                   length);
     }
 }
@@ -475,22 +463,22 @@ static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
     while (2 * power <= net->ranks)
         power *= 2;
     if (net->rank >= power) {
-        send_receive(net, net->rank - power, net->in.bytes, bytes, 0, NULL, 0);
-        send_receive(net, 0, NULL, 0, net->rank - power, net->in.bytes, bytes);
+        send_receive(net, net->rank - power, net->in.block, bytes, 0, NULL, 0);
+        send_receive(net, 0, NULL, 0, net->rank - power, net->in.block, bytes);
         return;
     }
     if (net->rank + power < net->ranks) {
-        send_receive(net, 0, NULL, 0, net->rank + power, net->scratch.bytes, bytes);
-        gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
+        send_receive(net, 0, NULL, 0, net->rank + power, net->scratch.block, bytes);
+        gcb_reduction_combine(round->reduction, net->in.block, net->scratch.block, bytes);
     }
     for (int step = 1; step < power; step *= 2) {
         const int other = net->rank ^ step;
 
-        send_receive(net, other, net->in.bytes, bytes, other, net->scratch.bytes, bytes);
-        gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
+        send_receive(net, other, net->in.block, bytes, other, net->scratch.block, bytes);
+        gcb_reduction_combine(round->reduction, net->in.block, net->scratch.block, bytes);
     }
     if (net->rank + power < net->ranks)
-        send_receive(net, net->rank + power, net->in.bytes, bytes, 0, NULL, 0);
+        send_receive(net, net->rank + power, net->in.block, bytes, 0, NULL, 0);
 }
 
 /* All-reduce: combines the values of all ranks, on all ranks. */
@@ -503,13 +491,13 @@ static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
         err = grow(&net->scratch, round->bytes, diag);
     if (err)
         return err;
-    net->arrived[0] = (struct gcb_arrival){net->in.bytes, round->bytes};
+    net->arrived[0] = (struct gcb_arrival){net->in.block, round->bytes};
     if (algorithm == GCB_NET_LIBRARY) {
         reduce_library(net, round);
         return 0;
     }
     if (round->bytes)
-        memcpy(net->in.bytes, round->data, round->bytes);
+        memcpy(net->in.block, round->data, round->bytes);
     if (algorithm == GCB_NET_RING)
         reduce_ring(net, round);
     else

@@ -18,6 +18,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/wire/buf.h"
+#include "src/tool/base/room.h"
 #include "src/tool/base/tidy.h"
 
 /*
@@ -270,8 +271,7 @@ struct server {
     struct gcb_infile file;
     void *state;
     int socket;
-    uint8_t *piece; /* room for the head of a packet, then for `room` bytes of elements */
-    uint64_t room;
+    struct gcb_room piece; /* has the head of a packet, and then elements */
 };
 
 /* Sends the first n bytes of elements in s->piece. The head of each packet after the first
@@ -282,26 +282,12 @@ static void send_piece(const struct server *s, uint64_t n)
 
     for (uint64_t sent = 0; sent < n; sent += most) {
         const uint64_t part = n - sent < most ? n - sent : most;
-        const struct gcb_wbuf packet = {.data = s->piece + sent, .len = HEAD + part};
+        const struct gcb_wbuf packet = {.data = s->piece.block + sent, .len = HEAD + part};
 
         packet.data[0] = ELEMENTS;
         if (!send_packet(s->socket, &packet, 0))
             _exit(1);
     }
-}
-
-/* Makes s->piece hold at least `room` bytes of elements. */
-static int make_room(struct server *s, uint64_t room, struct gcb_diag *diag)
-{
-    if (room <= s->room)
-        return 0;
-    gcb_free(s->piece);
-    s->room = 0;
-    s->piece = gcb_alloc(HEAD + room);
-    if (!s->piece)
-        return gcb_diag_nomem(diag, room, "a row of chunks");
-    s->room = room;
-    return 0;
 }
 
 /* Answers a request: sends a tensor piece by piece. */
@@ -310,12 +296,13 @@ static void answer(struct server *s, const struct gcb_port_record *request)
     const struct gcb_tensor *t = &request->tensor;
     const size_t size = gcb_element_size(t->element);
     struct gcb_diag diag = {0};
-    int err = make_room(s, request->numbers[0], &diag);
+    int err = gcb_room_reserve(&s->piece, HEAD + request->numbers[0], "a row of chunks", &diag);
+    const uint64_t room = (s->piece.size - HEAD) / size; /* elements */
 
     for (uint64_t from = 0, count; from < t->count && !err; from += count) {
-        count = s->room / size;
-        err = s->file.reader->read(s->state, t, from, &count, s->piece + HEAD, &diag);
-        if (!err && count > s->room / size) {
+        count = room;
+        err = s->file.reader->read(s->state, t, from, &count, s->piece.block + HEAD, &diag);
+        if (!err && count > room) {
             send_done(s->socket, 0, NULL, count * size);
             return;
         }

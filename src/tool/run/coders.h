@@ -3,6 +3,7 @@
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/sum/sum.h"
+#include "src/tool/base/room.h"
 
 /*
  * A cache of coders and sums, because creating a coder (an FFT plan, scratch memory) may take
@@ -47,16 +48,6 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
 int gcb_coders_sum(struct gcb_coders *c, struct gcb_sum **out, const struct gcb_method *method,
                    const struct gcb_wbuf *message, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);
-
-/* Memory that grows as needed, for a message or other data. Starts zeroed. */
-struct gcb_room {
-    uint8_t *block;
-    size_t size;
-};
-/* Makes the room at least `size` bytes large. Its contents are lost if it grows. `what` is for the
- * message of GCB_E_NOMEM. */
-int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag);
-void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
 
 /* Sets `message` to an empty buffer in `room` with space for the coder's longest message, and with
  * `raw` also for a message with the raw tensor. The payload begins on a cache line, because stores
