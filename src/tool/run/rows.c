@@ -172,17 +172,6 @@ static uint64_t device_bytes(const struct gcb_tally *t)
     return sizeof(float) * t->elements + t->wire_bytes;
 }
 
-/* Writes the times by the device's events. */
-static void put_device(struct gcb_row *row, const struct gcb_times_fields *fields,
-                       const struct gcb_times *t, bool on_device)
-{
-    gcb_row_real(row, fields->kernel, on_device ? t->kernel : NAN);
-    gcb_row_real(row, fields->kernel_low, on_device ? t->kernel_low : NAN);
-    gcb_row_real(row, fields->kernel_high, on_device ? t->kernel_high : NAN);
-    gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
-    gcb_row_known_u64(row, fields->launches, on_device, t->launches);
-}
-
 /* Returns the throughput as a share of the CPU's bandwidth `gbps`, or on a device of its copy
  * bandwidth. */
 static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
@@ -193,8 +182,26 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
     return gcb_tally_gbps(t, times) / gbps;
 }
 
-/* Writes the times and what follows from them. The loops are separate so that fields of one kind
- * stay together in a JSON row. */
+/* Writes what only encoding and decoding have: stages, times by the device's events, throughput.
+ * `gbps`: bandwidth of the CPU. */
+static void put_coding(struct gcb_row *row, const struct gcb_rows_setting *s,
+                       const struct gcb_times_fields *fields, const struct gcb_tally *tally,
+                       const struct gcb_times *t, double gbps)
+{
+    const bool on_device = tally->on_device > 0;
+
+    for (int k = 0; k < GCB_STAGES; k++)
+        gcb_row_real(row, fields->stages[k], t->staged ? t->stage[k] : NAN);
+    gcb_row_real(row, fields->kernel, on_device ? t->kernel : NAN);
+    gcb_row_real(row, fields->kernel_low, on_device ? t->kernel_low : NAN);
+    gcb_row_real(row, fields->kernel_high, on_device ? t->kernel_high : NAN);
+    gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
+    gcb_row_known_u64(row, fields->launches, on_device, t->launches);
+    gcb_row_real(row, fields->gbps, gcb_tally_gbps(tally, t));
+    gcb_row_real(row, fields->bandwidth_share, bandwidth_share(s, tally, t, gbps));
+}
+
+/* Writes the times and what follows from them. */
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                       const struct gcb_tally *t, const struct gcb_sample_sums samples[GCB_TIMED])
 {
@@ -211,21 +218,11 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, gcb_sum16_fields.gbps, GCB_SUMS_MESSAGES * gcb_tally_gbps(t, &sum16));
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
-    for (int i = 0; i < GCB_TIMED_SUM; i++)
-        for (int k = 0; k < GCB_STAGES; k++)
-            gcb_row_real(row, gcb_rows_times[i]->stages[k],
-                         times[i]->staged ? times[i]->stage[k] : NAN);
-    for (int i = 0; i < GCB_TIMED_SUM; i++)
-        put_device(row, gcb_rows_times[i], times[i], on_device);
+    put_coding(row, s, &gcb_encode_fields, t, &t->encode, s->read_gbps);
+    put_coding(row, s, &gcb_decode_fields, t, &t->decode, s->fill_gbps);
     gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
     gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
     gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
-    for (int i = 0; i < GCB_TIMED_SUM; i++)
-        gcb_row_real(row, gcb_rows_times[i]->gbps, gcb_tally_gbps(t, times[i]));
-    gcb_row_real(row, GCB_FIELD_ENCODE_BANDWIDTH_SHARE,
-                 bandwidth_share(s, t, &t->encode, s->read_gbps));
-    gcb_row_real(row, GCB_FIELD_DECODE_BANDWIDTH_SHARE,
-                 bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
 /* Writes the collectives that may carry the method's messages, and the collective that does by
