@@ -348,11 +348,12 @@ _Noreturn static void serve(const struct gcb_infile *file, const char *path,
 
 /* ---- the parent: starting and ending the child ---- */
 
-static int fail_to_start(const struct gcb_file_child *c, struct gcb_diag *diag)
+/* `why`: errno of the call that failed. */
+static int fail_to_start(const struct gcb_file_child *c, int why, struct gcb_diag *diag)
 {
-    return gcb_infile_fail(&c->file, NULL, errno == ENOMEM ? GCB_E_NOMEM : GCB_E_IO, diag,
+    return gcb_infile_fail(&c->file, NULL, why == ENOMEM ? GCB_E_NOMEM : GCB_E_IO, diag,
                            "cannot start a process that reads the file: %s; try --in-process",
-                           errno == ENOMEM ? "out of memory" : strerror(errno));
+                           why == ENOMEM ? "out of memory" : strerror(why));
 }
 
 /* Starts the child, and sets c->pid, c->socket and c->trace. */
@@ -361,7 +362,7 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
 {
     const struct timeval second = {.tv_sec = 1}; /* `receive` looks at the child this often */
     const pid_t parent = getpid();
-    int ends[2] = {-1, -1};
+    int ends[2] = {-1, -1}, why;
     sigset_t before;
 
     c->trace =
@@ -369,7 +370,7 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     if (c->trace == MAP_FAILED)
         c->trace = NULL;
     if (!c->trace || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return fail_to_start(c, diag);
+        return fail_to_start(c, errno, diag);
     c->socket = ends[0];
     setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
     gcb_tidy_hold(&before);
@@ -380,12 +381,13 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
         c->file.trace = c->trace;
         serve(&c->file, path, lister, socket);
     }
+    why = errno;
     gcb_tidy_let_go(&before);
     close(ends[1]);
     if (c->pid > 0)
         return 0;
     c->pid = 0;
-    return fail_to_start(c, diag);
+    return fail_to_start(c, why, diag);
 }
 
 /* True if the killed child closes its socket within a second. A child that waits for a file system
