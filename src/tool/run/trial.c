@@ -58,12 +58,6 @@ static void mark(void *ctx, enum gcb_stage stage)
     s->staged = true;
 }
 
-void gcb_stages_init(struct gcb_stages *s)
-{
-    memset(s, 0, sizeof(*s));
-    s->probe.ctx = s;
-}
-
 /* Runs the operation with an active probe, which fills s->run. */
 static int run_once(struct gcb_stages *s, const struct gcb_timing *timing,
                     const struct gcb_operation *op, struct gcb_diag *diag)
@@ -203,7 +197,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     memset(b, 0, sizeof(*b));
     b->config = *config;
     b->place.device = config->device;
-    gcb_stages_init(&b->stages);
+    b->stages.probe.ctx = &b->stages;
     b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
     if (!b->batch)
         return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");

@@ -38,15 +38,13 @@ struct gcb_copy {
 #define GCB_STAGE_RUNS 5 /* most runs */
 
 struct gcb_stages {
-    struct gcb_probe probe;     /* for the coder's gcb_codec_env; inactive between measurements */
+    /* for the coder's gcb_codec_env, with this struct as its ctx; inactive between measurements */
+    struct gcb_probe probe;
     double seconds[GCB_STAGES]; /* medians; 0 for a stage that was not reached */
     bool staged;                /* the codec reported stages */
     double last;                /* time of the last report in the current run, by gcb_clock */
     double run[GCB_STAGES];     /* seconds of each stage in the current run */
 };
-
-/* `s` must not move while a coder has s->probe. */
-void gcb_stages_init(struct gcb_stages *s);
 
 /*
  * Runs an encoding or a decoding `runs` times, at most GCB_STAGE_RUNS, and sets s->seconds and

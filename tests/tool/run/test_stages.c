@@ -300,7 +300,7 @@ static bool at_once(void *ctx)
 /* Stopped after one encoding; a tensor that is sent raw has no stages. */
 static void test_measure(void **state)
 {
-    struct gcb_stages stages;
+    struct gcb_stages stages = {.probe = {.ctx = &stages}};
     const struct gcb_coder_config config = {.env = {.count = 1000, .probe = &stages.probe}};
     struct gcb_encode_job job = {.in = {x, 1000}};
     int asked = 0;
@@ -311,7 +311,6 @@ static void test_measure(void **state)
     struct gcb_encode_call call = {.job = &job, .message = &message};
     const struct gcb_operation op = gcb_encode_operation(&call);
 
-    gcb_stages_init(&stages);
     assert_int_equal(gcb_method_parse(&method, "topk", NULL), 0);
     assert_int_equal(gcb_coder_create(&job.coder, &method, &config, NULL), 0);
     assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &op, NULL), 0);
