@@ -298,8 +298,8 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
         return 0;
     err = gcb_layout_init(&layout, c->s.source, &scope, diag);
     if (!err)
-        err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config, run->trial.kernels,
-                                 diag);
+        err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config,
+                                 run->trial.compute.kernels, diag);
     gcb_layout_fini(&layout);
     return err;
 }
@@ -313,10 +313,7 @@ static int search(struct sweep *c, const struct gcb_watch *watch, struct gcb_dia
     const struct gcb_watch policy = gcb_watch_part(watch, from, SEARCH_END);
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
     struct means means = {&c->gradients,
-                          {.kernels = config.trial.kernels,
-                           .queue = config.trial.queue,
-                           .seed = config.trial.seed,
-                           .fft_engine = config.trial.fft_engine,
+                          {.compute = config.trial.compute,
                            .draws = 1,
                            .watch = {.stop = watch->stop, .ctx = watch->ctx}}};
     const struct gcb_match_mean mean = {measure_mean, &means};
@@ -345,7 +342,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     config.carry_on = true;
     /* `payoff` needs the times of sums; those of a single run would be too uncertain */
-    config.trial.sums = c->matching && !config.trial.device &&
+    config.trial.sums = c->matching && !config.trial.compute.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     if (!err && c->policy != SIZE_MAX) {

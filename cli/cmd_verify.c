@@ -170,13 +170,10 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .layout = &v->s.layout,
         .methods = v->methods,
         .method_count = v->count,
-        .kernels = &v->s.backend.kernels,
-        .seed = v->s.backend.seed,
-        .fft_engine = (enum gcb_fft_engine)v->o->common.exec.fft_engine,
+        .compute = session_compute(&v->s),
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .budget = v->o->own.budget,
-        .device = v->s.backend.gpu.module ? &v->s.backend.gpu : NULL,
     };
     int err;
 

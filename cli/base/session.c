@@ -123,11 +123,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
         .sharded = s->shard.count > 0,
         .methods = methods,
         .method_count = count,
-        .trial = {.kernels = &s->backend.kernels,
-                  .queue = &s->backend.queue,
-                  .seed = s->backend.seed,
-                  .fft_engine = (enum gcb_fft_engine)s->o.exec.fft_engine,
-                  .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
+        .trial = {.compute = session_compute(s),
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
                              .repeat = timing->repeat ? (unsigned)timing->repeat : 1,
                              .min_time = timing->min_time}},
@@ -151,6 +147,17 @@ void session_repeat(struct session *s, struct gcb_run_config *config,
 void session_start_progress(struct session *s)
 {
     progress_start(&s->progress, s->ctx->err, !s->o.show.quiet);
+}
+
+struct gcb_compute session_compute(const struct session *s)
+{
+    return (struct gcb_compute){
+        .kernels = &s->backend.kernels,
+        .queue = &s->backend.queue,
+        .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
+        .seed = s->backend.seed,
+        .fft_engine = (enum gcb_fft_engine)s->o.exec.fft_engine,
+    };
 }
 
 struct gcb_watch session_watch(struct session *s)

@@ -117,6 +117,8 @@ int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);
+/* Returns with what messages are coded, as the options say. */
+struct gcb_compute session_compute(const struct session *s);
 /* Returns a watch that updates `progress`, and stops the work after a signal. */
 struct gcb_watch session_watch(struct session *s);
 /* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns

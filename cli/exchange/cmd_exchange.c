@@ -404,10 +404,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     const struct gcb_lanes_config config = {
         .net = c->net,
         .load = &c->load,
-        .kernels = &c->s.backend.kernels,
-        .queue = &c->s.backend.queue,
-        .seed = c->s.backend.seed,
-        .fft_engine = (enum gcb_fft_engine)c->o->common.exec.fft_engine,
+        .compute = session_compute(&c->s),
         .repeats = c->o->own.repeats,
         .seconds = c->o->own.seconds,
         .serial = !c->o->own.no_serial,

@@ -117,11 +117,7 @@ static bool has_times(const struct payoff *c)
 static int measure(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_ways_measuring m = {
-        .config = {.kernels = &c->s.backend.kernels,
-                   .queue = &c->s.backend.queue,
-                   .seed = c->s.backend.seed,
-                   .fft_engine = (enum gcb_fft_engine)c->s.o.exec.fft_engine,
-                   .watch = session_watch(&c->s)},
+        .config = {.compute = session_compute(&c->s), .watch = session_watch(&c->s)},
         .workers = c->plan.workers.values,
         .worker_count = c->plan.workers.count,
         .all = c->o->judging.all,

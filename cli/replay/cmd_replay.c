@@ -165,11 +165,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
 
     c->config.source = c->s.source;
     c->config.layout = &c->s.layout;
-    c->config.kernels = &c->s.backend.kernels;
-    c->config.queue = &c->s.backend.queue;
-    c->config.device = c->s.backend.gpu.module ? &c->s.backend.gpu : NULL;
-    c->config.seed = c->s.backend.seed;
-    c->config.fft_engine = (enum gcb_fft_engine)c->o->common.exec.fft_engine;
+    c->config.compute = session_compute(&c->s);
     c->config.nonfinite = (enum gcb_nonfinite_policy)m->nonfinite;
     c->config.output_layers =
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};

@@ -27,11 +27,11 @@ static void open_bench(struct gcb_trial_bench *b)
 {
     static struct gcb_kernels kernels;
     static const struct gcb_queue queue = {.threads = 1};
-    const struct gcb_trial_config config = {.kernels = &kernels,
-                                            .queue = &queue,
-                                            .seed = 1,
+    const struct gcb_trial_config config = {.compute.kernels = &kernels,
+                                            .compute.queue = &queue,
+                                            .compute.seed = 1,
                                             .timing = {.repeat = 1},
-                                            .device = &device};
+                                            .compute.device = &device};
 
     gcb_kernels_init(&kernels, gcb_cpu_detect());
     assert_int_equal(gcb_trial_bench_init(b, &config, MOST, NULL), 0);

@@ -77,11 +77,7 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
 {
     const struct gcb_output_layers none = {NULL, 0};
     struct gcb_exchange_config config = {
-        .coder = {.env = {.seed = r->config->seed,
-                          .fft_engine = r->config->fft_engine,
-                          .kernels = r->config->kernels,
-                          .queue = r->config->queue},
-                  .nonfinite = GCB_NONFINITE_ERROR,
+        .coder = {.nonfinite = GCB_NONFINITE_ERROR,
                   .source = plan->dtype,
                   .checksum = true}, /* as in the messages of other commands */
         .workers = r->ranks,
@@ -89,7 +85,7 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
     };
     int err;
 
-    gcb_plan_env(&config.coder.env, r->load->source, plan, &none);
+    gcb_plan_env(&config.coder.env, &r->config->compute, r->load->source, plan, &none);
     err = gcb_exchange_create(out, method, &config, r->diag);
     return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
 }

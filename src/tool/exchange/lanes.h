@@ -65,11 +65,8 @@ struct gcb_lane {
 struct gcb_lanes_config {
     struct gcb_net *net;
     const struct gcb_load *load;
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
-    uint64_t seed;
-    enum gcb_fft_engine fft_engine;
-    size_t repeats; /* at most; the first always runs */
+    struct gcb_compute compute; /* not on a device */
+    size_t repeats;             /* at most; the first always runs */
     double seconds; /* no repeat begins once this time has passed since the first began */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
     /* called on each rank after each repeat with the share that is done; not NULL */

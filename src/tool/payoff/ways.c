@@ -330,7 +330,7 @@ int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct
 
     for (size_t i = 0; i < m->worker_count; i++)
         errors.workers = (unsigned)fmax(errors.workers, m->workers[i]);
-    err = gcb_gradients_read(&g, source, layout, &errors, m->config.kernels, diag);
+    err = gcb_gradients_read(&g, source, layout, &errors, m->config.compute.kernels, diag);
     m->config.draws = DRAWS;
     w->dump = g;
     w->dump.tensors = NULL;
@@ -340,11 +340,11 @@ int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct
     gcb_gradients_fini(&g);
     if (err)
         return err;
-    err = gcb_gradients_read(&g, source, layout, &times, m->config.kernels, diag);
+    err = gcb_gradients_read(&g, source, layout, &times, m->config.compute.kernels, diag);
     if (!err)
         err = measure_bytes(w, m, &g, diag);
     if (!err && !m->untimed)
-        err = gcb_evict_init(&evict, m->config.queue, m->cpu_flags, diag);
+        err = gcb_evict_init(&evict, m->config.compute.queue, m->cpu_flags, diag);
     m->config.evict = &evict;
     if (!err && !m->untimed)
         err = measure_times(w, m, &g, diag);

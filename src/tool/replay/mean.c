@@ -105,12 +105,7 @@ static int open_message(struct team *t, const struct gcb_method *method, size_t 
     const struct gcb_tensor *tensor = t->g->tensors[j].tensor;
     struct message *m = &t->items[j];
     struct gcb_exchange_config config = {
-        .coder = {.env = {.count = m->count,
-                          .path = apart ? tensor->path : "bucket",
-                          .seed = t->config->seed,
-                          .fft_engine = t->config->fft_engine,
-                          .kernels = t->config->kernels,
-                          .queue = t->config->queue},
+        .coder = {.env = {.count = m->count, .path = apart ? tensor->path : "bucket"},
                   .nonfinite = GCB_NONFINITE_ERROR,
                   .source = GCB_F32,
                   .checksum = true},
@@ -118,6 +113,7 @@ static int open_message(struct team *t, const struct gcb_method *method, size_t 
     };
     int err = 0;
 
+    gcb_compute_env(&config.coder.env, &t->config->compute);
     if (apart)
         set_shape(&config.coder.env, m, tensor);
     m->exchanges = gcb_alloc_zero(t->workers, sizeof(*m->exchanges));
@@ -263,7 +259,8 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
     const struct gcb_gradients *g = t->g;
     const float *mean = g->means + step * g->count;
     const double draws = t->config->draws;
-    const double norm = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, mean, g->count);
+    const double norm =
+        gcb_reduce_blocks(t->config->compute.kernels->reduce.sum_sq, mean, g->count);
     double one = 0.0, all;
     int err = 0;
 
@@ -276,9 +273,11 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
             t->update[i] -= mean[i];
             drift[i] += t->update[i];
         }
-        one += gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, t->update, g->count) / draws;
+        one += gcb_reduce_blocks(t->config->compute.kernels->reduce.sum_sq, t->update, g->count) /
+               draws;
     }
-    all = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, drift, g->count) / (draws * draws);
+    all = gcb_reduce_blocks(t->config->compute.kernels->reduce.sum_sq, drift, g->count) /
+          (draws * draws);
     if (!(norm > 0.0)) /* the error is relative to this norm */
         return err;
     errors->one += one / norm;

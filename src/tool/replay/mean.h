@@ -5,6 +5,7 @@
 #include "src/tool/base/watch.h"
 #include "src/tool/measure/evict.h"
 #include "src/tool/replay/gradients.h"
+#include "src/tool/run/input.h"
 
 /*
  * Measures the update that workers get from an exchange, and what the exchange costs them. The
@@ -22,13 +23,10 @@
  * memory adds what was not sent to the next draw, so the lasting error is smaller.
  */
 struct gcb_mean_config {
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
-    uint64_t seed;
-    enum gcb_fft_engine fft_engine;
-    struct gcb_evict *evict; /* empties the caches before an exchange is timed; may be NULL */
-    unsigned draws;          /* R */
-    struct gcb_watch watch;  /* may stop the measurement */
+    struct gcb_compute compute; /* not on a device */
+    struct gcb_evict *evict;    /* empties the caches before an exchange is timed; may be NULL */
+    unsigned draws;             /* R */
+    struct gcb_watch watch;     /* may stop the measurement */
 };
 
 struct gcb_mean {

@@ -21,11 +21,7 @@
 struct gcb_replay_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
-    const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
-    uint64_t seed;
-    enum gcb_fft_engine fft_engine;
+    struct gcb_compute compute;
     enum gcb_nonfinite_policy nonfinite; /* not RAW, because a residual would keep the NaN */
     struct gcb_output_layers output_layers;
     struct gcb_watch watch; /* of the scan for infinities and NaNs */

@@ -188,8 +188,8 @@ int gcb_replay_device_code(const struct gcb_replay_sending *job, struct gcb_tall
         .decoded = s->decoded,
         .scratch = d->copy,
         .coders = d->coders,
-        .kernels = s->config->kernels,
-        .queue = s->config->queue,
+        .kernels = s->config->compute.kernels,
+        .queue = s->config->compute.queue,
     };
     struct gcb_message_parts parts;
     int err = gcb_coders_room(&d->room, &d->wire, encoder, false, diag);
@@ -210,8 +210,8 @@ int gcb_replay_device_code(const struct gcb_replay_sending *job, struct gcb_tall
     err = gcb_device_check_decoded(err, diag);
     if (err)
         return err;
-    gcb_fidelity_add(&t->fidelity, job->encoded, s->decoded, job->plan->count, s->config->kernels,
-                     s->config->queue);
+    gcb_fidelity_add(&t->fidelity, job->encoded, s->decoded, job->plan->count,
+                     s->config->compute.kernels, s->config->compute.queue);
     err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }

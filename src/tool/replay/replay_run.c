@@ -42,7 +42,7 @@ static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
     buffer = gcb_alloc_array(largest, sizeof(*buffer));
     if (!buffer)
         return gcb_diag_nomem(diag, largest * sizeof(*buffer), "the largest message");
-    err = gcb_nonfinite_scan(&r->scan, r->config.source, NULL, buffer, r->config.kernels,
+    err = gcb_nonfinite_scan(&r->scan, r->config.source, NULL, buffer, r->config.compute.kernels,
                              &r->config.watch, diag);
     gcb_free(buffer);
     return err || r->config.nonfinite == GCB_POLICY_SKIP ? err

@@ -36,7 +36,7 @@ static int explain(const struct gcb_replay_sending *job, int err, struct gcb_dia
 
 static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t n)
 {
-    return x ? gcb_reduce_blocks(s->config->kernels->reduce.sum_sq, x, n) : 0.0;
+    return x ? gcb_reduce_blocks(s->config->compute.kernels->reduce.sum_sq, x, n) : 0.0;
 }
 
 /* ---- the beginning ---- */
@@ -47,7 +47,7 @@ static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_pl
 {
     const int err = gcb_layout_read(s->config->source, plan, x, diag);
 
-    if (err || gcb_nonfinite_count(x, plan->count, s->config->kernels) == 0)
+    if (err || gcb_nonfinite_count(x, plan->count, s->config->compute.kernels) == 0)
         return err;
     if (s->config->nonfinite != GCB_POLICY_ZERO)
         return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
@@ -180,7 +180,7 @@ static int tally_parts_and_error(const struct gcb_replay_sending *job, struct gc
     const int err = gcb_exchange_describe(job->exchange, &parts, diag);
 
     gcb_fidelity_add(&t->fidelity, job->encoded, job->s->decoded, job->plan->count,
-                     job->s->config->kernels, job->s->config->queue);
+                     job->s->config->compute.kernels, job->s->config->compute.queue);
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
@@ -286,7 +286,7 @@ static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
     traffic->again |=
         gcb_exchange_second_error(job->exchange, &traffic->again_lost, &traffic->again_sum);
     job->sparse = gcb_exchange_add_selection(job->exchange, s->selected);
-    gcb_parallel(s->config->queue, gcb_span_count(n), receive_span, job);
+    gcb_parallel(s->config->compute.queue, gcb_span_count(n), receive_span, job);
     err = gcb_exchange_learn(job->exchange, s->decoded, diag);
     if (!err && job->worker->on_device.memory)
         err = gcb_replay_device_update(job, residual, diag);
@@ -326,7 +326,7 @@ static void settle(struct gcb_replay_sending *job)
     const uint64_t spans = gcb_span_count(m->count);
     const float *due = m->window ? m->window : s->owed;
 
-    gcb_parallel(s->config->queue, spans, settle_span, job);
+    gcb_parallel(s->config->compute.queue, spans, settle_span, job);
     for (uint64_t i = 0; i < spans; i++) {
         step->drift += s->spans[i].drift;
         step->owed += s->spans[i].owed;
@@ -337,9 +337,9 @@ static void settle(struct gcb_replay_sending *job)
     step->traffic.sparse |= job->sparse;
     if (job->sparse)
         gcb_fidelity_add(&step->traffic.selected, s->selected, s->update, m->count,
-                         s->config->kernels, s->config->queue);
-    gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->kernels,
-                     s->config->queue);
+                         s->config->compute.kernels, s->config->compute.queue);
+    gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->compute.kernels,
+                     s->config->compute.queue);
     if (m->window)
         memset(m->window, 0, m->count * sizeof(*m->window));
 }

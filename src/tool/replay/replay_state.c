@@ -13,16 +13,12 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
     const struct gcb_replay_config *c = s->config;
 
     *out = (struct gcb_coder_config){
-        .env = {.seed = c->seed,
-                .fft_engine = c->fft_engine,
-                .kernels = c->kernels,
-                .queue = c->queue},
         .nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */
         /* with a memory the values are float32 sums */
         .source = s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32,
         .checksum = true,
     };
-    gcb_plan_env(&out->env, c->source, plan, &c->output_layers);
+    gcb_plan_env(&out->env, &c->compute, c->source, plan, &c->output_layers);
 }
 
 /* Opens a worker's exchange of a message. `plan` describes the message in the first step. */
@@ -127,7 +123,8 @@ static int open_device(struct gcb_replay_state *s, const struct gcb_method *meth
                             "method '%s': collective=%s runs on the CPU only; use --device cpu or "
                             "collective=allgather",
                             method->name, gcb_collective_names[collective]);
-    return gcb_replay_device_create(&s->device, s->config->device, s->config->layout->largest,
+    return gcb_replay_device_create(&s->device, s->config->compute.device,
+                                    s->config->layout->largest,
                                     collective == GCB_COLLECTIVE_ALLREDUCE, diag);
 }
 
@@ -151,7 +148,7 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     if (err)
         return err;
     gcb_method_take_memory(&s->dense, method);
-    if (config->device)
+    if (config->compute.device)
         err = open_device(s, method, diag);
     while (!err && s->count < plan->messages) {
         const size_t i = s->count++; /* counts a failed message too, so that fini releases it */

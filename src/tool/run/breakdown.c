@@ -161,7 +161,7 @@ static int measure_loss(struct gcb_fidelity *f, const struct gcb_run_trial *t,
     if (t->original)
         return gcb_original_compare(t->original, f, piece->offset, count, diag);
     gcb_fidelity_add(f, t->input + piece->offset, t->decoded + piece->offset, count,
-                     config->kernels, config->queue);
+                     config->compute.kernels, config->compute.queue);
     return 0;
 }
 

@@ -18,12 +18,22 @@ static enum gcb_role role_of(const struct gcb_output_layers *layers, const char 
     return GCB_ROLE_HIDDEN;
 }
 
-void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_source *source,
-                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers)
+void gcb_compute_env(struct gcb_codec_env *env, const struct gcb_compute *compute)
+{
+    env->kernels = compute->kernels;
+    env->queue = compute->queue;
+    env->seed = compute->seed;
+    env->fft_engine = compute->fft_engine;
+}
+
+void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
+                  const struct gcb_source *source, const struct gcb_message_plan *plan,
+                  const struct gcb_output_layers *layers)
 {
     const struct gcb_tensor *first = gcb_source_tensor(source, plan->pieces[0].tensor);
     const bool alone = plan->piece_count == 1;
 
+    gcb_compute_env(env, compute);
     env->count = plan->count;
     env->shape = alone && !plan->data ? first->dims : NULL;
     env->rank = env->shape ? first->rank : 0;

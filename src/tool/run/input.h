@@ -20,10 +20,23 @@ struct gcb_output_layers {
     size_t count;
 };
 
-/* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and
- * the role "hidden". The path is from gcb_plan_name. */
-void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_source *source,
-                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers);
+/* With what messages are coded. Pointers are borrowed. */
+struct gcb_compute {
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+    const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
+    uint64_t seed;
+    enum gcb_fft_engine fft_engine;
+};
+
+/* Sets kernels, queue, seed and engine of `env`. */
+void gcb_compute_env(struct gcb_codec_env *env, const struct gcb_compute *compute);
+
+/* Sets what gcb_compute_env sets, and the count, shape, rank, role and path of `env`. A message of
+ * several tensors has no shape and the role "hidden". The path is from gcb_plan_name. */
+void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
+                  const struct gcb_source *source, const struct gcb_message_plan *plan,
+                  const struct gcb_output_layers *layers);
 
 /* Returns the name of a message among those of its step and worker: the path of its tensor, or
  * "messages/NNNN". The name is borrowed from the source or the plan. */

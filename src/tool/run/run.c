@@ -130,7 +130,7 @@ static int scan(struct run *r, struct gcb_diag *diag)
     if (!needs_scan(r))
         return 0;
     err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
-                             r->config->trial.kernels, &watch, diag);
+                             r->config->trial.compute.kernels, &watch, diag);
     r->result->skipped_steps = r->scan.step_count;
     r->result->interrupted = r->scan.stopped;
     r->done = r->scan_work;
@@ -143,7 +143,7 @@ static int refuse(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_watch nobody = {.stop = NULL};
     int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
-                                 r->config->trial.kernels, &nobody, diag);
+                                 r->config->trial.compute.kernels, &nobody, diag);
 
     if (!err)
         err = gcb_nonfinite_refuse(&r->scan, diag);
@@ -167,8 +167,8 @@ bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
 /* True if this message is decoded into the memory of its input. */
 static bool is_in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
 {
-    return c->in_place && plan->count >= c->in_place && !c->trial.device && !c->trial.copy &&
-           gcb_original_possible(c->source, plan);
+    return c->in_place && plan->count >= c->in_place && !c->trial.compute.device &&
+           !c->trial.copy && gcb_original_possible(c->source, plan);
 }
 
 /* Reads a message to in->data and applies the policy for infinities and NaNs. */
@@ -186,7 +186,7 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
         in->original = &r->original;
     }
     r->spent = false;
-    in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.kernels);
+    in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.compute.kernels);
     in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
     if (in->nonfinite && c->nonfinite == GCB_POLICY_ERROR)
         return refuse(r, diag);
@@ -332,7 +332,7 @@ static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
 
         *in = (struct gcb_trial_input){.plan = &c->layout->messages[first + i]};
         err = take_input(r, data, in, diag);
-        gcb_plan_env(&in->env, c->source, in->plan, &c->output_layers);
+        gcb_plan_env(&in->env, &c->trial.compute, c->source, in->plan, &c->output_layers);
         data += ALIGNED(in->plan->count);
     }
     for (r->method = 0; !err && r->method < c->method_count; r->method++)
@@ -352,7 +352,7 @@ static size_t span_length(const struct run *r, size_t first)
     uint64_t elements = 0;
     size_t n = 0;
 
-    if (!c->groups || !c->trial.device)
+    if (!c->groups || !c->trial.compute.device)
         return 1;
     while (n < left && n < GCB_TRIAL_GROUP && m[n].step == m->step && m[n].worker == m->worker &&
            m[n].count <= GCB_RUN_SMALL && elements + m[n].count <= GCB_RUN_GROUP_ELEMENTS)
@@ -428,8 +428,8 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
         .zero = c->nonfinite == GCB_POLICY_ZERO,
         .window = gcb_alloc_array(window, sizeof(*o->window)),
         .window_elements = window,
-        .kernels = c->trial.kernels,
-        .queue = c->trial.queue,
+        .kernels = c->trial.compute.kernels,
+        .queue = c->trial.compute.queue,
     };
     return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
 }

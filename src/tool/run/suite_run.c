@@ -73,7 +73,7 @@ int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config
     if (!r)
         return gcb_diag_nomem(diag, sizeof(*r), "the cases of a suite");
     r->config = *config;
-    r->queue = *config->run.trial.queue;
+    r->queue = *config->run.trial.compute.queue;
     err = estimate_work(r, diag);
     if (err)
         gcb_suite_run_close(r);
@@ -144,12 +144,12 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
 
     config.layout = &r->layout;
     config.sharded = r->config.shard.count > 0;
-    config.trial.queue = &r->queue;
+    config.trial.compute.queue = &r->queue;
     config.trial.timing = s->timing;
     config.trial.timing.evict = s->caches[at->cache] == GCB_CACHE_COLD ? &r->evict : NULL;
     config.trial.stages = true;
     config.trial.sums = !gpu->module && !r->config.no_sums;
-    config.trial.device = gpu->module ? gpu : NULL;
+    config.trial.compute.device = gpu->module ? gpu : NULL;
     config.trial.copy = !gpu->module;
     config.carry_on = true;
     config.groups = true;
@@ -167,7 +167,7 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
             gcb_watch_part(&r->observer->watch, r->done / r->work, (r->done + r->weight) / r->work),
     };
     const struct gcb_run_config config = run_config(r, at);
-    const struct gcb_device *gpu = config.trial.device;
+    const struct gcb_device *gpu = config.trial.compute.device;
     struct gcb_diag why = {0};
     int err = 0;
 
@@ -192,7 +192,7 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
         .histogram = r->config.histogram,
         .spectrum = r->config.spectrum,
         .methods = r->config.run.method_count,
-        .kernels = r->config.run.trial.kernels,
+        .kernels = r->config.run.trial.compute.kernels,
         .queue = &r->queue,
     };
 

@@ -150,7 +150,7 @@ struct gcb_trial_batch {
 /* Prepares what trials on a device need besides the place. */
 static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
-    const struct gcb_device *device = b->config.device;
+    const struct gcb_device *device = b->config.compute.device;
     const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
     struct gcb_trial_batch *g = b->batch;
 
@@ -172,8 +172,8 @@ static int init_arrays(struct gcb_trial_bench *b, uint64_t largest, struct gcb_d
         uint64_t count;
     } arrays[] = {
         {&b->decoded, true, largest},
-        {&b->check_decoded, c->device, largest},
-        {&b->summed, !c->device && (c->sums || c->check_sums), most},
+        {&b->check_decoded, c->compute.device, largest},
+        {&b->summed, !c->compute.device && (c->sums || c->check_sums), most},
         {&b->copy.there, c->copy, largest},
         {&b->copy.back, c->copy, largest},
     };
@@ -196,7 +196,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 
     memset(b, 0, sizeof(*b));
     b->config = *config;
-    b->place.device = config->device;
+    b->place.device = config->compute.device;
     b->stages.probe.ctx = &b->stages;
     b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
     if (!b->batch)
@@ -208,13 +208,13 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
         err = gcb_samples_init(&b->batch->samples[i], &config->timing, diag);
     if (!err)
         err = init_arrays(b, largest, diag);
-    return err || !config->device ? err : init_device(b, diag);
+    return err || !config->compute.device ? err : init_device(b, diag);
 }
 
 /* Destroys the coders of a group on a device. */
 static void release_coders(struct gcb_trial_bench *b)
 {
-    for (size_t i = 0; b->config.device && i < GCB_TRIAL_GROUP; i++) {
+    for (size_t i = 0; b->config.compute.device && i < GCB_TRIAL_GROUP; i++) {
         gcb_coder_destroy(b->batch->coders[i]);
         b->batch->coders[i] = NULL;
     }
@@ -228,9 +228,9 @@ static void fini_batch(struct gcb_trial_bench *b)
         return;
     gcb_place_fini(&b->place); /* first, because queued work may still use the memory */
     release_coders(b);
-    if (b->config.device) {
-        b->config.device->module->memory.free(g->flush.dev);
-        b->config.device->module->clock.close(g->clock);
+    if (b->config.compute.device) {
+        b->config.compute.device->module->memory.free(g->flush.dev);
+        b->config.compute.device->module->clock.close(g->clock);
     }
     for (size_t i = 0; i < GCB_TRIAL_GROUP; i++)
         gcb_room_fini(&g->items[i].room);
@@ -269,19 +269,14 @@ static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                                          const struct gcb_method *method,
                                          const struct gcb_trial_input *in)
 {
-    const bool trusted = b->config.device || method->codec == &gcb_codec_identity;
+    const bool trusted = b->config.compute.device || method->codec == &gcb_codec_identity;
+    struct gcb_codec_env env = in->env;
 
+    gcb_compute_env(&env, &b->config.compute);
+    env.count = in->plan->count;
+    env.probe = &b->stages.probe;
     return (struct gcb_coder_config){
-        .env = {.count = in->plan->count,
-                .shape = in->env.shape,
-                .rank = in->env.rank,
-                .role = in->env.role,
-                .path = in->env.path,
-                .seed = b->config.seed,
-                .fft_engine = b->config.fft_engine,
-                .kernels = b->config.kernels,
-                .queue = b->config.queue,
-                .probe = &b->stages.probe},
+        .env = env,
         /* gcb_encode looks for infinities and NaNs, so looking is part of the time, although
          * gcb_run has already dealt with them. A device does not look, because that would take
          * another launch. Neither does identity, because it is compared with memcpy. */
@@ -609,8 +604,8 @@ static struct gcb_device_check check_of(const struct gcb_trial_bench *b, const s
         .decoded = b->decoded,
         .scratch = b->check_decoded,
         .coders = b->coders,
-        .kernels = b->config.kernels,
-        .queue = b->config.queue,
+        .kernels = b->config.compute.kernels,
+        .queue = b->config.compute.queue,
     };
 }
 
@@ -667,7 +662,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
     size_t n = 0;
 
     release_coders(b);
-    if (!b->config.device || method->codec == gcb_copy_method.codec || count < 2 ||
+    if (!b->config.compute.device || method->codec == gcb_copy_method.codec || count < 2 ||
         (gcb_method_caps(method) & GCB_CAP_DEVICE_MATH))
         return 1;
     while (n < count && n < GCB_TRIAL_GROUP && !make_encoder(&coders[n], b, method, &in[n], NULL) &&
@@ -718,12 +713,13 @@ static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_me
     double chunk = 0.0;
     bool whole;
 
-    if (c->fft_engine == GCB_FFT_FFTW_MEASURE)
+    if (c->compute.fft_engine == GCB_FFT_FFTW_MEASURE)
         return GCB_DECODERS_APART;
-    if (!(caps & (c->fft_engine == GCB_FFT_OWN ? GCB_CAP_LIBRARY_MATH : GCB_CAP_DEVICE_MATH)))
+    if (!(caps &
+          (c->compute.fft_engine == GCB_FFT_OWN ? GCB_CAP_LIBRARY_MATH : GCB_CAP_DEVICE_MATH)))
         return 0.0;
     whole = !gcb_method_value(method, "chunk", &chunk) || chunk == 0.0 || chunk >= (double)count;
-    return whole && c->queue->threads > 1 ? GCB_DECODERS_APART : 0.0;
+    return whole && c->compute.queue->threads > 1 ? GCB_DECODERS_APART : 0.0;
 }
 
 /* Checks the sum of the message and times sums, if the configuration asks for it. */
@@ -761,7 +757,7 @@ static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     struct gcb_coder **coder = &b->batch->coders[i];
     int err = 0;
 
-    if (!b->config.device)
+    if (!b->config.compute.device)
         err = gcb_coders_encoder(b->coders, coder, item->method, &item->config, diag);
     else if (!*coder) /* unless gcb_trial_group has made it */
         err = make_encoder(coder, b, item->method, item->in, diag);
@@ -778,7 +774,7 @@ static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     const double start = gcb_clock();
     int err = 0;
 
-    if (b->config.device) {
+    if (b->config.compute.device) {
         err = gcb_device_coder_fetch(job.coder, &b->batch->messages[i], &b->batch->frames[i],
                                      &item->wire, diag);
         item->tally.encode.transfer += gcb_clock() - start;
@@ -787,7 +783,7 @@ static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
         return err;
     gcb_message_seal(item->wire.data, item->wire.len, 0);
     item->tally.clamped = job.raw ? 0 : gcb_coder_clamped(job.coder);
-    if (b->config.device)
+    if (b->config.compute.device)
         err = check_message(b, i, &cpu, diag);
     if (err)
         return err;
@@ -799,7 +795,7 @@ static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
 static struct gcb_coder_config decoder_config(struct gcb_trial_bench *b, const struct item *item)
 {
     return (struct gcb_coder_config){
-        .place = b->config.device ? &b->place : NULL,
+        .place = b->config.compute.device ? &b->place : NULL,
         .env = {.fft_engine = item->config.env.fft_engine,
                 .kernels = item->config.env.kernels,
                 .queue = item->config.env.queue,
@@ -835,13 +831,13 @@ static void tally_times(struct gcb_trial_bench *b, size_t i)
         else
             b->samples[k].count = 0;
     gcb_tally_times(t, b->samples);
-    for (int k = 0; b->config.device && k < GCB_TIMED_SUM; k++) {
+    for (int k = 0; b->config.compute.device && k < GCB_TIMED_SUM; k++) {
         t->times[k].kernel = g->work[k].kernel.median * share;
         t->times[k].kernel_low = g->work[k].kernel.low * share;
         t->times[k].kernel_high = g->work[k].kernel.high * share;
         t->times[k].launches = g->work[k].launches;
     }
-    if (!b->config.device)
+    if (!b->config.compute.device)
         return;
     t->on_device = 1;
     t->group = g->count;
@@ -857,14 +853,14 @@ static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts
     const struct gcb_trial_input *in = item->in;
     int err;
 
-    if (b->config.device)
+    if (b->config.compute.device)
         return check_tensor(b, i, parts, diag);
     err = gcb_coder_describe(b->batch->coders[i], item->wire.data, item->wire.len, parts, diag);
     if (!err && in->original)
         return gcb_original_compare(in->original, &item->tally.fidelity, 0, in->plan->count, diag);
     if (!err)
         gcb_fidelity_add(&item->tally.fidelity, in->data, b->decoded, in->plan->count,
-                         b->config.kernels, b->config.queue);
+                         b->config.compute.kernels, b->config.compute.queue);
     return err;
 }
 
@@ -929,15 +925,15 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
     item->tally.input_bytes = item->tally.wire_bytes = item->tally.value_bytes = bytes;
     item->tally.dtype = GCB_F32;
     item->tally.nominal_bits = item->tally.entropy0_bits = 8.0 * (double)bytes;
-    gcb_fidelity_add(&item->tally.fidelity, in.data, c->back, in.count, b->config.kernels,
-                     b->config.queue);
+    gcb_fidelity_add(&item->tally.fidelity, in.data, c->back, in.count, b->config.compute.kernels,
+                     b->config.compute.queue);
     return give(b, item, c->back, diag);
 }
 
 /* Times encoding or decoding of the group. */
 static int time_work(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
 {
-    return b->config.device ? time_on_device(b, work, diag) : time_on_host(b, work, diag);
+    return b->config.compute.device ? time_on_device(b, work, diag) : time_on_host(b, work, diag);
 }
 
 /* Runs the trials of the messages in the batch. */
@@ -969,7 +965,7 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
     begin_group(b, method, in, count);
     if (method->codec != gcb_copy_method.codec)
         return run_group(b, diag);
-    if (b->config.device)
+    if (b->config.compute.device)
         return gcb_diag_set(
             diag, GCB_E_UNSUPPORTED,
             "memcpy runs only on the CPU; the device's copy bandwidth is the field gpu_copy_gbps "

@@ -99,14 +99,10 @@ struct gcb_run_trial {
 /* How to run trials. A trial encodes one message with one method, decodes it, and compares the
  * decoded tensor with the input. */
 struct gcb_trial_config {
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
-    uint64_t seed;
-    enum gcb_fft_engine fft_engine;
+    struct gcb_compute compute;
     struct gcb_timing timing;
-    const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
-    bool stages;                     /* on the CPU: also time the stages, in separate runs */
-    bool sums;                       /* on the CPU: check and time sums of messages of any size */
+    bool stages; /* on the CPU: also time the stages, in separate runs */
+    bool sums;   /* on the CPU: check and time sums of messages of any size */
     /* on the CPU: check sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
     bool check_sums;
     /* time memcpy in turn with `identity`; the trial of gcb_copy_method must follow */
@@ -123,7 +119,7 @@ struct gcb_trial_config {
 /* Coders and buffers that are kept between trials. Must not move after gcb_trial_bench_init. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
-    struct gcb_place place; /* of config.device */
+    struct gcb_place place; /* of config.compute.device */
     struct gcb_coders *coders;
     struct gcb_trial_batch *batch; /* the messages that are coded together */
     struct gcb_wbuf message;       /* the last trial's message */

@@ -15,7 +15,7 @@ struct verify {
     float *x;          /* the current message */
     double start;      /* start of the run, by gcb_clock */
     double work, done; /* for progress: weight of all messages and methods, and of those done */
-    struct gcb_place place; /* of config->device */
+    struct gcb_place place; /* of config->compute.device */
     bool undelivered;       /* the observer failed, not the method or the tensor */
 };
 
@@ -104,7 +104,7 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
     int err = gcb_layout_read(c->source, plan, v->x, diag);
 
     *take = true;
-    if (err || gcb_nonfinite_count(v->x, plan->count, c->kernels) == 0)
+    if (err || gcb_nonfinite_count(v->x, plan->count, c->compute.kernels) == 0)
         return err;
     if (c->nonfinite == GCB_POLICY_ERROR)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "%s holds infinities or NaNs; see --nonfinite",
@@ -139,7 +139,7 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     const double weight = gcb_run_weight(check->plan);
-    const bool on_device = v->config->device;
+    const bool on_device = v->config->compute.device;
     const size_t all = count_promises(c->job.method, on_device);
     size_t done = 0;
     int err = 0;
@@ -177,8 +177,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     const struct gcb_queue one = {.threads = 1};
     const struct gcb_step at = {plan->step, plan->worker};
     struct gcb_coder_config coder = {
-        .place = c->device ? &v->place : NULL,
-        .env = {.kernels = c->kernels, .queue = &one, .seed = c->seed, .fft_engine = c->fft_engine},
+        .place = c->compute.device ? &v->place : NULL,
         .nonfinite = GCB_NONFINITE_TRUSTED,
         .source = plan->dtype,
     };
@@ -191,7 +190,8 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     struct gcb_promise_case subject;
     int err;
 
-    gcb_plan_env(&coder.env, c->source, plan, &c->output_layers);
+    gcb_plan_env(&coder.env, &c->compute, c->source, plan, &c->output_layers);
+    coder.env.queue = &one;
     err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, NULL, diag);
     if (!err)
         err = check_promises(v, &subject, &check, diag);
@@ -206,7 +206,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {
-    if (!v->config->device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
+    if (!v->config->compute.device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
         return err;
     if (!v->result->notes[GCB_VERIFY_NOT_THERE] && diag)
         v->result->missing = *diag;
@@ -259,7 +259,7 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
                        .observer = observer,
                        .result = out,
                        .start = gcb_clock(),
-                       .place = {.device = config->device, .prefill = true}};
+                       .place = {.device = config->compute.device, .prefill = true}};
     int err;
 
     memset(out, 0, sizeof(*out));

@@ -21,14 +21,11 @@ struct gcb_verify_config {
     const struct gcb_layout *layout;  /* from gcb_verify_choose; a shard may have no message */
     const struct gcb_method *methods; /* method_count methods */
     size_t method_count;
-    const struct gcb_kernels *kernels;
-    uint64_t seed;
-    enum gcb_fft_engine fft_engine;
+    struct gcb_compute compute; /* the queue is not used: checks choose their threads */
     /* GCB_POLICY_RAW acts as GCB_POLICY_SKIP, because a raw message does not test the method */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    double budget;                   /* seconds after which no check starts; 0: no limit */
-    const struct gcb_device *device; /* where methods run; NULL: the CPU */
+    double budget; /* seconds after which no check starts; 0: no limit */
 };
 
 /* A promise of a method that was checked on a message. */

@@ -101,8 +101,10 @@ int replay_set_up(void **state)
     fill_source();
     gcb_kernels_init(&s->kernels, gcb_cpu_detect());
     s->queue.threads = 1;
-    s->config = (struct gcb_replay_config){
-        .source = &replay_source, .kernels = &s->kernels, .queue = &s->queue, .seed = 1};
+    s->config = (struct gcb_replay_config){.source = &replay_source,
+                                           .compute.kernels = &s->kernels,
+                                           .compute.queue = &s->queue,
+                                           .compute.seed = 1};
     *state = s;
     return 0;
 }

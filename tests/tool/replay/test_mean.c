@@ -28,8 +28,10 @@ static void read_workers(struct setup *s, unsigned workers)
     assert_int_equal(gradient_read(&s->reader, &s->g, &s->source,
                                    &(struct gcb_gradients_config){.workers = workers}),
                      0);
-    s->config = (struct gcb_mean_config){
-        .kernels = &s->reader.kernels, .queue = &s->reader.queue, .seed = 1, .draws = 4};
+    s->config = (struct gcb_mean_config){.compute.kernels = &s->reader.kernels,
+                                         .compute.queue = &s->reader.queue,
+                                         .compute.seed = 1,
+                                         .draws = 4};
 }
 
 static void done(struct setup *s)
@@ -250,9 +252,9 @@ static double replayed(struct setup *s, const char *spec, enum gcb_scope scope)
     struct gcb_layout layout;
     struct gcb_replay_config config = {.source = &s->source,
                                        .layout = &layout,
-                                       .kernels = &s->reader.kernels,
-                                       .queue = &s->reader.queue,
-                                       .seed = 1};
+                                       .compute.kernels = &s->reader.kernels,
+                                       .compute.queue = &s->reader.queue,
+                                       .compute.seed = 1};
     struct gcb_replay_total total;
     struct gcb_method method;
     struct gcb_replay r;

@@ -109,8 +109,10 @@ int run_set_up(void **state)
     s->queue.threads = 1;
     s->config.source = &run_source;
     s->config.methods = s->methods;
-    s->config.trial = (struct gcb_trial_config){
-        .kernels = &s->kernels, .queue = &s->queue, .seed = 1, .timing = {.repeat = 1}};
+    s->config.trial = (struct gcb_trial_config){.compute.kernels = &s->kernels,
+                                                .compute.queue = &s->queue,
+                                                .compute.seed = 1,
+                                                .timing = {.repeat = 1}};
     s->seen.trial = &s->config.trial;
     *state = s;
     return 0;

@@ -186,9 +186,9 @@ static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char 
     const struct gcb_tensor first = {.path = "t", .file = "f"};
     struct gcb_kernels kernels;
     const struct gcb_queue queue = {.threads = 1};
-    const struct gcb_trial_config config = {.kernels = &kernels,
-                                            .queue = &queue,
-                                            .seed = 1,
+    const struct gcb_trial_config config = {.compute.kernels = &kernels,
+                                            .compute.queue = &queue,
+                                            .compute.seed = 1,
                                             .timing = {.warmup = 1, .repeat = 5},
                                             .stages = stages};
     struct gcb_trial_bench bench = {0};

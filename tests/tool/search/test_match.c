@@ -90,9 +90,9 @@ static struct gcb_run_config config_of(const struct gcb_method *methods, size_t 
         .layout = &layout,
         .methods = methods,
         .method_count = count,
-        .trial = {.kernels = &kernels,
-                  .queue = &queue,
-                  .seed = 1,
+        .trial = {.compute.kernels = &kernels,
+                  .compute.queue = &queue,
+                  .compute.seed = 1,
                   .timing = {.warmup = 3, .repeat = 5}},
         .nonfinite = GCB_POLICY_RAW,
     };
