@@ -112,8 +112,8 @@ struct gcb_decode_call {
 };
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call);
 
-/* Sets `out` to `in` with all times multiplied by `factor`. out->seconds has room for in->count
- * times. */
+/* Sets `out`, which may be `in`, to `in` with all times multiplied by `factor`. out->seconds has room
+ * for in->count times. */
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
 
 /*

@@ -24,15 +24,6 @@ struct gcb_sink {
  */
 static bool write_value(FILE *f, const json_t *value);
 
-static void write_real(FILE *f, double value)
-{
-    char text[32];
-
-    gcb_real_text(text, value);
-    /* 5.0, not 5, so that readers see a real */
-    fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-}
-
 static bool write_array(FILE *f, const json_t *array)
 {
     bool good = true;
@@ -66,6 +57,8 @@ static bool write_object(FILE *f, const json_t *object)
 
 static bool write_value(FILE *f, const json_t *value)
 {
+    char text[32];
+
     if (json_is_object(value))
         return write_object(f, value);
     if (json_is_array(value))
@@ -73,7 +66,9 @@ static bool write_value(FILE *f, const json_t *value)
     /* a write error is no failure here, because flush reports it */
     if (!json_is_real(value))
         return json_dumpf(value, f, JSON_ENCODE_ANY) == 0 || ferror(f);
-    write_real(f, json_real_value(value));
+    gcb_real_text(text, json_real_value(value));
+    /* 5.0, not 5, so that readers see a real */
+    fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
     return true;
 }
 

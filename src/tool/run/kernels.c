@@ -126,14 +126,6 @@ static int run_calls(void *ctx, struct gcb_diag *diag)
     return 0;
 }
 
-/* Converts the seconds of each sample to seconds of one call. */
-static void divide_by_calls(struct gcb_samples *s, size_t calls)
-{
-    for (size_t i = 0; i < s->count; i++)
-        s->seconds[i] /= (double)calls;
-    gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
-}
-
 /* Returns a hash of what the kernel wrote and returned. */
 static uint64_t digest(const struct gcb_kernel_job *job)
 {
@@ -176,7 +168,7 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
     err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
     if (err)
         return err;
-    divide_by_calls(&b->samples, calls.count);
+    gcb_samples_scale(&b->samples, &b->samples, 1.0 / (double)calls.count);
     seconds = b->samples.stats.median;
     if (isnan(first->seconds))
         *first = (struct reference){.seconds = seconds, .digest = digest(job)};

@@ -37,16 +37,6 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     return op.run(op.job, diag);
 }
 
-/* Allocates room for GCB_SUMS_BYTES, or for all messages if they need less, and for one more
- * message, because the last message may pass the limit. `longest`: most bytes of a message. */
-static int take_room(struct gcb_room *room, size_t longest, struct gcb_diag *diag)
-{
-    const size_t all = (GCB_SUMS_DIFFERENT - 1) * longest;
-    const size_t bytes = longest + (all < GCB_SUMS_BYTES ? all : GCB_SUMS_BYTES);
-
-    return gcb_room_reserve(room, bytes, "messages to add", diag); /* unused pages cost nothing */
-}
-
 int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
                     const struct gcb_encode_job *job, float *turned, double seconds,
                     const struct gcb_timing *timing, struct gcb_diag *diag)
@@ -54,9 +44,13 @@ int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
     const double end = seconds > 0.0 ? gcb_clock() + seconds : INFINITY;
     const size_t most = seconds > 0.0 ? GCB_SUMS_DIFFERENT : GCB_SUMS_MESSAGES;
     const size_t longest = job->raw ? gcb_coder_raw_bytes(job->coder) : gcb_coder_bound(job->coder);
+    const size_t aligned = longest + 2 * GCB_ALIGN, all = (GCB_SUMS_DIFFERENT - 1) * aligned;
+    /* room for one more message than the limit allows, because the last message may pass it; unused
+     * pages cost nothing */
+    const size_t room = aligned + (all < GCB_SUMS_BYTES ? all : GCB_SUMS_BYTES);
     /* payloads begin on a cache line, as in gcb_coders_room */
     size_t at = (GCB_ALIGN - gcb_coder_head(job->coder) % GCB_ALIGN) % GCB_ALIGN;
-    int err = take_room(&m->room, longest + 2 * GCB_ALIGN, diag);
+    int err = gcb_room_reserve(&m->room, room, "messages to add", diag);
 
     m->message[0] = *first;
     for (m->count = 1; !err && m->count < most; m->count++) {

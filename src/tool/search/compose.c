@@ -57,18 +57,12 @@ static bool has_bits(int values)
     return values == GCB_VALUES_RANGE || values == GCB_VALUES_UNIFORM;
 }
 
-static const struct preset *nearest_preset(const struct composition *c)
-{
-    if (c->values != GCB_VALUES_RANGE)
-        return &presets[0];
-    return c->transform == GCB_TRANSFORM_NONE ? &presets[1] : &presets[2];
-}
-
 /* Makes the method: the nearest preset, with the parameters that differ. Returns GCB_E_INVALID if
  * the stages do not go together. */
 static int to_method(struct gcb_method *out, const struct composition *c)
 {
-    const struct preset *preset = nearest_preset(c);
+    const size_t of_range = c->transform == GCB_TRANSFORM_NONE ? 1 : 2;
+    const struct preset *preset = &presets[c->values == GCB_VALUES_RANGE ? of_range : 0];
     const struct composition *has = &preset->has;
     char spec[200];
 

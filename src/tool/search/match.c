@@ -208,16 +208,12 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
     s->evaluations++;
 }
 
-/* Removes the times of a tally, because a single run of a setting is not enough to time it. */
-static void forget_times(struct gcb_tally *t)
-{
-    t->encode = t->decode = (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
-    t->stop = GCB_STOP_NONE;
-}
-
-/* Copies the tally of each setting of this round that is now the best one of its search. */
+/* Copies the tally of each setting of this round that is now the best one of its search, without
+ * the times, because a single run of a setting is not enough to time it. */
 static void keep_best(struct rounds *r, const struct gcb_run_result *result)
 {
+    const struct gcb_times none = {.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
+
     for (size_t i = 0; i < r->asked; i++) {
         struct gcb_match_search *s = &r->searches[r->requests[i].search];
 
@@ -227,7 +223,8 @@ static void keep_best(struct rounds *r, const struct gcb_run_result *result)
         if (s->found.position != r->requests[i].position || result->totals[i].failure.status)
             continue;
         s->tally = result->totals[i].tally;
-        forget_times(&s->tally);
+        s->tally.encode = s->tally.decode = none;
+        s->tally.stop = GCB_STOP_NONE;
     }
 }
 

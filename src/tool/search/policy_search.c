@@ -366,14 +366,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Returns the index of a path, which must be in the list. */
-static size_t find_path(const struct searcher *s, const char *path)
-{
-    const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_name);
-
-    return (size_t)(found - s->paths);
-}
-
 /* Lists the paths of the tensors, sorted, each only once. Allocates the other arrays by tensor. */
 static int list_paths(struct searcher *s)
 {
@@ -410,8 +402,10 @@ static int list_units(struct searcher *s)
     /* until the units are known, unit_of has the index of each tensor's path */
     for (size_t i = 0; i < layout->count; i++) {
         const size_t tensor = layout->messages[i].pieces[0].tensor;
+        const char *path = gcb_source_tensor(s->config->source, tensor)->path;
+        const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_name);
 
-        s->unit_of[tensor] = find_path(s, gcb_source_tensor(s->config->source, tensor)->path);
+        s->unit_of[tensor] = (size_t)(found - s->paths);
         elements[s->unit_of[tensor]] += layout->messages[i].count;
     }
     s->count = 1;
