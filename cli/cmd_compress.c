@@ -72,16 +72,14 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
 
     *sort = GCB_FIELD_NONE;
     if (o->methods.specs.count == 0 && o->methods.rules.count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no method given: add --method fft, for example; "
-                            "`gcbench methods` lists them");
+        return gcb_invalid(
+            diag, "no method given: add --method fft, for example; `gcbench methods` lists them");
     if (o->common.save.output && (o->methods.specs.count > 1 || o->methods.nearer_than))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o keeps the messages of one method: name one, and leave out "
-                            "--nearer-than");
+        return gcb_invalid(
+            diag, "-o keeps the messages of one method: name one, and leave out --nearer-than");
     if (o->common.save.output && o->common.save.results &&
         gcb_outfile_same(o->common.save.output, o->common.save.results))
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
+        return gcb_invalid(diag, "-o and --results name the same file: change one");
     err = opt_shapes_check(&o->shapes, &o->common.show, &o->common.save, diag);
     if (!err)
         err = opt_lines_sort(sort, &o->lines, diag);
@@ -95,14 +93,13 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
     int err;
 
     if (o->message.scope != GCB_SCOPE_TENSOR)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method-for chooses the method of each tensor, so a message cannot "
-                            "have several: leave out --scope %s",
-                            opt_scopes[o->message.scope]);
+        return gcb_invalid(diag,
+                           "--method-for chooses the method of each tensor, so a message cannot "
+                           "have several: leave out --scope %s",
+                           opt_scopes[o->message.scope]);
     if (o->shard.text)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "`gcbench merge` cannot join the results of --method-for: leave out "
-                            "--shard");
+        return gcb_invalid(
+            diag, "`gcbench merge` cannot join the results of --method-for: leave out --shard");
     err = opt_policy_resolve(&c->policy, &c->o->methods, diag);
     for (size_t i = 0; !err && i < c->policy.count; i++)
         session_drop_memory(&c->s, "compress", &c->policy.rules[i].method, 1);

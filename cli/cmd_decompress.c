@@ -35,15 +35,14 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     int err;
 
     if (operands->count == 0)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                            "no file of messages given: name one that `gcbench compress -o` wrote");
+        return gcb_invalid(ctx->diag,
+                           "no file of messages given: name one that `gcbench compress -o` wrote");
     err = opt_output_check(&o->save, ctx->diag);
     if (!err)
         err = opt_exec_resolve(&backend, &o->exec, ctx->diag);
     if (!err && backend.gpu.module && (o->exec.threads > 1 || o->exec.isa))
-        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                           "device %s: %s has a meaning on the cpu only: leave it out",
-                           backend.device, o->exec.isa ? "--isa" : "--threads");
+        err = gcb_invalid(ctx->diag, "device %s: %s has a meaning on the cpu only: leave it out",
+                          backend.device, o->exec.isa ? "--isa" : "--threads");
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;

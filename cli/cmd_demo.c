@@ -15,8 +15,8 @@ static int demo_run(const void *options, const struct opt_list *operands, struct
     int count = 0, err;
 
     if (operands->count)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                            "demo takes no file; for your own file, see `gcbench help choose`");
+        return gcb_invalid(ctx->diag,
+                           "demo takes no file; for your own file, see `gcbench help choose`");
     if (!gcb_data_find(sample, "datasets/sample.h5"))
         return gcb_diag_set(ctx->diag, GCB_E_IO, "%s: the sample is not installed", sample);
     fprintf(ctx->out, "$ gcbench %s \\\n      %s\n\n", line, sample);

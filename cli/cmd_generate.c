@@ -53,15 +53,14 @@ static int generate_run(const void *options, const struct opt_list *operands,
     int err;
 
     if (operands->count)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                            "generate reads no file: '%s'; for the file to write use -o",
-                            gcb_escape(shown, sizeof(shown), operands->items[0]));
+        return gcb_invalid(ctx->diag, "generate reads no file: '%s'; for the file to write use -o",
+                           gcb_escape(shown, sizeof(shown), operands->items[0]));
     err = opt_output_check(&o->save, ctx->diag);
     if (!err && o->layout && config.elements)
-        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                           "--elements is for --layout flat; %s has its own shapes; "
-                           "leave out --elements or --layout",
-                           layouts[o->layout]);
+        err = gcb_invalid(ctx->diag,
+                          "--elements is for --layout flat; %s has its own shapes; leave out "
+                          "--elements or --layout",
+                          layouts[o->layout]);
     if (!err)
         err = gcb_synthetic_parse(&config.dist, dist, ctx->diag);
     if (err)

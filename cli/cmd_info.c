@@ -100,8 +100,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
     int err;
 
     if (operands->count)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                            "info takes no operand; see `gcbench help info`");
+        return gcb_invalid(ctx->diag, "info takes no operand; see `gcbench help info`");
     (void)gcb_blas_open(1, &no_blas);
     err = gcb_bandwidth_measure(&bandwidth, &queue, 0, ctx->diag);
     if (!err)

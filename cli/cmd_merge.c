@@ -177,8 +177,8 @@ static int merge_run(const void *options, const struct opt_list *operands, struc
     int err = 0;
 
     if (operands->count == 0)
-        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                           "no results given: name the files that all shards saved with --results");
+        err = gcb_invalid(ctx->diag,
+                          "no results given: name the files that all shards saved with --results");
     if (!err)
         err = gcb_merge_open(&c.joined, operands->items, operands->count, ctx->diag);
     if (!err)

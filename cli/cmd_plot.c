@@ -103,7 +103,7 @@ static int make_folder(struct plotter *p)
         return gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
                             gcb_escape(shown, sizeof(shown), p->o->output), strerror(errno));
     if (strlen(p->o->output) + 1 + GCB_PLOT_NAME > PATH_TEXT)
-        return gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "-o: the path of the folder is too long");
+        return gcb_invalid(p->ctx->diag, "-o: the path of the folder is too long");
     return 0;
 }
 
@@ -215,14 +215,11 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     if (p.o->list)
         return print_list(ctx->out);
     if (operands->count == 0)
-        return gcb_diag_set(
-            ctx->diag, GCB_E_INVALID,
-            "no results given; other commands write them with --results FILE. Example: "
-            "gcbench plot results.json -o pictures");
+        return gcb_invalid(ctx->diag, "no results given; other commands write them with --results "
+                                      "FILE. Example: gcbench plot results.json -o pictures");
     if (!p.o->output && !p.o->terminal)
-        return gcb_diag_set(
-            ctx->diag, GCB_E_INVALID,
-            "no output given: -o DIR makes files, --terminal draws in the terminal");
+        return gcb_invalid(ctx->diag,
+                           "no output given: -o DIR makes files, --terminal draws in the terminal");
     err = choose_plots(&p, ctx->diag);
     if (!err)
         err = gcb_plot_data_create(&p.data, ctx->diag);
@@ -231,8 +228,8 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     interrupt_catch(); /* not earlier: until here a signal may end the command at once */
     for (size_t i = 0; !err && p.o->only && i < p.count; i++)
         if (gcb_plot_pages(p.chosen[i], p.data) == 0)
-            err = gcb_diag_set(ctx->diag, GCB_E_INVALID, "no data for %s; it needs %s",
-                               p.chosen[i]->name, p.chosen[i]->needs);
+            err = gcb_invalid(ctx->diag, "no data for %s; it needs %s", p.chosen[i]->name,
+                              p.chosen[i]->needs);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw_pages(&p, p.chosen[i]);
     /* an interrupt also ends gnuplot, and then draw_pages returns GCB_E_IO */

@@ -73,13 +73,10 @@ static int report_run(const void *options, const struct opt_list *operands, stru
     int err;
 
     if (operands->count == 0)
-        return gcb_diag_set(
-            ctx->diag, GCB_E_INVALID,
-            "no results given; other commands write them with --results FILE. Example: "
-            "gcbench report results.json -o report.html");
+        return gcb_invalid(ctx->diag, "no results given; other commands write them with --results "
+                                      "FILE. Example: gcbench report results.json -o report.html");
     if (!o->output)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID,
-                            "no output given: -o FILE names the page to write");
+        return gcb_invalid(ctx->diag, "no output given: -o FILE names the page to write");
     err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
         err = write_page(&file, &config, o, ctx);

@@ -107,9 +107,8 @@ static int find_methods(struct sweep *c, struct gcb_diag *diag)
     c->matching = own->match.count > 0 || own->budget;
     c->policy = SIZE_MAX;
     if (own->vary.count == 0 && !c->matching)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
-                            "rel_l2=0.4, for example");
+        return gcb_invalid(diag, "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
+                                 "rel_l2=0.4, for example");
     return opt_methods_resolve(&c->methods, &c->given, &c->o->methods,
                                c->matching ? is_searched : gcb_sweep_default, diag);
 }
@@ -120,11 +119,11 @@ static int parse_goals(struct sweep *c, struct gcb_diag *diag)
     int err = 0;
 
     if (own->over && own->match.count == 0 && !own->budget)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--over has a meaning only with --match");
+        return gcb_invalid(diag, "--over has a meaning only with --match");
     if (own->budget)
         return gcb_match_goal_parse(&c->goals[c->goal_count++], "budget", own->budget, diag);
     if (own->match.count > SWEEP_GOALS)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--match: at most %d targets", SWEEP_GOALS);
+        return gcb_invalid(diag, "--match: at most %d targets", SWEEP_GOALS);
     for (size_t i = 0; !err && i < own->match.count; i++)
         err = gcb_match_goal_parse(&c->goals[c->goal_count++], "match", own->match.items[i], diag);
     return err;
@@ -140,9 +139,8 @@ static int check_over(const struct sweep *c, const char *key, struct gcb_diag *d
     for (size_t i = 0; i < c->given; i++)
         if (gcb_rate_named(&c->methods[i], key))
             return 0;
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "--over %s: no method given has a parameter of this name that changes its size",
+    return gcb_invalid(
+        diag, "--over %s: no method given has a parameter of this name that changes its size",
         gcb_escape(shown, sizeof(shown), key));
 }
 
@@ -154,18 +152,17 @@ static int check_budget(const struct sweep *c, struct gcb_diag *diag)
     if (!own->budget)
         return 0;
     if (own->match.count || own->vary.count || own->over)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--budget searches all settings for one target: leave out --match, "
-                            "--vary and --over");
+        return gcb_invalid(
+            diag,
+            "--budget searches all settings for one target: leave out --match, --vary and --over");
     if (c->o->common.message.scope != GCB_SCOPE_TENSOR)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--budget finds a method for each tensor, so a message cannot have "
-                            "several: leave out --scope %s",
-                            opt_scopes[c->o->common.message.scope]);
+        return gcb_invalid(diag,
+                           "--budget finds a method for each tensor, so a message cannot have "
+                           "several: leave out --scope %s",
+                           opt_scopes[c->o->common.message.scope]);
     if (!gcb_policy_search_can(&c->goals[0]))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--budget takes rel_l2=, ratio=, bits= or wire_bytes=, not '%s'",
-                            own->budget);
+        return gcb_invalid(diag, "--budget takes rel_l2=, ratio=, bits= or wire_bytes=, not '%s'",
+                           own->budget);
     return 0;
 }
 

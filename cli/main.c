@@ -43,21 +43,19 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
         return cmd;
     gcb_escape(shown, sizeof(shown), name);
     if (name[0] == '-') {
-        gcb_diag_set(diag, GCB_E_INVALID, "'%s' comes before the command: write gcbench COMMAND %s",
-                     shown, shown);
+        gcb_invalid(diag, "'%s' comes before the command: write gcbench COMMAND %s", shown, shown);
         return NULL;
     }
     if (gcb_method_read(&method, name, NULL) == 0) {
-        gcb_diag_set(diag, GCB_E_INVALID, "%s is a method: gcbench compress --method %s",
-                     method.name, shown);
+        gcb_invalid(diag, "%s is a method: gcbench compress --method %s", method.name, shown);
         return NULL;
     }
     while ((cmd = cmd_at(n)))
         names[n++] = cmd->name;
     names[n++] = "help";
     opt_suggest(hint, sizeof(hint), name, "", names, n);
-    gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'%s", shown,
-                 hint[0] ? hint : "; `gcbench --help` lists them");
+    gcb_invalid(diag, "unknown command '%s'%s", shown,
+                hint[0] ? hint : "; `gcbench --help` lists them");
     return NULL;
 }
 
@@ -120,7 +118,7 @@ static int dispatch(struct cmd_context *ctx)
     const struct cmd *cmd;
 
     if (argc < 2)
-        return gcb_diag_set(ctx->diag, GCB_E_INVALID, "no command given; see `gcbench --help`");
+        return gcb_invalid(ctx->diag, "no command given; see `gcbench --help`");
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         fprintf(ctx->out, "gcbench %s\n", gcb_version());
         return 0;

@@ -90,8 +90,7 @@ static int take_scope(struct gcb_suite_plan *s, const char *text, struct gcb_dia
 static int take_device(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
     if (s->device_count == GCB_SUITE_DEVICES)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--device: name at most %d devices",
-                            GCB_SUITE_DEVICES);
+        return gcb_invalid(diag, "--device: name at most %d devices", GCB_SUITE_DEVICES);
     memcpy(s->devices[s->device_count++], text, strlen(text) + 1);
     return 0;
 }
@@ -102,8 +101,8 @@ static int take_threads(struct gcb_suite_plan *s, const char *text, struct gcb_d
     uint64_t n;
 
     if (!gcb_parse_u64(text, &n) || n < 1 || n > GCB_THREADS_MOST)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and %d",
-                            gcb_escape(shown, sizeof(shown), text), GCB_THREADS_MOST);
+        return gcb_invalid(diag, "--threads: %s is not between 1 and %d",
+                           gcb_escape(shown, sizeof(shown), text), GCB_THREADS_MOST);
     s->threads[s->thread_count++] = (int)n;
     return 0;
 }
@@ -114,8 +113,7 @@ static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_dia
     const int err = opt_choose(&choice, "cache", cache_words, text, diag);
 
     if (!err && s->cache_count && (choice == GCB_CACHES || s->cache_count == GCB_CACHES))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--cache: both already means warm and cold: give only one value");
+        return gcb_invalid(diag, "--cache: both already means warm and cold: give only one value");
     for (int c = 0; !err && c < GCB_CACHES; c++)
         if (choice == c || choice == GCB_CACHES)
             s->caches[s->cache_count++] = (enum gcb_cache)c;
@@ -129,13 +127,12 @@ static int add_word(char words[GCB_SUITE_THREADS][WORD], size_t count, const cha
                     const char *option, struct gcb_diag *diag)
 {
     if (n == 0 || n >= WORD || count == GCB_SUITE_THREADS)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s: write a list with commas, of %d items at most", option,
-                            GCB_SUITE_THREADS);
+        return gcb_invalid(diag, "--%s: write a list with commas, of %d items at most", option,
+                           GCB_SUITE_THREADS);
     snprintf(words[count], WORD, "%.*s", (int)n, at);
     for (size_t k = 0; k < count; k++)
         if (strcmp(words[k], words[count]) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option, words[k]);
+            return gcb_invalid(diag, "--%s: %s is given twice", option, words[k]);
     return 0;
 }
 
@@ -183,11 +180,10 @@ static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
     t->min_time = o->timing.min_time;
     t->max_time = own->max_time;
     if (t->repeat)
-        return is_adaptive(own) ? gcb_diag_set(diag, GCB_E_INVALID,
-                                               "--repeat fixes the number of runs: leave out "
-                                               "--precision, --time-budget and --max-samples, or "
-                                               "--repeat")
-                                : 0;
+        return is_adaptive(own)
+                   ? gcb_invalid(diag, "--repeat fixes the number of runs: leave out --precision, "
+                                       "--time-budget and --max-samples, or --repeat")
+                   : 0;
     t->precision = own->precision > 0.0 ? own->precision : PRECISION;
     t->max_samples = own->max_samples ? (size_t)own->max_samples : MAX_SAMPLES;
     t->min_time = t->min_time > 0.0 ? t->min_time : MIN_TIME;
@@ -235,10 +231,9 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
         return err;
     name = opt_first_set(&cmd_bench.spec, o, choosing);
     if (name)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s chooses from a file: name a file", name);
+        return gcb_invalid(diag, "--%s chooses from a file: name a file", name);
     if (suite->input_count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file",
-                            suite->name);
+        return gcb_invalid(diag, "suite '%s' has no inputs: name a file", suite->name);
     return 0;
 }
 
@@ -286,9 +281,9 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         "min-elements", "bucket-bytes", NULL};
     const char *name = opt_first_set(&cmd_bench.spec, o, unused);
 
-    return name ? gcb_diag_set(diag, GCB_E_INVALID,
-                               "--%s has no meaning with --kernels: kernels read no tensors and "
-                               "run on one thread of the cpu",
-                               name)
+    return name ? gcb_invalid(diag,
+                              "--%s has no meaning with --kernels: kernels read no tensors and run "
+                              "on one thread of the cpu",
+                              name)
                 : 0;
 }

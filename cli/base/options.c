@@ -187,12 +187,11 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
     };
 
     if (files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given: name a file of gradients");
+        return gcb_invalid(diag, "no input file given: name a file of gradients");
     for (size_t i = 0; i < files->count; i++)
         if (strcmp(files->items[i], "-") == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "'-': gcbench needs a file that can seek, which standard input "
-                                "cannot; name a file");
+            return gcb_invalid(diag, "'-': gcbench needs a file that can seek, which standard "
+                                     "input cannot; name a file");
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
         const int err = opt_choose(&choice, "as", gcb_element_names, in->as.items[i], diag);
@@ -208,9 +207,8 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag)
 {
     if (in->bucket_bytes && in->scope != GCB_SCOPE_BUCKET)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--bucket-bytes has a meaning only with --scope bucket: add --scope bucket");
+        return gcb_invalid(
+            diag, "--bucket-bytes has a meaning only with --scope bucket: add --scope bucket");
     return 0;
 }
 
@@ -237,8 +235,8 @@ static int open_device(struct opt_backend *out, const char *device, struct gcb_d
         return 0;
     if (strcmp(device, "cuda") != 0 &&
         (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
-        return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
-                            gcb_escape(shown, sizeof(shown), device));
+        return gcb_invalid(diag, "--device is cpu or cuda[:N], not '%s'",
+                           gcb_escape(shown, sizeof(shown), device));
     snprintf(out->device, sizeof(out->device), "cuda:%u", (unsigned)number);
     return gcb_device_open(&out->gpu, (unsigned)number, diag);
 }
@@ -276,12 +274,11 @@ int opt_output_check(const struct opt_save *in, struct gcb_diag *diag)
     char shown[256];
 
     if (!in->output || !in->output[0])
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the HDF5 file to write");
+        return gcb_invalid(diag, "-o FILE is needed: the HDF5 file to write");
     for (size_t i = 0; suffix && i < sizeof(others) / sizeof(others[0]); i++)
         if (strcasecmp(suffix, others[i]) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "-o %s: -o writes HDF5; for results use --results or --format",
-                                gcb_escape(shown, sizeof(shown), in->output));
+            return gcb_invalid(diag, "-o %s: -o writes HDF5; for results use --results or --format",
+                               gcb_escape(shown, sizeof(shown), in->output));
     return 0;
 }
 
@@ -298,9 +295,9 @@ int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_d
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
     opt_suggest(hint, sizeof(hint), in->sort, "", names, n);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--sort: cannot sort by '%s'%s",
-                        gcb_escape(shown, sizeof(shown), in->sort),
-                        hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
+    return gcb_invalid(diag, "--sort: cannot sort by '%s'%s",
+                       gcb_escape(shown, sizeof(shown), in->sort),
+                       hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
 }
 
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
@@ -308,10 +305,8 @@ int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
 {
     if ((!in->histogram && !in->spectrum) || show->format == GCB_FORMAT_JSON || save->results)
         return 0;
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "--histogram and --spectrum write rows, which no table shows: add --format json "
-        "or --results FILE");
+    return gcb_invalid(diag, "--histogram and --spectrum write rows, which no table shows: add "
+                             "--format json or --results FILE");
 }
 
 /* ---- methods ---- */
@@ -393,13 +388,12 @@ static int check_used(const bool *used, const struct opt_methods *in,
 
         for (size_t m = 0; !used[i] && m < count; m++)
             if (gcb_method_find(&methods[m], key))
-                return gcb_diag_set(diag, GCB_E_INVALID,
-                                    "--%s: method '%s' uses this parameter only with %s", key,
-                                    methods[m].name, gcb_method_find(&methods[m], key)->needs);
+                return gcb_invalid(diag, "--%s: method '%s' uses this parameter only with %s", key,
+                                   methods[m].name, gcb_method_find(&methods[m], key)->needs);
         if (!used[i])
-            return gcb_diag_set(
-                diag, GCB_E_INVALID,
-                "--%s: no method given has this parameter; `gcbench methods NAME` lists them", key);
+            return gcb_invalid(
+                diag, "--%s: no method given has this parameter; `gcbench methods NAME` lists them",
+                key);
     }
     return 0;
 }
@@ -472,9 +466,8 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_m
     int err;
 
     if (n == 0 || !text[n])
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
-                            gcb_escape(shown, sizeof(shown), text));
+        return gcb_invalid(diag, "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
+                           gcb_escape(shown, sizeof(shown), text));
     err = resolve_one(&method, text + n + 1, in, used, diag);
     glob = err ? NULL : gcb_strndup(text, n);
     if (err || !glob)
@@ -491,14 +484,13 @@ int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, str
     struct gcb_method rest;
 
     if (!err && in->specs.count > 1)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--method-for makes one policy, and --method is for the rest of its "
-                           "tensors: name one method, not %zu",
-                           in->specs.count);
+        err = gcb_invalid(diag,
+                          "--method-for makes one policy, and --method is for the rest of its "
+                          "tensors: name one method, not %zu",
+                          in->specs.count);
     if (!err && in->nearer_than)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--nearer-than compares methods, and --method-for makes a policy of "
-                           "several: leave one out");
+        err = gcb_invalid(diag, "--nearer-than compares methods, and --method-for makes a policy "
+                                "of several: leave one out");
     for (size_t i = 0; !err && i < in->rules.count; i++)
         err = add_rule(out, in->rules.items[i], in, used, diag);
     if (!err && in->specs.count) {

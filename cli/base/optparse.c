@@ -147,9 +147,8 @@ static int unknown_option(const struct parser *p, const char *name, size_t n)
             break;
     }
     snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word)), name);
-    return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '--%s'%s",
-                        gcb_escape(shown, sizeof(shown), word),
-                        opt_suggest(hint, sizeof(hint), word, "--", names, count));
+    return gcb_invalid(p->diag, "unknown option '--%s'%s", gcb_escape(shown, sizeof(shown), word),
+                       opt_suggest(hint, sizeof(hint), word, "--", names, count));
 }
 
 int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
@@ -165,9 +164,9 @@ int opt_choose(int *out, const char *option, const char *const *choices, const c
         }
         gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", choices[n]);
     }
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'%s", option, list,
-                        gcb_escape(shown, sizeof(shown), text),
-                        opt_suggest(hint, sizeof(hint), text, "", choices, n));
+    return gcb_invalid(diag, "--%s is one of %s, not '%s'%s", option, list,
+                       gcb_escape(shown, sizeof(shown), text),
+                       opt_suggest(hint, sizeof(hint), text, "", choices, n));
 }
 
 /* Stores a number in the type that the row's field has. `real` and `whole` are the same number;
@@ -207,9 +206,8 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
     if (bounded)
         good &= real >= row->min && real <= row->max;
     if (!good || (row->type == OPT_INT && whole > INT32_MAX))
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s%s%s, not '%s'", row->name,
-                            types[row->type].words, bounded ? ", " : "", range,
-                            gcb_escape(shown, sizeof(shown), text));
+        return gcb_invalid(diag, "--%s takes %s%s%s, not '%s'", row->name, types[row->type].words,
+                           bounded ? ", " : "", range, gcb_escape(shown, sizeof(shown), text));
     store_number(field, row, real, whole);
     return 0;
 }
@@ -261,7 +259,7 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
 
     for (size_t i = 0; !repeats && i < p->out->given_count; i++)
         if (p->out->given[i].row == f->row)
-            return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
+            return gcb_invalid(p->diag, "--%s is given twice", f->row->name);
     if (keep_given(p, f, f->row->name, value))
         return GCB_E_NOMEM;
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
@@ -279,7 +277,7 @@ static const char *take_next(struct parser *p)
 static int needs_value(const struct parser *p, const char *dashes, const char *name,
                        const char *metavar)
 {
-    return gcb_diag_set(p->diag, GCB_E_INVALID, "%s%s needs a value (%s)", dashes, name, metavar);
+    return gcb_invalid(p->diag, "%s%s needs a value (%s)", dashes, name, metavar);
 }
 
 static int parse_extra(struct parser *p, const char *name, const char *value)
@@ -308,7 +306,7 @@ static int parse_long(struct parser *p, const char *name)
         return extra ? parse_extra(p, extra, value) : unknown_option(p, name, n);
     }
     if (!opt_metavar(f.row) && value)
-        return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s takes no value", f.row->name);
+        return gcb_invalid(p->diag, "--%s takes no value", f.row->name);
     if (opt_metavar(f.row) && !value)
         value = take_next(p);
     if (opt_metavar(f.row) && !value)
@@ -327,8 +325,8 @@ static int parse_letters(struct parser *p, const char *letters)
         int err;
 
         if (!find_row(&f, p->spec, NULL, 0, *letters))
-            return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
-                                gcb_escape(shown, sizeof(shown), name));
+            return gcb_invalid(p->diag, "unknown option '-%s'",
+                               gcb_escape(shown, sizeof(shown), name));
         if (opt_metavar(f.row)) {
             const char *value = letters[1] ? letters + 1 : take_next(p);
 
@@ -395,12 +393,11 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
             if (!is_field(row, field))
                 continue;
             if (row->type != OPT_LIST && !is_initial(row, value))
-                return gcb_diag_set(diag, GCB_E_INVALID, "%s takes one value", field);
+                return gcb_invalid(diag, "%s takes one value", field);
             return set_value(row, value, text, diag);
         }
-    return gcb_diag_set(diag, GCB_E_INVALID, "unknown field '%s'%s",
-                        gcb_escape(shown, sizeof(shown), field),
-                        opt_suggest(hint, sizeof(hint), field, "", names, count));
+    return gcb_invalid(diag, "unknown field '%s'%s", gcb_escape(shown, sizeof(shown), field),
+                       opt_suggest(hint, sizeof(hint), field, "", names, count));
 }
 
 void opt_merge(const struct opt_spec *spec, void *target, const void *from)

@@ -22,10 +22,9 @@ int session_resolve(struct session *s)
     if (!err)
         err = opt_exec_resolve(&s->backend, &s->o.exec, s->ctx->diag);
     if (!err && s->backend.gpu.module && s->o.exec.fft_engine)
-        err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
-                           "device %s: --fft-engine chooses an FFT of the cpu: "
-                           "leave it out",
-                           s->backend.device);
+        err = gcb_invalid(s->ctx->diag,
+                          "device %s: --fft-engine chooses an FFT of the cpu: leave it out",
+                          s->backend.device);
     return err;
 }
 
@@ -232,10 +231,9 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
     for (size_t i = 0; !err && s->shard.count && i < count; i++)
         for (size_t k = 0; k < i; k++)
             if (gcb_method_equal(&methods[i], &methods[k]))
-                return gcb_diag_set(
-                    s->ctx->diag, GCB_E_INVALID,
-                    "--shard: the method %s is given twice: leave one out",
-                    gcb_method_spec(spec, sizeof(spec), &methods[i], GCB_SPEC_FULL));
+                return gcb_invalid(s->ctx->diag,
+                                   "--shard: the method %s is given twice: leave one out",
+                                   gcb_method_spec(spec, sizeof(spec), &methods[i], GCB_SPEC_FULL));
     return err;
 }
 

@@ -64,8 +64,7 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     if (!err && strcmp(r->s.backend.device, "cpu") != 0)
         err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
     if (!err && r->s.backend.queue.threads != 1)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--kernels: each kernel runs on one thread: leave out --threads");
+        err = gcb_invalid(diag, "--kernels: each kernel runs on one thread: leave out --threads");
     for (size_t i = 0; !err && i < sizes->count; i++) {
         err = opt_choose(&size, "size", gcb_kernel_size_names, sizes->items[i], diag);
         r->config.sizes |= 1u << size;

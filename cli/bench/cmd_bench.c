@@ -96,10 +96,9 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
         err = bench_plan(&c->plan, &c->options, diag);
     if (!err && !c->s.files->count && c->suite.input_count > 1 &&
         (c->options.shapes.histogram || c->options.shapes.spectrum))
-        err =
-            gcb_diag_set(diag, GCB_E_INVALID,
-                         "--histogram and --spectrum would mix the inputs of suite %s: name a file",
-                         c->suite.name);
+        err = gcb_invalid(
+            diag, "--histogram and --spectrum would mix the inputs of suite %s: name a file",
+            c->suite.name);
     if (!err)
         err = bench_methods(&c->methods, &c->count, &c->options, diag);
     if (!err)

@@ -52,11 +52,11 @@ static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
 
         gcb_method_memory(&memory, &c->lanes[i].method);
         if (memory.kind == GCB_MEMORY_DELAY && memory.delay > 1)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "%s: gcbench-mpi times single steps, but with delay=%" PRIu64
-                                " most steps send nothing; use delay=1, whose messages have the "
-                                "same size",
-                                c->lanes[i].method.name, memory.delay);
+            return gcb_invalid(
+                diag,
+                "%s: gcbench-mpi times single steps, but with delay=%" PRIu64
+                " most steps send nothing; use delay=1, whose messages have the same size",
+                c->lanes[i].method.name, memory.delay);
     }
     return 0;
 }
@@ -86,14 +86,14 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
     char shown[128];
 
     if (synthetic && files)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s makes synthetic gradients and %s holds others: give one of both; "
-                            "a method needs --method",
-                            own->sizes ? "--sizes" : "--elements",
-                            gcb_escape(shown, sizeof(shown), c->s.files->items[0]));
+        return gcb_invalid(diag,
+                           "%s makes synthetic gradients and %s holds others: give one of both; a "
+                           "method needs --method",
+                           own->sizes ? "--sizes" : "--elements",
+                           gcb_escape(shown, sizeof(shown), c->s.files->items[0]));
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (rules[i].wrong)
-            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
+            return gcb_invalid(diag, "%s", rules[i].words);
     return refuse_delay(c, diag);
 }
 
@@ -146,7 +146,7 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 static int require_same(const struct exchange *c, uint64_t value, const char *words,
                         struct gcb_diag *diag)
 {
-    return gcb_net_same(c->net, value) ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "%s", words);
+    return gcb_net_same(c->net, value) ? 0 : gcb_invalid(diag, "%s", words);
 }
 
 /* GCB_E_INVALID if ranks have different methods or options, because some would then wait for others
@@ -484,8 +484,8 @@ static int agree(struct gcb_net *net, int status, bool measures, struct gcb_diag
 
     if (err || gcb_net_same(net, measures))
         return err;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "some ranks have --help or --version, others do not: all need the same");
+    return gcb_invalid(diag,
+                       "some ranks have --help or --version, others do not: all need the same");
 }
 
 static int exchange_run(const void *options, const struct opt_list *operands,

@@ -93,7 +93,7 @@ int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct excha
     if (!err && (method_count || !o->own.calibrate) && !o->own.no_baselines)
         err = add_baselines(&methods, &method_count, diag);
     if (!err && !method_count && !o->own.calibrate)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no method given: add --method topk, for example");
+        err = gcb_invalid(diag, "no method given: add --method topk, for example");
     if (!err)
         *out = gcb_alloc_zero(method_count * GCB_NET_ALGORITHMS, sizeof(**out));
     if (!err && !*out)
@@ -124,14 +124,12 @@ int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct e
         text[end] || !gcb_parse_size(part[0], &from) || !gcb_parse_size(part[1], &to) ||
         !gcb_parse_size(part[2], &factor) || from < 4 || to < from || to > EXCHANGE_MOST_BYTES ||
         factor < 2)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--sizes: give the smallest size, the largest (at most 64G), and a "
-                            "factor from 2 on: 64K-64M/x4");
+        return gcb_invalid(diag, "--sizes: give the smallest size, the largest (at most 64G), and "
+                                 "a factor from 2 on: 64K-64M/x4");
     for (uint64_t bytes = from; bytes <= to; bytes *= factor) {
         if (*count == EXCHANGE_SIZES)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--sizes %s: more than %d sizes; give a larger factor", text,
-                                EXCHANGE_SIZES);
+            return gcb_invalid(diag, "--sizes %s: more than %d sizes; give a larger factor", text,
+                               EXCHANGE_SIZES);
         sizes[(*count)++] = bytes / sizeof(float);
         if (bytes > to / factor) /* bytes * factor might overflow */
             break;

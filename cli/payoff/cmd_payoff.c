@@ -93,8 +93,8 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
                            "h100, a100 or the speed of a memory such as 3000GB/s",
                            shown);
     if (!err && c->timed.count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "--coding %s: the file has no times%s%s", shown,
-                           *c->timed.left_out ? "; left out: " : "", c->timed.left_out);
+        err = gcb_invalid(diag, "--coding %s: the file has no times%s%s", shown,
+                          *c->timed.left_out ? "; left out: " : "", c->timed.left_out);
     if (card)
         scale_times(&c->timed, cards[0].memory / card->memory);
     if (card == cards)
@@ -192,8 +192,8 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
         for (size_t i = 0; i < c->ways.count; i++)
             found |= is_named(&ways[i], methods->items[k]);
         if (!found)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: not in the results",
-                                gcb_escape(shown, sizeof(shown), methods->items[k]));
+            return gcb_invalid(diag, "--method %s: not in the results",
+                               gcb_escape(shown, sizeof(shown), methods->items[k]));
     }
     for (size_t i = 0; i < c->ways.count; i++) {
         bool keep = ways[i].baseline || !methods->count;
@@ -226,14 +226,12 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->ways.count)
         err = select_ways(c, diag);
     if (!err && c->measured.count && c->plan.bandwidths.count != 1)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "the results hold measured exchanges, and a prediction needs their "
-                           "network: give --link FILE (`gcbench-mpi --calibrate --results FILE` "
-                           "measures it) or one --bandwidth");
+        err = gcb_invalid(diag, "the results hold measured exchanges, and a prediction needs their "
+                                "network: give --link FILE (`gcbench-mpi --calibrate --results "
+                                "FILE` measures it) or one --bandwidth");
     if (!err && !c->ways.count && !c->measured.count)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "no rows to judge: `bench --results FILE` writes times%s%s",
-                           *c->ways.left_out ? "; left out: " : "", c->ways.left_out);
+        err = gcb_invalid(diag, "no rows to judge: `bench --results FILE` writes times%s%s",
+                          *c->ways.left_out ? "; left out: " : "", c->ways.left_out);
     return err;
 }
 
@@ -253,7 +251,7 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     for (size_t i = 0; i < c->s.files->count; i++)
         rows += has_rows(c->s.files->items[i]);
     if (rows && rows < c->s.files->count)
-        return gcb_diag_set(diag, GCB_E_INVALID, "give dumps or rows of results, not both");
+        return gcb_invalid(diag, "give dumps or rows of results, not both");
     if (c->s.files->count)
         gcb_escape(c->from, sizeof(c->from), c->s.files->items[0]);
     else
@@ -261,16 +259,13 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = rows ? read_rows(c, diag) : measure(c, diag);
     if (!err && on_gpu(c) && (x->host_copy || x->cores > 0.0))
-        err = gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
+        err = gcb_invalid(
+            diag, "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
             x->host_copy ? "host-copy" : "cores-per-worker");
     if (!err && c->plan.setting.elements == 0.0)
         c->plan.setting.elements = (double)c->ways.dump.all;
     if (!err && c->ways.count && !(c->plan.setting.elements > 0.0))
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "the rows do not say how large the gradient is: "
-                           "give --params");
+        err = gcb_invalid(diag, "the rows do not say how large the gradient is: give --params");
     return err;
 }
 
@@ -296,11 +291,11 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
             for (size_t i = 0; c->o->judging.methods.count && i < place->count; i++)
                 place->items[i].shown = true;
             if (!err && place->bar == SIZE_MAX)
-                err = gcb_diag_set(diag, GCB_E_INVALID,
-                                   "there are no times of %s, with which ways are compared: add "
-                                   "`bench --method %s`",
-                                   p->setting.sharded ? p->setting.reduced : "fp16, bf16 or fp32",
-                                   p->setting.sharded ? p->setting.reduced : "fp16");
+                err = gcb_invalid(diag,
+                                  "there are no times of %s, with which ways are compared: add "
+                                  "`bench --method %s`",
+                                  p->setting.sharded ? p->setting.reduced : "fp16, bf16 or fp32",
+                                  p->setting.sharded ? p->setting.reduced : "fp16");
         }
     return err;
 }

@@ -115,8 +115,8 @@ static int find_cluster(const struct cluster **out, const char *name, struct gcb
         gcb_append(names, sizeof(names), "%s%s", i > 1 ? ", " : "", clusters[i].name);
     }
     return !name ? 0
-                 : gcb_diag_set(diag, GCB_E_INVALID, "--cluster: '%s' is none of %s",
-                                gcb_escape(shown, sizeof(shown), name), names);
+                 : gcb_invalid(diag, "--cluster: '%s' is none of %s",
+                               gcb_escape(shown, sizeof(shown), name), names);
 }
 
 /* ---- numbers in texts ---- */
@@ -128,9 +128,8 @@ static int read_rate(double *out, const char *option, const char *text, struct g
 
     if (!text || gcb_parse_bandwidth(text, out))
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--%s: '%s' is not a bandwidth such as 25GB/s or 100Gb", option,
-                        gcb_escape(shown, sizeof(shown), text));
+    return gcb_invalid(diag, "--%s: '%s' is not a bandwidth such as 25GB/s or 100Gb", option,
+                       gcb_escape(shown, sizeof(shown), text));
 }
 
 /* Reads "16x8": nodes and workers in each. */
@@ -143,9 +142,8 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
     if (sscanf(text, "%19[0-9]x%19[0-9]%n", nodes, workers, &end) != 2 || text[end] ||
         !gcb_parse_u64(nodes, &n) || !gcb_parse_u64(workers, &each) || n < 2 || each < 1 ||
         n > GCB_NETWORK_WORKERS || each > GCB_NETWORK_WORKERS || n * each > GCB_NETWORK_WORKERS)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--nodes takes 2 or more nodes and the workers of each, such as 16x8, not '%s'",
+        return gcb_invalid(
+            diag, "--nodes takes 2 or more nodes and the workers of each, such as 16x8, not '%s'",
             gcb_escape(shown, sizeof(shown), text));
     p->setting.network.per_node = (unsigned)each;
     p->workers.values[p->workers.count++] = (double)(n * each);
@@ -166,9 +164,9 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
     if (n > 0 && n < sizeof(decimal) - 2 && strchr("KkMGTB", text[n - 1]))
         strcat(decimal, "B");
     if (!gcb_parse_size(decimal, &count) || count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--params takes a number of parameters such as 350M or 1.3B, not '%s'",
-                            gcb_escape(shown, sizeof(shown), text));
+        return gcb_invalid(diag,
+                           "--params takes a number of parameters such as 350M or 1.3B, not '%s'",
+                           gcb_escape(shown, sizeof(shown), text));
     *out = (double)count;
     return 0;
 }
@@ -223,8 +221,8 @@ static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_
             snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text,
                      n < 90 ? "" : "...");
             if (!add_piece(g, piece, parse))
-                return gcb_diag_set(diag, GCB_E_INVALID, "%s, %d values at most: not '%s'", takes,
-                                    PAYOFF_GRID, gcb_escape(shown, sizeof(shown), piece));
+                return gcb_invalid(diag, "%s, %d values at most: not '%s'", takes, PAYOFF_GRID,
+                                   gcb_escape(shown, sizeof(shown), piece));
             text += n;
         } while (*text++ == ',');
     }
@@ -289,8 +287,8 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
         const unsigned n = (unsigned)p->workers.values[i];
 
         if (n % each || n / each < 2)
-            err = gcb_diag_set(
-                diag, GCB_E_INVALID,
+            err = gcb_invalid(
+                diag,
                 "%u workers do not fill 2 or more nodes of %u: give --workers a multiple of %u", n,
                 each, each);
     }
@@ -332,7 +330,7 @@ static int check(const struct payoff_options *o, const struct cluster *cluster,
 
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (rules[i].wrong)
-            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
+            return gcb_invalid(diag, "%s", rules[i].words);
     return 0;
 }
 

@@ -34,17 +34,16 @@ static int check_files(const struct regress *r, struct gcb_diag *diag)
     char shown[64];
 
     if (unused || r->bench.count)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s has a meaning only with --against GCBENCH",
-                            unused ? "--" : "",
-                            unused ? unused : gcb_escape(shown, sizeof(shown), r->bench.items[0]));
+        return gcb_invalid(diag, "%s%s has a meaning only with --against GCBENCH",
+                           unused ? "--" : "",
+                           unused ? unused : gcb_escape(shown, sizeof(shown), r->bench.items[0]));
     if (r->operands->count != 2)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "regress compares two result files of `bench`, BASE.json NEW.json, or "
-                            "two builds, --against GCBENCH FILE...; %zu file%s given",
-                            r->operands->count, r->operands->count == 1 ? " was" : "s were");
+        return gcb_invalid(diag,
+                           "regress compares two result files of `bench`, BASE.json NEW.json, or "
+                           "two builds, --against GCBENCH FILE...; %zu file%s given",
+                           r->operands->count, r->operands->count == 1 ? " was" : "s were");
     if (strcmp(r->operands->items[0], "-") == 0 && strcmp(r->operands->items[1], "-") == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "only one of the two result files can be standard input");
+        return gcb_invalid(diag, "only one of the two result files can be standard input");
     return 0;
 }
 
@@ -117,10 +116,10 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
     char shown[160];
 
     if (!path[0] || (!stat(path, &s) && S_ISDIR(s.st_mode)))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--against: '%s' is not a program: give the other build's, such as "
-                            "FOLDER/build/cli/gcbench",
-                            gcb_escape(shown, sizeof(shown), path));
+        return gcb_invalid(diag,
+                           "--against: '%s' is not a program: give the other build's, such as "
+                           "FOLDER/build/cli/gcbench",
+                           gcb_escape(shown, sizeof(shown), path));
     return regress_builds_run(r, diag);
 }
 
@@ -230,7 +229,7 @@ static int open_markdown(struct regress *r, struct gcb_diag *diag)
     if (!path)
         return 0;
     if (save->results && gcb_outfile_same(path, save->results))
-        return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
+        return gcb_invalid(diag, "--markdown and --results name the same file");
     return gcb_outfile_init(&r->markdown, path, save->force, r->operands->items, r->operands->count,
                             diag);
 }

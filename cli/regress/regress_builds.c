@@ -167,15 +167,13 @@ static int check_counts(const struct regress *r, struct gcb_diag *diag)
     const char *name = opt_first_set(&cmd_regress.spec, r->o, unused), *isa = counted_isa(r);
 
     if (name)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--counts counts one call of each method on files, by one thread of the "
-            "cpu: leave out --%s",
-            name);
+        return gcb_invalid(diag,
+                           "--counts counts one call of each method on files, by one thread of the "
+                           "cpu: leave out --%s",
+                           name);
     if (strcmp(isa, "c") != 0 && strcmp(isa, "avx2") != 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--counts: valgrind supports only --isa c and --isa avx2");
-    return r->operands->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+        return gcb_invalid(diag, "--counts: valgrind supports only --isa c and --isa avx2");
+    return r->operands->count ? 0 : gcb_invalid(diag, "no input file given");
 }
 
 /* Counts the instructions of the methods in both builds, and appends the verdicts to *out. If

@@ -94,9 +94,8 @@ static int resolve_methods(struct replay *c, struct gcb_diag *diag)
     opt_fini(&(struct opt_result){.help = false}, &cmd_bench.spec, &suite);
     if (err || c->count)
         return err;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "no method given: add --method topk:memory=ef, for example, or a --suite "
-                        "that names methods; `gcbench methods` lists them");
+    return gcb_invalid(diag, "no method given: add --method topk:memory=ef, for example, or a "
+                             "--suite that names methods; `gcbench methods` lists them");
 }
 
 /* Makes the schedule that the options describe. GCB_E_INVALID: the options do not go together. */
@@ -111,13 +110,11 @@ static int read_schedule(struct gcb_schedule *out, const struct replay_own *own,
     if (err)
         return err;
     if (out->kind != GCB_SCHEDULE_SQRT_LR && (own->lr || own->lipschitz > 0.0))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--lr and --lipschitz have a meaning only with --theta-schedule "
-                            "sqrt-lr");
+        return gcb_invalid(
+            diag, "--lr and --lipschitz have a meaning only with --theta-schedule sqrt-lr");
     if (out->kind == GCB_SCHEDULE_SQRT_LR && !(own->lipschitz > 0.0))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--theta-schedule sqrt-lr needs the gradient's Lipschitz constant: "
-                            "--lipschitz");
+        return gcb_invalid(
+            diag, "--theta-schedule sqrt-lr needs the gradient's Lipschitz constant: --lipschitz");
     out->lipschitz = own->lipschitz;
     return own->lr ? gcb_points_parse(&out->lr, own->lr, "--lr", diag) : 0;
 }
@@ -134,11 +131,10 @@ static int check_methods(const struct gcb_replay_config *config, const struct gc
         tuned += gcb_replay_tunes(config, &methods[i]);
     }
     if (config->schedule.kind != GCB_SCHEDULE_NONE && !scheduled)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--theta-schedule: no method given has a theta");
+        return gcb_invalid(diag, "--theta-schedule: no method given has a theta");
     if (config->tune_steps && !tuned)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--tune-steps: no method given has a range whose maximum can be tuned "
-                            "(fft and range have one, unless max is given)");
+        return gcb_invalid(diag, "--tune-steps: no method given has a range whose maximum can be "
+                                 "tuned (fft and range have one, unless max is given)");
     return 0;
 }
 
@@ -152,7 +148,7 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
         err = read_schedule(&c->config.schedule, &c->o->own, diag);
     c->config.tune_steps = c->o->own.tune_steps;
     if (!err && c->o->own.order.split_steps && !c->o->own.order.workers)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "--split-steps needs a number of --workers");
+        err = gcb_invalid(diag, "--split-steps needs a number of --workers");
     return err ? err : check_methods(&c->config, c->methods, c->count, diag);
 }
 

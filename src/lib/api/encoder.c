@@ -67,15 +67,13 @@ static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
 
     gcb_method_memory(&memory, method);
     if (memory.kind == GCB_MEMORY_GMC)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "an encoder cannot use memory=gmc, which needs the sum of all workers' "
-                            "tensors; open an exchange");
+        return gcb_invalid(diag, "an encoder cannot use memory=gmc, which needs the sum of all "
+                                 "workers' tensors; open an exchange");
     if (!gcb_method_gives_collective(method) ||
         gcb_method_collective(method) == GCB_COLLECTIVE_ALLGATHER)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "an encoder cannot use collective=%s; open an exchange",
-                        gcb_collective_names[gcb_method_collective(method)]);
+    return gcb_invalid(diag, "an encoder cannot use collective=%s; open an exchange",
+                       gcb_collective_names[gcb_method_collective(method)]);
 }
 
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
@@ -151,7 +149,7 @@ int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *di
     if (gcb_need(e, "the encoder", diag))
         return GCB_E_INVALID;
     if (norm < 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+        return gcb_invalid(diag, "the norm %g is negative", norm);
     e->has_norm = true;
     e->norm = norm;
     return 0;
@@ -328,8 +326,8 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
         return err;
     method = *gcb_coder_method(e->coder);
     if (strcmp(key, "memory") == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "the memory of an open encoder cannot change; open another encoder");
+        return gcb_invalid(diag,
+                           "the memory of an open encoder cannot change; open another encoder");
     err = gcb_method_change(&method, key, value, diag);
     if (err)
         return err;

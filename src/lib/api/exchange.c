@@ -12,16 +12,15 @@
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
 {
     if (o->input != GCB_F32)
-        return gcb_diag_set(diag, GCB_E_INVALID, "an exchange takes float32 elements only");
+        return gcb_invalid(diag, "an exchange takes float32 elements only");
     if (o->worker >= workers)
-        return gcb_diag_set(diag, GCB_E_INVALID, "worker %u of %u: workers are counted from 0",
-                            o->worker, workers);
+        return gcb_invalid(diag, "worker %u of %u: workers are counted from 0", o->worker, workers);
     if (workers > WORKERS_MOST)
-        return gcb_diag_set(diag, GCB_E_INVALID, "an exchange has at most %u workers, not %u",
-                            WORKERS_MOST, workers);
+        return gcb_invalid(diag, "an exchange has at most %u workers, not %u", WORKERS_MOST,
+                           workers);
     for (unsigned w = 0; o->weights && w < workers; w++)
         if (!isfinite(o->weights[w]))
-            return gcb_diag_set(diag, GCB_E_INVALID, "the weight of worker %u is not finite", w);
+            return gcb_invalid(diag, "the weight of worker %u is not finite", w);
     return 0;
 }
 
@@ -52,7 +51,7 @@ int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *
     if (gcb_need(e, "the exchange", diag))
         return GCB_E_INVALID;
     if (norm < 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+        return gcb_invalid(diag, "the norm %g is negative", norm);
     gcb_memory_set_norm(gcb_exchange_memory(e), isnan(norm) ? (double)INFINITY : norm);
     return 0;
 }

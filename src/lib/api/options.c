@@ -11,18 +11,16 @@ const char *gcb_version(void)
 static int check_ranges(const struct gcb_options *o, struct gcb_diag *diag)
 {
     if ((unsigned)o->source >= GCB_DTYPE_COUNT || (unsigned)o->input >= GCB_DTYPE_COUNT)
-        return gcb_diag_set(diag, GCB_E_INVALID, "unknown element type %d",
-                            (int)((unsigned)o->source >= GCB_DTYPE_COUNT ? o->source : o->input));
+        return gcb_invalid(diag, "unknown element type %d",
+                           (int)((unsigned)o->source >= GCB_DTYPE_COUNT ? o->source : o->input));
     if (o->input == GCB_F64)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "input elements of float64 are not supported; give float32 elements, "
-                            "and set options.source to float64");
+        return gcb_invalid(diag, "input elements of float64 are not supported; give float32 "
+                                 "elements, and set options.source to float64");
     if ((unsigned)o->nonfinite > GCB_NONFINITE_TRUSTED)
-        return gcb_diag_set(diag, GCB_E_INVALID, "unknown value %d of options.nonfinite",
-                            (int)o->nonfinite);
+        return gcb_invalid(diag, "unknown value %d of options.nonfinite", (int)o->nonfinite);
     if (o->threads < 0 || o->threads > GCB_THREADS_MOST)
-        return gcb_diag_set(diag, GCB_E_INVALID, "threads is %d, but must be 0 to %d", o->threads,
-                            GCB_THREADS_MOST);
+        return gcb_invalid(diag, "threads is %d, but must be 0 to %d", o->threads,
+                           GCB_THREADS_MOST);
     return 0;
 }
 
@@ -35,16 +33,14 @@ static int check_shape(const struct gcb_options *o, uint64_t n, struct gcb_diag 
     if (!o->shape && o->rank == 0)
         return 0;
     if (!o->shape || o->rank > GCB_MAX_RANK)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "options.rank is %u; give options.shape 0 to %d dimensions", o->rank,
-                            GCB_MAX_RANK);
+        return gcb_invalid(diag, "options.rank is %u; give options.shape 0 to %d dimensions",
+                           o->rank, GCB_MAX_RANK);
     for (unsigned i = 0; i < o->rank; i++)
         overflows |= __builtin_mul_overflow(product, o->shape[i], &product);
     if (!overflows && product == n)
         return 0;
     gcb_shape_text(text, o->rank, o->shape);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "the shape is %s, but the tensor has %" PRIu64 " elements", text, n);
+    return gcb_invalid(diag, "the shape is %s, but the tensor has %" PRIu64 " elements", text, n);
 }
 
 int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,

@@ -104,13 +104,13 @@ int gcb_struct_check(const void *in, const char *type, struct gcb_diag *diag)
     size_t size;
 
     if (!in)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the struct %s is NULL", type);
+        return gcb_invalid(diag, "the struct %s is NULL", type);
     memcpy(&size, in, sizeof(size));
     if (size >= sizeof(size) && size <= GCB_STRUCT_MOST && ends_at_a_field(size, type))
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "struct %s has the size %zu; set its field `size` to sizeof(struct %s)",
-                        type, size, type);
+    return gcb_invalid(diag,
+                       "struct %s has the size %zu; set its field `size` to sizeof(struct %s)",
+                       type, size, type);
 }
 
 int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
@@ -124,10 +124,10 @@ int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
     memcpy(&size, in, sizeof(size));
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)in)[i])
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "struct %s has a field that this library is too old to know "
-                                "(byte %zu of %zu); set it to 0, or install a newer library",
-                                type, i, size);
+            return gcb_invalid(diag,
+                               "struct %s has a field that this library is too old to know (byte "
+                               "%zu of %zu); set it to 0, or install a newer library",
+                               type, i, size);
     memset(out, 0, known);
     memcpy(out, in, size < known ? size : known);
     return 0;

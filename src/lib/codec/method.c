@@ -185,8 +185,8 @@ static int set_pairs(struct gcb_method *m, const char *pairs, struct gcb_diag *d
         snprintf(pair, sizeof(pair), "%.*s", (int)(n < sizeof(pair) ? n : sizeof(pair)), pairs);
         equals = strchr(pair, '=');
         if (n >= sizeof(pair) || !equals || equals == pair)
-            return gcb_diag_set(diag, GCB_E_INVALID, "'%s' is not key=value (in a spec '%s:...')",
-                                gcb_escape(shown, sizeof(shown), pair), m->name);
+            return gcb_invalid(diag, "'%s' is not key=value (in a spec '%s:...')",
+                               gcb_escape(shown, sizeof(shown), pair), m->name);
         *equals = '\0';
         err = gcb_method_set(m, pair, equals + 1, diag);
         if (err)
@@ -235,14 +235,11 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
         names[n++] = m.name;
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "unknown method '%s'; repeat --method for each method", shown);
+        return gcb_invalid(diag, "unknown method '%s'; repeat --method for each method", shown);
     near = gcb_suggest(name, names, n);
     if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; did you mean '%s'?", shown,
-                            near);
-    return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; `gcbench methods` lists them",
-                        shown);
+        return gcb_invalid(diag, "unknown method '%s'; did you mean '%s'?", shown, near);
+    return gcb_invalid(diag, "unknown method '%s'; `gcbench methods` lists them", shown);
 }
 
 static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_diag *diag)
@@ -258,11 +255,10 @@ static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_d
     gcb_escape(shown, sizeof(shown), key);
     near = gcb_suggest(key, names, n);
     if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s' has no '%s'; did you mean '%s'?",
-                            m->name, shown, near);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "method '%s' has no '%s'; `gcbench methods %s` lists its parameters",
-                        m->name, shown, m->name);
+        return gcb_invalid(diag, "method '%s' has no '%s'; did you mean '%s'?", m->name, shown,
+                           near);
+    return gcb_invalid(diag, "method '%s' has no '%s'; `gcbench methods %s` lists its parameters",
+                       m->name, shown, m->name);
 }
 
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
@@ -271,13 +267,12 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
     char name[64];
 
     if (!spec)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no method is given");
+        return gcb_invalid(diag, "no method is given");
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
     if (!find_method(out, name, 0))
         return unknown_method(name, diag);
     if (spec[n] == ':' && spec[n + 1] == '\0')
-        return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' has no key=value after the colon",
-                            out->name);
+        return gcb_invalid(diag, "'%s:' has no key=value after the colon", out->name);
     return spec[n] ? set_pairs(out, spec + n + 1, diag) : 0;
 }
 
@@ -303,8 +298,7 @@ int gcb_method_set(struct gcb_method *m, const char *key, const char *value, str
     if (!p)
         return unknown_key(m, key, diag);
     if (m->given[row])
-        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' is given twice", m->name,
-                            p->name);
+        return gcb_invalid(diag, "method '%s': '%s' is given twice", m->name, p->name);
     m->given[row] = true;
     return gcb_param_parse(&m->value[row], p, key, value, diag);
 }
@@ -543,9 +537,9 @@ static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)
     for (int i = 0; i < GCB_COLLECTIVES; i++)
         if (can & GCB_COLLECTIVE_BIT(i))
             gcb_append(names, sizeof(names), "%s%s", *names ? ", " : "", gcb_collective_names[i]);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "method '%s' cannot use collective=%s with these parameters; choose %s",
-                        m->name, gcb_collective_names[own], names);
+    return gcb_invalid(diag,
+                       "method '%s' cannot use collective=%s with these parameters; choose %s",
+                       m->name, gcb_collective_names[own], names);
 }
 
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
@@ -555,8 +549,8 @@ int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
 
     for (size_t i = 0; (p = gcb_method_param(m, i)); i++)
         if (m->given[i] && !gcb_method_applies(m, i))
-            return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' has a meaning only with %s",
-                                m->name, p->name, p->needs);
+            return gcb_invalid(diag, "method '%s': '%s' has a meaning only with %s", m->name,
+                               p->name, p->needs);
     err = check_collective(m, diag);
     return err || !m->codec->check ? err : m->codec->check(m->value, diag);
 }

@@ -50,8 +50,8 @@ static int parse_choice(double *out, const struct gcb_param *p, const char *name
         }
         gcb_append(list, sizeof(list), "%s%s", i ? ", " : "", p->choices[i]);
     }
-    return gcb_diag_set(diag, GCB_E_INVALID, "%s is one of %s, not '%s'", name, list,
-                        gcb_escape(shown, sizeof(shown), text));
+    return gcb_invalid(diag, "%s is one of %s, not '%s'", name, list,
+                       gcb_escape(shown, sizeof(shown), text));
 }
 
 static bool parse_number(double *out, const struct gcb_param *p, const char *text)
@@ -81,12 +81,12 @@ static int range_error(const struct gcb_param *p, const char *name, bool complem
     const bool open = p->flags & GCB_PARAM_OPEN_MAX;
     char low[32], high[32], shown[64];
 
-    return gcb_diag_set(diag, GCB_E_INVALID, "%s must be %s in %c%s, %s%c, not '%s'", name,
-                        p->type == GCB_PARAM_REAL ? "a number" : "a whole number",
-                        complement && open ? '(' : '[',
-                        gcb_real_text(low, complement ? 1.0 - p->max : p->min),
-                        gcb_real_text(high, complement ? 1.0 - p->min : p->max),
-                        !complement && open ? ')' : ']', gcb_escape(shown, sizeof(shown), text));
+    return gcb_invalid(diag, "%s must be %s in %c%s, %s%c, not '%s'", name,
+                       p->type == GCB_PARAM_REAL ? "a number" : "a whole number",
+                       complement && open ? '(' : '[',
+                       gcb_real_text(low, complement ? 1.0 - p->max : p->min),
+                       gcb_real_text(high, complement ? 1.0 - p->min : p->max),
+                       !complement && open ? ')' : ']', gcb_escape(shown, sizeof(shown), text));
 }
 
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,

@@ -12,12 +12,12 @@ int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
     if (mantissa == 0 || gcb_range_valid(bits, mantissa))
         return 0;
     if (mantissa >= bits)
-        return gcb_diag_set(diag, GCB_E_INVALID, "mantissa=%u does not fit %u bits; use at most %u",
-                            mantissa, bits, bits - 1);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "mantissa=%u is too small for %u bits: the codes would cover more octaves "
-                        "than float32 has below 1",
-                        mantissa, bits);
+        return gcb_invalid(diag, "mantissa=%u does not fit %u bits; use at most %u", mantissa, bits,
+                           bits - 1);
+    return gcb_invalid(diag,
+                       "mantissa=%u is too small for %u bits: the codes would cover more octaves "
+                       "than float32 has below 1",
+                       mantissa, bits);
 }
 
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,

@@ -70,8 +70,8 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
 
     gcb_method_memory_for(&params, &e->env.method, e->env.coder.env.count);
     if (params.kind == GCB_MEMORY_GMC && e->env.total == 0.0f)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "memory=gmc averages the workers, but the sum of their weights is 0");
+        return gcb_invalid(diag,
+                           "memory=gmc averages the workers, but the sum of their weights is 0");
     return gcb_memory_create(&e->memory, &params, e->env.coder.env.count, e->env.workers,
                              &e->kept.queue, &e->kept.kernels, diag);
 }
@@ -174,8 +174,8 @@ int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
         return err;
     method = e->env.method;
     if (strcmp(key, "memory") == 0 || strcmp(key, "collective") == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "the %s of an open exchange cannot change; open another exchange", key);
+        return gcb_invalid(diag, "the %s of an open exchange cannot change; open another exchange",
+                           key);
     err = gcb_method_change(&method, key, value, diag);
     return err ? err : gcb_exchange_change(e, &method, diag);
 }
@@ -245,7 +245,7 @@ static bool has_memory(const struct gcb_exchange *e)
 
 static int wrong_order(const char *what, struct gcb_diag *diag)
 {
-    return gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s", what);
+    return gcb_invalid(diag, "exchange: %s", what);
 }
 
 /* True if what the memory would make of x is finite. True without looking if the caller has said
@@ -371,10 +371,9 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
         return wrong_order("no round is open", diag);
     all = e->now.kind == GCB_ROUND_REDUCE ? 1 : e->env.workers;
     if (from != e->received)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "exchange: bytes of worker %u were received, but it is the turn of worker %u", from,
-            e->received);
+        return gcb_invalid(
+            diag, "exchange: bytes of worker %u were received, but it is the turn of worker %u",
+            from, e->received);
     if (e->now.kind != GCB_ROUND_REDUCE && from == e->env.worker && !is_own(e, data, length))
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "what worker %u sent itself arrived changed: %zu bytes", from, length);

@@ -247,9 +247,8 @@ static int init(struct twoshot *s, const struct gcb_collective_env *env, struct 
     struct gcb_exchange_params params;
 
     if (env->workers > GCB_TWOSHOT_WORKERS)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "collective=twoshot works with at most %u workers, not with %u",
-                            GCB_TWOSHOT_WORKERS, env->workers);
+        return gcb_invalid(diag, "collective=twoshot works with at most %u workers, not with %u",
+                           GCB_TWOSHOT_WORKERS, env->workers);
     gcb_method_exchange(&params, &env->method);
     s->env = *env;
     s->feedback = params.second_error == GCB_SECOND_ERROR_FEEDBACK;

@@ -176,7 +176,7 @@ int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
                   struct gcb_diag *diag)
 {
     if (!isfinite(weight))
-        return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
+        return gcb_invalid(diag, "a weight must be finite");
     if (frame->count != count)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has %" PRIu64 " elements, the sum %" PRIu64, frame->count,
@@ -254,7 +254,7 @@ int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
         return err;
     out = x ? x : s->into;
     if (!out && s->count)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the sum needs a tensor to write to");
+        return gcb_invalid(diag, "the sum needs a tensor to write to");
     out = out ? out : &none;
     if (s->canvas_begun)
         err = finish_canvas(s, out, diag);

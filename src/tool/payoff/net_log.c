@@ -137,8 +137,8 @@ static int end_table(struct reading *r, bool marked)
     if (!t.osu || t.test > GCB_NET_BANDWIDTH) {
         t.ranks = t.ranks ? t.ranks : r->workers;
         if (t.ranks == 0)
-            return gcb_diag_set(r->diag, GCB_E_INVALID,
-                                "the table does not say how many ranks took part: give --workers");
+            return gcb_invalid(r->diag,
+                               "the table does not say how many ranks took part: give --workers");
         t.test = t.osu ? t.test : find_test(&t);
         if (t.test == GCB_NET_TESTS || t.ranks < 2 || t.ranks > GCB_NETWORK_WORKERS)
             return refuse(r, "the ranks and bandwidths fit no test that is read: keep the lines `# "

@@ -213,8 +213,7 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
             w->items[kept++] = w->items[i];
     w->count = kept;
     if (w->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
-                            w->left_out);
+        return gcb_invalid(diag, "there is nothing to judge; left out: %s", w->left_out);
     return 0;
 }
 

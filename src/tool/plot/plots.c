@@ -475,9 +475,8 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
     gcb_escape(shown, sizeof(shown), word);
     near = gcb_suggest(word, names, PLOTS);
     if (near)
-        gcb_diag_set(diag, GCB_E_INVALID, "unknown plot '%s'; did you mean '%s'?", shown, near);
+        gcb_invalid(diag, "unknown plot '%s'; did you mean '%s'?", shown, near);
     else
-        gcb_diag_set(diag, GCB_E_INVALID, "unknown plot '%s'; `gcbench plot --list` lists them",
-                     shown);
+        gcb_invalid(diag, "unknown plot '%s'; `gcbench plot --list` lists them", shown);
     return NULL;
 }

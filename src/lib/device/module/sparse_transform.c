@@ -146,8 +146,7 @@ static int hadamard_init(struct gcb_device_sparse *s, const struct gcb_codec_env
                          struct gcb_diag *diag)
 {
     if (s->p.chunk & (s->p.chunk - 1))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two, or 0");
+        return gcb_invalid(diag, "transform=hadamard needs a chunk that is a power of two, or 0");
     return 0;
 }
 
