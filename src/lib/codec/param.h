@@ -51,6 +51,10 @@ struct gcb_param {
     enum gcb_rate rate;
 };
 
+/* Name, type and field of a row: {GCB_PARAM("bits", INT, struct range, bits), .help = ...}. */
+#define GCB_PARAM(name_, type_, state, member) \
+    .name = (name_), .type = GCB_PARAM_##type_, .offset = offsetof(state, member)
+
 #define GCB_MAX_PARAMS 24 /* most rows of a codec's table */
 
 /* In all functions `table` may be NULL: a table without rows. */

@@ -299,19 +299,12 @@ static unsigned signsgd_caps(const double *value)
 static const char *const scales[] = {"one", "mean", NULL};
 
 static const struct gcb_param signsgd_params[] = {
-    {.name = "scale",
-     .help = "what a sign is multiplied by: 1, or the mean magnitude",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct signsgd, scale),
-     .flags = GCB_PARAM_LABEL,
+    {GCB_PARAM("scale", CHOICE, struct signsgd, scale),
+     .help = "what a sign is multiplied by: 1, or the mean magnitude", .flags = GCB_PARAM_LABEL,
      .choices = scales},
-    {.name = "bucket",
-     .help = "consecutive elements that share a mean; 0: all",
-     .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct signsgd, bucket),
-     .max = UINT32_MAX,
-     .flags = GCB_PARAM_WIRE,
-     .needs = "scale=mean"},
+    {GCB_PARAM("bucket", SIZE, struct signsgd, bucket),
+     .help = "consecutive elements that share a mean; 0: all", .max = UINT32_MAX,
+     .flags = GCB_PARAM_WIRE, .needs = "scale=mean"},
     {.name = NULL},
 };
 

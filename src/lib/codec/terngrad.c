@@ -325,19 +325,11 @@ static unsigned terngrad_caps(const double *value)
 static const char *const packings[] = {"2bit", "base3", NULL};
 
 static const struct gcb_param terngrad_params[] = {
-    {.name = "clip",
-     .help = "clip at this many standard deviations; 0: never",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct terngrad, p.clip),
-     .def = 2.5,
-     .min = 0,
-     .max = 1e6,
+    {GCB_PARAM("clip", REAL, struct terngrad, p.clip),
+     .help = "clip at this many standard deviations; 0: never", .def = 2.5, .min = 0, .max = 1e6,
      .flags = GCB_PARAM_LABEL},
-    {.name = "packing",
-     .help = "two bits per code, or five codes per byte",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct terngrad, p.packing),
-     .flags = GCB_PARAM_WIRE,
+    {GCB_PARAM("packing", CHOICE, struct terngrad, p.packing),
+     .help = "two bits per code, or five codes per byte", .flags = GCB_PARAM_WIRE,
      .choices = packings},
     {.name = NULL},
 };

@@ -423,20 +423,11 @@ static unsigned powersgd_caps(const double *value)
 static const char *const starts[] = {"warm", "cold", NULL};
 
 static const struct gcb_param powersgd_params[] = {
-    {.name = "rank",
-     .help = "columns of P and Q; at most the shorter side of the matrix",
-     .type = GCB_PARAM_INT,
-     .offset = offsetof(struct powersgd, rank_wanted),
-     .def = 4,
-     .min = 1,
-     .max = RANK_MOST,
-     .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL,
-     .rate = GCB_RATE_UP},
-    {.name = "start",
-     .help = "begin a step with the last step's Q, or with random draws",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct powersgd, start),
-     .choices = starts},
+    {GCB_PARAM("rank", INT, struct powersgd, rank_wanted),
+     .help = "columns of P and Q; at most the shorter side of the matrix", .def = 4, .min = 1,
+     .max = RANK_MOST, .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL, .rate = GCB_RATE_UP},
+    {GCB_PARAM("start", CHOICE, struct powersgd, start),
+     .help = "begin a step with the last step's Q, or with random draws", .choices = starts},
     {.name = NULL},
 };
 
