@@ -242,7 +242,6 @@ static int inspect_run(const void *options, const struct opt_list *operands,
 static const struct opt_group groups[] = {
     {.title = "What to show", .rows = rows},
     OPT_GROUP("What to show", opt_threads_rows, struct inspect_options, exec),
-    OPT_GROUP("Which tensors", opt_part_rows, struct inspect_options, input),
     OPT_GROUP("Which tensors", opt_input_rows, struct inspect_options, input),
     OPT_GROUP("Output", opt_show_rows, struct inspect_options, show),
     OPT_GROUP("Output", opt_save_rows, struct inspect_options, save),

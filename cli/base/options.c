@@ -23,15 +23,11 @@ static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 /* clang-format off */
-const struct opt_row opt_part_rows[] = {
+const struct opt_row opt_input_rows[] = {
     {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
      .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last or all (default: all; in bench last)"},
     {OPT_ROW("worker", TEXT, opt_input, worker), .metavar = "WORKERS", .choices = opt_workers,
      .help = "workers to read: N, A-B, A,B or all (default: all; in bench the first)"},
-    {.name = NULL},
-};
-
-const struct opt_row opt_input_rows[] = {
     {OPT_ROW("dataset", LIST, opt_input, dataset), .metavar = "GLOB",
      .help = "read only tensors whose path inside the group of the worker matches; '*' also "
              "matches '/'; repeatable"},

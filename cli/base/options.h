@@ -26,7 +26,6 @@ struct opt_input {
     uint64_t max_bytes;        /* 0: the default, half of memory */
     bool allow_external, in_process;
 };
-extern const struct opt_row opt_part_rows[]; /* --step and --worker */
 extern const struct opt_row opt_input_rows[];
 /* Words that --step and --worker take, for completions; each list ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];

@@ -20,8 +20,7 @@ struct session_options {
 /* The groups of options of a command whose struct has a session_options named `common`, except
  * those of its output. */
 #define SESSION_GROUPS(type) \
-    OPT_GROUP("Input", opt_part_rows, type, common.input), \
-        OPT_GROUP("Input", opt_input_rows, type, common.input), \
+    OPT_GROUP("Input", opt_input_rows, type, common.input), \
         OPT_GROUP("Messages", opt_scope_rows, type, common.message), \
         OPT_GROUP("Messages", opt_message_rows, type, common.message), \
         OPT_GROUP("Running", opt_device_rows, type, common.exec), \

@@ -623,7 +623,6 @@ static const struct opt_group groups[] = {
     OPT_SUITE_GROUP("Methods", opt_nearer_rows, struct bench_options, methods),
     OPT_GROUP("Cases", bench_suite_rows, struct bench_options, own),
     OPT_SUITE_GROUP("Cases", bench_case_rows, struct bench_options, own),
-    OPT_GROUP("Input", opt_part_rows, struct bench_options, common.input),
     OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),
     OPT_GROUP("Messages", opt_message_rows, struct bench_options, common.message),
     OPT_GROUP("Running", opt_exec_rows, struct bench_options, common.exec),

@@ -516,7 +516,6 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct exchange_options, methods),
     OPT_GROUP("Methods", exchange_work_rows, struct exchange_options, own),
     OPT_GROUP("Input", exchange_input_rows, struct exchange_options, own),
-    OPT_GROUP("Input", opt_part_rows, struct exchange_options, common.input),
     OPT_GROUP("Input", opt_input_rows, struct exchange_options, common.input),
     OPT_GROUP("Messages", opt_scope_rows, struct exchange_options, common.message),
     OPT_GROUP("Messages", opt_message_rows, struct exchange_options, common.message),

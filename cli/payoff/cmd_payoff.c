@@ -406,7 +406,6 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Network", payoff_network_rows, struct payoff_options, network),
     OPT_GROUP("Exchange", payoff_exchange_rows, struct payoff_options, exchange),
     OPT_GROUP("Ways", payoff_judging_rows, struct payoff_options, judging),
-    OPT_GROUP("Input", opt_part_rows, struct payoff_options, common.input),
     OPT_GROUP("Input", opt_input_rows, struct payoff_options, common.input),
     OPT_GROUP("Measuring", opt_exec_rows, struct payoff_options, common.exec),
     OPT_GROUP("Output", opt_force_rows, struct payoff_options, common.save),

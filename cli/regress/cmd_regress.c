@@ -349,7 +349,6 @@ static const struct opt_group groups[] = {
     PASSED_ON(": methods", opt_methods_rows, methods),
     PASSED_ON(": cases", bench_suite_rows, own),
     PASSED_ON(": cases", bench_case_rows, own),
-    PASSED_ON(": input", opt_part_rows, common.input),
     PASSED_ON(": input", opt_input_rows, common.input),
     PASSED_ON(": messages", opt_message_rows, common.message),
     PASSED_ON(": running", opt_exec_rows, common.exec),

@@ -250,9 +250,9 @@ static void test_wrong_overrides(void **state)
 static void test_no_parameter_is_an_option(void **state)
 {
     static const struct opt_row *const shared[] = {
-        opt_part_rows,    opt_input_rows, opt_scope_rows,  opt_message_rows, opt_device_rows,
-        opt_threads_rows, opt_exec_rows,  opt_timing_rows, opt_methods_rows, opt_show_rows,
-        opt_save_rows,    opt_hash_rows,  opt_output_rows, opt_force_rows};
+        opt_input_rows, opt_scope_rows,  opt_message_rows, opt_device_rows, opt_threads_rows,
+        opt_exec_rows,  opt_timing_rows, opt_methods_rows, opt_show_rows,   opt_save_rows,
+        opt_hash_rows,  opt_output_rows, opt_force_rows};
     static const char *const more[] = {"help",      "version",  "per",          "top",  "sort",
                                        "histogram", "spectrum", "no-baselines", "vary", "match"};
     const char *key;
