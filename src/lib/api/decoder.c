@@ -5,9 +5,9 @@ struct gcb_decoder {
     struct gcb_coder *coder;
 };
 
-/* Opens a decoder for a method or, if `method` is NULL, for the method of a message. */
+/* Opens a decoder for a method or, if `method` is NULL, for the method of a message's frame. */
 static int open_decoder(struct gcb_decoder **out, const struct gcb_method *method,
-                        const struct gcb_rbuf *message, const struct gcb_coder_config *config,
+                        const struct gcb_frame *frame, const struct gcb_coder_config *config,
                         struct gcb_diag *diag)
 {
     struct gcb_decoder *d = gcb_alloc_zero(1, sizeof(*d));
@@ -16,7 +16,7 @@ static int open_decoder(struct gcb_decoder **out, const struct gcb_method *metho
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "a decoder");
     err = method ? gcb_coder_create(&d->coder, method, config, diag)
-                 : gcb_coder_create_decoder(&d->coder, message->data, message->len, config, diag);
+                 : gcb_coder_create_like(&d->coder, frame, config, diag);
     if (err)
         gcb_decoder_close(d);
     else
@@ -28,33 +28,23 @@ int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag)
 {
     struct gcb_settings s;
-    struct gcb_method method;
-    int err = gcb_need_both(out, "the place for the decoder", spec, "the method", diag);
+    const int err = gcb_settings_open(&s, out, "the place for the decoder", spec, n, options, diag);
 
-    if (!err)
-        err = gcb_settings_init(&s, options, n, diag);
-    if (!err)
-        err = gcb_method_parse(&method, spec, diag);
     if (err)
         return err;
     s.config.env.decoding = true;
-    return open_decoder(out, &method, NULL, &s.config, diag);
+    return open_decoder(out, &s.method, NULL, &s.config, diag);
 }
 
 int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
                           const struct gcb_options *options, struct gcb_diag *diag)
 {
-    const struct gcb_rbuf bytes = {.data = message, .len = length};
     struct gcb_settings s;
     struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    int err = gcb_need(out, "the place for the decoder", diag);
+    const int err = gcb_settings_open_like(&s, out, "the place for the decoder", &frame, message,
+                                           length, options, diag);
 
-    if (!err)
-        err = gcb_frame_parse(&frame, &payload, message, length, diag);
-    if (!err)
-        err = gcb_settings_init(&s, options, frame.count, diag);
-    return err ? err : open_decoder(out, NULL, &bytes, &s.config, diag);
+    return err ? err : open_decoder(out, NULL, &frame, &s.config, diag);
 }
 
 void gcb_decoder_close(struct gcb_decoder *decoder)

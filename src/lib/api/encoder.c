@@ -24,24 +24,22 @@ struct gcb_encoder {
 /* ---- opening ---- */
 
 /* Makes the memory, and the decoder that tells the memory what was sent. */
-static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
-                       const struct gcb_settings *s, struct gcb_diag *diag)
+static int init_memory(struct gcb_encoder *e, const struct gcb_settings *s, struct gcb_diag *diag)
 {
     struct gcb_coder_config config = s->config;
     struct gcb_memory_params params;
     int err;
 
-    gcb_method_memory_for(&params, method, e->count);
+    gcb_method_memory_for(&params, &s->method, e->count);
     config.env.decoding = true;
-    err = params.kind == GCB_MEMORY_NONE ? 0 : gcb_coder_create(&e->own, method, &config, diag);
+    err = params.kind == GCB_MEMORY_NONE ? 0 : gcb_coder_create(&e->own, &s->method, &config, diag);
     if (err)
         return err;
     return gcb_memory_create(&e->memory, &params, e->count, s->options.workers, &e->kept.queue,
                              &e->kept.kernels, diag);
 }
 
-static int init(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_settings *s,
-                struct gcb_diag *diag)
+static int init(struct gcb_encoder *e, struct gcb_settings *s, struct gcb_diag *diag)
 {
     int err = gcb_codec_env_keep(&s->config.env, &e->kept, diag);
 
@@ -55,8 +53,8 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
         if (!e->wide)
             return gcb_diag_nomem(diag, e->count * sizeof(float), "a tensor in float32");
     }
-    err = gcb_coder_create(&e->coder, method, &s->config, diag);
-    return err ? err : init_memory(e, method, s, diag);
+    err = gcb_coder_create(&e->coder, &s->method, &s->config, diag);
+    return err ? err : init_memory(e, s, diag);
 }
 
 /* Refuses methods that need an exchange. The receivers of an encoder's messages add them up, as in
@@ -80,20 +78,15 @@ int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag)
 {
     struct gcb_settings s;
-    struct gcb_method method;
     struct gcb_encoder *e;
-    int err = gcb_need_both(out, "the place for the encoder", spec, "the method", diag);
+    int err = gcb_settings_open(&s, out, "the place for the encoder", spec, n, options, diag);
 
     if (!err)
-        err = gcb_settings_init(&s, options, n, diag);
-    if (!err)
-        err = gcb_method_parse(&method, spec, diag);
-    if (!err)
-        err = check_alone(&method, diag);
+        err = check_alone(&s.method, diag);
     if (err)
         return err;
     e = gcb_alloc_zero(1, sizeof(*e));
-    err = e ? init(e, &method, &s, diag) : gcb_diag_nomem(diag, sizeof(*e), "an encoder");
+    err = e ? init(e, &s, diag) : gcb_diag_nomem(diag, sizeof(*e), "an encoder");
     if (err)
         gcb_encoder_close(e);
     else

@@ -28,22 +28,17 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
                       const struct gcb_options *options, struct gcb_diag *diag)
 {
     struct gcb_exchange_config config = {0};
-    struct gcb_settings settings;
-    struct gcb_method method;
-    int err = gcb_need_both(out, "the place for the exchange", spec, "the method", diag);
+    struct gcb_settings s;
+    int err = gcb_settings_open(&s, out, "the place for the exchange", spec, n, options, diag);
 
-    if (!err)
-        err = gcb_settings_init(&settings, options, n, diag);
-    if (!err)
-        err = gcb_method_parse(&method, spec, diag);
     if (err)
         return err;
-    config.coder = settings.config;
-    config.workers = settings.options.workers ? settings.options.workers : 1;
-    config.worker = settings.options.worker;
-    config.weights = settings.options.weights;
-    err = check_options(&settings.options, config.workers, diag);
-    return err ? err : gcb_exchange_create(out, &method, &config, diag);
+    config.coder = s.config;
+    config.workers = s.options.workers ? s.options.workers : 1;
+    config.worker = s.options.worker;
+    config.weights = s.options.weights;
+    err = check_options(&s.options, config.workers, diag);
+    return err ? err : gcb_exchange_create(out, &s.method, &config, diag);
 }
 
 int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)

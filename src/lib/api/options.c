@@ -43,8 +43,9 @@ static int check_shape(const struct gcb_options *o, uint64_t n, struct gcb_diag 
     return gcb_invalid(diag, "the shape is %s, but the tensor has %" PRIu64 " elements", text, n);
 }
 
-int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
-                      struct gcb_diag *diag)
+/* Checks the options and fills everything in *s except the method. */
+static int init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
+                struct gcb_diag *diag)
 {
     static const struct gcb_options defaults = {.size = sizeof(defaults)};
     struct gcb_options *o = &s->options;
@@ -70,4 +71,26 @@ int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options,
         .max_elements = o->max_elements ? o->max_elements : UINT64_C(1) << 34,
     };
     return 0;
+}
+
+int gcb_settings_open(struct gcb_settings *s, const void *out, const char *what, const char *spec,
+                      uint64_t n, const struct gcb_options *options, struct gcb_diag *diag)
+{
+    int err = gcb_need_both(out, what, spec, "the method", diag);
+
+    if (!err)
+        err = init(s, options, n, diag);
+    return err ? err : gcb_method_parse(&s->method, spec, diag);
+}
+
+int gcb_settings_open_like(struct gcb_settings *s, const void *out, const char *what,
+                           struct gcb_frame *frame, const void *message, size_t length,
+                           const struct gcb_options *options, struct gcb_diag *diag)
+{
+    struct gcb_rbuf payload;
+    int err = gcb_need(out, what, diag);
+
+    if (!err)
+        err = gcb_frame_parse(frame, &payload, message, length, diag);
+    return err ? err : init(s, options, frame->count, diag);
 }

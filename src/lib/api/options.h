@@ -8,16 +8,23 @@
  * `config` points into it. */
 struct gcb_settings {
     struct gcb_options options;
+    struct gcb_method method; /* set by gcb_settings_open */
     struct gcb_queue queue;
     struct gcb_coder_config config; /* path and shape are borrowed from the caller */
 };
 
 /*
- * Checks the caller's options for tensors of n elements, and fills *s. `options` NULL means all
- * defaults. Returns 0, or GCB_E_INVALID if an option is out of range or unknown to this version of
- * the library.
+ * Checks what the caller passes to open an object for tensors of n elements, and fills *s. `out` is
+ * where the object will go, and `what` names that place. `spec` names the method. `options` NULL
+ * means all defaults. Returns 0, or GCB_E_INVALID if `out` or `spec` is NULL, the spec is wrong, or
+ * an option is out of range or unknown to this version of the library.
  */
-int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
-                      struct gcb_diag *diag);
+int gcb_settings_open(struct gcb_settings *s, const void *out, const char *what, const char *spec,
+                      uint64_t n, const struct gcb_options *options, struct gcb_diag *diag);
+/* Does what gcb_settings_open does, for an object whose method and number of elements are those of
+ * a message. Does not set s->method. Sets *frame. Returns also an error of gcb_frame_parse. */
+int gcb_settings_open_like(struct gcb_settings *s, const void *out, const char *what,
+                           struct gcb_frame *frame, const void *message, size_t length,
+                           const struct gcb_options *options, struct gcb_diag *diag);
 
 #endif

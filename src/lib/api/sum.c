@@ -7,28 +7,19 @@
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag)
 {
-    struct gcb_settings settings;
-    struct gcb_method method;
-    int err = gcb_need_both(out, "the place for the sum", spec, "the method", diag);
+    struct gcb_settings s;
+    const int err = gcb_settings_open(&s, out, "the place for the sum", spec, n, options, diag);
 
-    if (!err)
-        err = gcb_settings_init(&settings, options, n, diag);
-    if (!err)
-        err = gcb_method_parse(&method, spec, diag);
-    return err ? err : gcb_sum_create(out, &method, into, &settings.config, diag);
+    return err ? err : gcb_sum_create(out, &s.method, into, &s.config, diag);
 }
 
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag)
 {
-    struct gcb_settings settings;
+    struct gcb_settings s;
     struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    int err = gcb_need(out, "the place for the sum", diag);
+    const int err = gcb_settings_open_like(&s, out, "the place for the sum", &frame, message,
+                                           length, options, diag);
 
-    if (!err)
-        err = gcb_frame_parse(&frame, &payload, message, length, diag);
-    if (!err)
-        err = gcb_settings_init(&settings, options, frame.count, diag);
-    return err ? err : gcb_sum_create_like(out, message, length, into, &settings.config, diag);
+    return err ? err : gcb_sum_create_like(out, message, length, into, &s.config, diag);
 }

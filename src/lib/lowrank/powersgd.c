@@ -210,14 +210,6 @@ static void choose_start(struct powersgd *s, const struct gcb_step *at)
     s->at = *at;
 }
 
-static void put_floats(struct gcb_wbuf *out, const float *x, uint64_t n)
-{
-    uint8_t *to = gcb_wbuf_take(out, n * sizeof(float));
-
-    if (to)
-        memcpy(to, x, n * sizeof(float));
-}
-
 static int powersgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                            struct gcb_wbuf *out)
 {
@@ -233,8 +225,8 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     if (!make_q(s, s->q, 1.0f, in->data))
         return GCB_E_SEND_RAW;
     gcb_put_u32(out, (uint32_t)s->f.m.cols);
-    put_floats(out, s->p, p_floats(&s->f));
-    put_floats(out, s->q, q_floats(&s->f));
+    gcb_put(out, s->p, p_floats(&s->f) * sizeof(float));
+    gcb_put(out, s->q, q_floats(&s->f) * sizeof(float));
     end_step(s, s->q);
     return out->failed ? GCB_E_NOSPACE : 0;
 }
@@ -316,9 +308,9 @@ static void powersgd_write(const void *state, struct gcb_wbuf *out)
     gcb_put_u64(out, s->at.step);
     gcb_put_u32(out, s->at.worker);
     gcb_put_u32(out, s->begun);
-    put_floats(out, s->kept, q_floats(&s->f));
+    gcb_put(out, s->kept, q_floats(&s->f) * sizeof(float));
     if (!s->base.env.workers)
-        put_floats(out, s->first, q_floats(&s->f));
+        gcb_put(out, s->first, q_floats(&s->f) * sizeof(float));
 }
 
 static int powersgd_read_kept(void *state, struct gcb_rbuf *in)

@@ -16,7 +16,7 @@ uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)
     return p;
 }
 
-static void put(struct gcb_wbuf *w, const void *v, size_t n)
+void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n)
 {
     uint8_t *p = gcb_wbuf_take(w, n);
 
@@ -26,22 +26,22 @@ static void put(struct gcb_wbuf *w, const void *v, size_t n)
 
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v)
 {
-    put(w, &v, sizeof(v));
+    gcb_put(w, &v, sizeof(v));
 }
 
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v)
 {
-    put(w, &v, sizeof(v));
+    gcb_put(w, &v, sizeof(v));
 }
 
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v)
 {
-    put(w, &v, sizeof(v));
+    gcb_put(w, &v, sizeof(v));
 }
 
 void gcb_put_f32(struct gcb_wbuf *w, float v)
 {
-    put(w, &v, sizeof(v));
+    gcb_put(w, &v, sizeof(v));
 }
 
 static void get(struct gcb_rbuf *r, void *v, size_t n)

@@ -36,10 +36,7 @@ static void put_length(const struct gcb_frame *f, struct gcb_wbuf *out, uint64_t
 /* Writes the fields before the parameters. */
 static void put_fields(const struct gcb_frame *f, struct gcb_wbuf *out)
 {
-    uint8_t *p = gcb_wbuf_take(out, sizeof(magic));
-
-    if (p)
-        memcpy(p, magic, sizeof(magic));
+    gcb_put(out, magic, sizeof(magic));
     gcb_put_u8(out, GCB_WIRE_VERSION);
     gcb_put_u8(out, f->codec);
     gcb_put_u8(out, f->flags);
@@ -51,12 +48,8 @@ static void put_fields(const struct gcb_frame *f, struct gcb_wbuf *out)
 
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out)
 {
-    uint8_t *p;
-
     put_fields(f, out);
-    p = gcb_wbuf_take(out, f->param_bytes);
-    if (p)
-        memcpy(p, f->params, f->param_bytes);
+    gcb_put(out, f->params, f->param_bytes);
 }
 
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head)
