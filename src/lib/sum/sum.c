@@ -74,7 +74,7 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
     if (!err)
         err = create(&s, into, config, diag);
     if (!err)
-        err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
+        err = gcb_coder_create_like(&s->main, &frame, &s->config, diag);
     err = finish_opening(out, s, err);
     if (!err && frame.flags & GCB_WIRE_STORED) {
         s->other = s->main;
@@ -100,8 +100,8 @@ void gcb_sum_close(struct gcb_sum *s)
 
 /* Finds a decoder that accepts the frame and adds to elements: s->main, or s->other, which it makes
  * anew if needed. */
-static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
-                        size_t length, struct gcb_coder **out, struct gcb_diag *diag)
+static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, struct gcb_coder **out,
+                        struct gcb_diag *diag)
 {
     int err = GCB_E_MISMATCH;
 
@@ -114,7 +114,7 @@ static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, const 
     if (err) {
         gcb_coder_destroy(s->other);
         s->other = NULL;
-        err = gcb_coder_create_decoder(&s->other, message, length, &s->config, diag);
+        err = gcb_coder_create_like(&s->other, frame, &s->config, diag);
     }
     *out = s->other;
     return err;
@@ -131,7 +131,7 @@ static int add_to_elements(struct gcb_sum *s, const struct gcb_frame *frame, con
         s->elements = gcb_alloc_array(s->count, sizeof(*s->elements));
     if (!s->elements)
         return gcb_diag_nomem(diag, s->count * sizeof(*s->elements), "a sum");
-    err = find_decoder(s, frame, message, length, &decoder, diag);
+    err = find_decoder(s, frame, &decoder, diag);
     if (err)
         return err;
     if (!s->elements_begun)
@@ -161,7 +161,7 @@ static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const v
 static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                      size_t length, float weight, struct gcb_diag *diag)
 {
-    int err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
+    int err = gcb_coder_create_like(&s->main, frame, &s->config, diag);
 
     if (!err)
         err = add_message(s, frame, message, length, weight, diag);
