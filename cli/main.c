@@ -36,7 +36,7 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     const struct cmd *cmd = cmd_find(name);
     const char *names[CMD_MAX + 1];
     struct gcb_method method;
-    char shown[64], hint[96];
+    char shown[64], hint[GCB_HINT];
     size_t n = 0;
 
     if (cmd)
@@ -53,9 +53,8 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     while ((cmd = cmd_at(n)))
         names[n++] = cmd->name;
     names[n++] = "help";
-    opt_suggest(hint, sizeof(hint), name, "", names, n);
     gcb_invalid(diag, "unknown command '%s'%s", shown,
-                hint[0] ? hint : "; `gcbench --help` lists them");
+                gcb_hint(hint, name, "", names, n, "; `gcbench --help` lists them"));
     return NULL;
 }
 

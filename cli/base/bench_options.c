@@ -80,7 +80,7 @@ typedef int take_fn(struct gcb_suite_plan *s, const char *text, struct gcb_diag 
 static int take_scope(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
     int scope = 0;
-    const int err = opt_choose(&scope, "scope", opt_scopes, text, diag);
+    const int err = gcb_choose(&scope, "--", "scope", opt_scopes, text, diag);
 
     if (!err)
         s->scopes[s->scope_count++] = (enum gcb_scope)scope;
@@ -110,7 +110,7 @@ static int take_threads(struct gcb_suite_plan *s, const char *text, struct gcb_d
 static int take_cache(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
     int choice = 0;
-    const int err = opt_choose(&choice, "cache", cache_words, text, diag);
+    const int err = gcb_choose(&choice, "--", "cache", cache_words, text, diag);
 
     if (!err && s->cache_count && (choice == GCB_CACHES || s->cache_count == GCB_CACHES))
         return gcb_invalid(diag, "--cache: both already means warm and cold: give only one value");

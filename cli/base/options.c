@@ -190,7 +190,7 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                                      "input cannot; name a file");
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
-        const int err = opt_choose(&choice, "as", gcb_element_names, in->as.items[i], diag);
+        const int err = gcb_choose(&choice, "--", "as", gcb_element_names, in->as.items[i], diag);
 
         if (err)
             return err;
@@ -281,7 +281,7 @@ int opt_output_check(const struct opt_save *in, struct gcb_diag *diag)
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
 {
     const char *names[GCB_FIELDS];
-    char shown[64], hint[96];
+    char shown[64], hint[GCB_HINT];
     size_t n = 0;
 
     *out = in->sort ? gcb_field_find(in->sort) : GCB_FIELD_NONE;
@@ -290,10 +290,9 @@ int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_d
     for (enum gcb_field f = 0; f < GCB_FIELDS; f++)
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
-    opt_suggest(hint, sizeof(hint), in->sort, "", names, n);
-    return gcb_invalid(diag, "--sort: cannot sort by '%s'%s",
-                       gcb_escape(shown, sizeof(shown), in->sort),
-                       hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
+    return gcb_invalid(
+        diag, "--sort: cannot sort by '%s'%s", gcb_escape(shown, sizeof(shown), in->sort),
+        gcb_hint(hint, in->sort, "", names, n, "; try rel_l2, ratio or encode_gbps"));
 }
 
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,

@@ -121,21 +121,10 @@ static const char *find_extra(const struct parser *p, const char *name, size_t n
     return NULL;
 }
 
-char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
-                  const char *const *names, size_t count)
-{
-    const char *near = gcb_suggest(word, names, count);
-
-    out[0] = '\0';
-    if (near)
-        snprintf(out, size, "; did you mean '%s%s'?", dashes, near);
-    return out;
-}
-
 static int unknown_option(const struct parser *p, const char *name, size_t n)
 {
     const char *names[MAX_NAMES];
-    char word[64], shown[80], hint[128];
+    char word[64], shown[80], hint[GCB_HINT];
     size_t count = 0;
 
     for (const struct opt_group *g = p->spec->groups; g->rows; g++)
@@ -148,25 +137,7 @@ static int unknown_option(const struct parser *p, const char *name, size_t n)
     }
     snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word)), name);
     return gcb_invalid(p->diag, "unknown option '--%s'%s", gcb_escape(shown, sizeof(shown), word),
-                       opt_suggest(hint, sizeof(hint), word, "--", names, count));
-}
-
-int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
-               struct gcb_diag *diag)
-{
-    char list[256] = "", shown[64], hint[64];
-    size_t n = 0;
-
-    for (; choices[n]; n++) {
-        if (strcmp(choices[n], text) == 0) {
-            *out = (int)n;
-            return 0;
-        }
-        gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", choices[n]);
-    }
-    return gcb_invalid(diag, "--%s is one of %s, not '%s'%s", option, list,
-                       gcb_escape(shown, sizeof(shown), text),
-                       opt_suggest(hint, sizeof(hint), text, "", choices, n));
+                       gcb_hint(hint, word, "--", names, count, ""));
 }
 
 /* Stores a number in the type that the row's field has. `real` and `whole` are the same number;
@@ -228,7 +199,7 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
     case OPT_LIST:
         return opt_list_add(field, text);
     case OPT_CHOICE:
-        return opt_choose(field, row->name, row->choices, text, diag);
+        return gcb_choose(field, "--", row->name, row->choices, text, diag);
     default:
         return set_number(row, field, text, diag);
     }
@@ -382,7 +353,7 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
                   struct gcb_diag *diag)
 {
     const char *names[MAX_ROWS];
-    char shown[64], hint[96];
+    char shown[64], hint[GCB_HINT];
     size_t count = 0;
 
     for (const struct opt_group *g = spec->groups; g->rows; g++)
@@ -397,7 +368,7 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
             return set_value(row, value, text, diag);
         }
     return gcb_invalid(diag, "unknown field '%s'%s", gcb_escape(shown, sizeof(shown), field),
-                       opt_suggest(hint, sizeof(hint), field, "", names, count));
+                       gcb_hint(hint, field, "", names, count, ""));
 }
 
 void opt_merge(const struct opt_spec *spec, void *target, const void *from)

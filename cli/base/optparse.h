@@ -136,16 +136,6 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
  * `target`. */
 void opt_merge(const struct opt_spec *spec, void *target, const void *from);
 
-/* Sets *out to the index of `text` among `choices`, which end with NULL. GCB_E_INVALID: `text` is
- * none of them; the words in diag list them. */
-int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
-               struct gcb_diag *diag);
-
-/* Writes "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if
- * none is close. Returns out. */
-char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
-                  const char *const *names, size_t count);
-
 /* Frees the lists in `result` and `target`. Both may be zeroed. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);
 

@@ -5,6 +5,7 @@
 
 #include "cli/base/progress.h"
 #include "src/lib/base/cpu_flags.h"
+#include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
 
@@ -66,7 +67,7 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     if (!err && r->s.backend.queue.threads != 1)
         err = gcb_invalid(diag, "--kernels: each kernel runs on one thread: leave out --threads");
     for (size_t i = 0; !err && i < sizes->count; i++) {
-        err = opt_choose(&size, "size", gcb_kernel_size_names, sizes->items[i], diag);
+        err = gcb_choose(&size, "--", "size", gcb_kernel_size_names, sizes->items[i], diag);
         r->config.sizes |= 1u << size;
     }
     if (err)

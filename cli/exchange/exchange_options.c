@@ -84,7 +84,8 @@ int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct excha
     *out = NULL;
     *count = 0;
     for (size_t i = 0; !err && i < names->count; i++) {
-        err = opt_choose(&algorithm, "algorithm", gcb_net_algorithm_names, names->items[i], diag);
+        err = gcb_choose(&algorithm, "--", "algorithm", gcb_net_algorithm_names, names->items[i],
+                         diag);
         if (!err)
             chosen[algorithm] = true;
     }

@@ -246,6 +246,35 @@ const char *gcb_suggest(const char *word, const char *const *names, size_t count
     return best;
 }
 
+char *gcb_hint(char out[GCB_HINT], const char *word, const char *dashes, const char *const *names,
+               size_t count, const char *otherwise)
+{
+    const char *near = gcb_suggest(word, names, count);
+
+    snprintf(out, GCB_HINT, "%s", otherwise);
+    if (near)
+        snprintf(out, GCB_HINT, "; did you mean '%s%s'?", dashes, near);
+    return out;
+}
+
+int gcb_choose(int *out, const char *dashes, const char *name, const char *const *choices,
+               const char *text, struct gcb_diag *diag)
+{
+    char list[256] = "", shown[64], hint[GCB_HINT];
+    size_t n = 0;
+
+    for (; choices[n]; n++) {
+        if (strcmp(choices[n], text) == 0) {
+            *out = (int)n;
+            return 0;
+        }
+        gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", choices[n]);
+    }
+    return gcb_invalid(diag, "%s%s is one of %s, not '%s'%s", dashes, name, list,
+                       gcb_escape(shown, sizeof(shown), text),
+                       gcb_hint(hint, text, "", choices, n, ""));
+}
+
 /* True if the [class] at p matches c. Sets *next to the end of the class. An unclosed class is a
  * literal '['. */
 static bool class_matches(const char *p, char c, const char **next)

@@ -49,6 +49,17 @@ bool gcb_parse_size(const char *s, uint64_t *out);
  * NULL). Returns NULL if none is close enough to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
+/* Writes "; did you mean '--topk'?" for the name that gcb_suggest returns, with `dashes` before it;
+ * if there is none, the text `otherwise`. Returns out. */
+#define GCB_HINT 128
+char *gcb_hint(char out[GCB_HINT], const char *word, const char *dashes, const char *const *names,
+               size_t count, const char *otherwise);
+
+/* Sets *out to the index of `text` among `choices`, which end with NULL. GCB_E_INVALID: `text` is
+ * none of them; the message calls the choice `name`, with `dashes` before it, and lists them. */
+int gcb_choose(int *out, const char *dashes, const char *name, const char *const *choices,
+               const char *text, struct gcb_diag *diag);
+
 /* True if `name` is one of the names in "a, b". */
 bool gcb_lists(const char *names, const char *name);
 

@@ -187,8 +187,7 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
 {
     const char *names[MOST_METHODS];
     struct gcb_method m;
-    char shown[80];
-    const char *near;
+    char shown[80], hint[GCB_HINT];
     size_t n = 0;
 
     while (n < MOST_METHODS && gcb_method_at(&m, n))
@@ -196,29 +195,23 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
         return gcb_invalid(diag, "unknown method '%s'; repeat --method for each method", shown);
-    near = gcb_suggest(name, names, n);
-    if (near)
-        return gcb_invalid(diag, "unknown method '%s'; did you mean '%s'?", shown, near);
-    return gcb_invalid(diag, "unknown method '%s'; `gcbench methods` lists them", shown);
+    return gcb_invalid(diag, "unknown method '%s'%s", shown,
+                       gcb_hint(hint, name, "", names, n, "; `gcbench methods` lists them"));
 }
 
 static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_diag *diag)
 {
     const char *names[GCB_MAX_METHOD_PARAMS];
     const struct gcb_param *p;
-    const char *near;
-    char shown[80];
+    char shown[80], hint[GCB_HINT], lists[96];
     size_t n;
 
     for (n = 0; (p = gcb_method_param(m, n)); n++)
         names[n] = p->name;
-    gcb_escape(shown, sizeof(shown), key);
-    near = gcb_suggest(key, names, n);
-    if (near)
-        return gcb_invalid(diag, "method '%s' has no '%s'; did you mean '%s'?", m->name, shown,
-                           near);
-    return gcb_invalid(diag, "method '%s' has no '%s'; `gcbench methods %s` lists its parameters",
-                       m->name, shown, m->name);
+    snprintf(lists, sizeof(lists), "; `gcbench methods %s` lists its parameters", m->name);
+    return gcb_invalid(diag, "method '%s' has no '%s'%s", m->name,
+                       gcb_escape(shown, sizeof(shown), key),
+                       gcb_hint(hint, key, "", names, n, lists));
 }
 
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
@@ -322,68 +315,41 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
     return err;
 }
 
-/* True if `word` is one of the alternatives of "a|b|c". */
-static bool among(const char *alternatives, const char *word)
-{
-    const size_t length = strlen(word);
-
-    for (const char *p = alternatives;; p++) {
-        const size_t n = strcspn(p, "|");
-
-        if (n == length && strncmp(p, word, n) == 0)
-            return true;
-        p += n;
-        if (*p == '\0')
-            return false;
-    }
-}
-
 /* True if one condition, "key=a|b|c" of `length` bytes, holds. */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
+    char text[128], current[GCB_PARAM_TEXT], *values = text, *value;
     const struct gcb_param *p;
-    char alternatives[128], text[GCB_PARAM_TEXT];
+    size_t row;
 
-    for (size_t i = 0; (p = gcb_method_param(m, i)); i++) {
-        const size_t n = strlen(p->name);
-
-        if (strncmp(p->name, condition, n) != 0 || condition[n] != '=')
-            continue;
-        snprintf(alternatives, sizeof(alternatives), "%.*s", (int)(length - n - 1),
-                 condition + n + 1);
-        return among(alternatives, gcb_param_text(text, p, m->value[i]));
-    }
+    snprintf(text, sizeof(text), "%.*s", (int)length, condition);
+    p = find_row(m, strsep(&values, "="), &row);
+    if (!p)
+        return false;
+    gcb_param_text(current, p, m->value[row]);
+    while ((value = strsep(&values, "|")))
+        if (strcmp(value, current) == 0)
+            return true;
     return false;
-}
-
-/* True if all conditions of "condition&condition" hold. */
-static bool all_hold(const struct gcb_method *m, const char *conditions, size_t length)
-{
-    bool all = true;
-
-    for (size_t at = 0; at < length;) {
-        const size_t n = strcspn(conditions + at, "&;");
-
-        all &= holds(m, conditions + at, n);
-        at += n + 1;
-    }
-    return all;
 }
 
 bool gcb_method_applies(const struct gcb_method *m, size_t row)
 {
-    const char *p = gcb_method_param(m, row)->needs;
+    const char *at = gcb_method_param(m, row)->needs;
+    bool all = true; /* the conditions of the present group hold so far */
 
-    if (!p)
+    if (!at)
         return true;
-    for (;; p++) {
-        const size_t n = strcspn(p, ";");
+    for (;; at++) {
+        const size_t n = strcspn(at, "&;");
 
-        if (all_hold(m, p, n))
+        all &= holds(m, at, n);
+        at += n;
+        if (*at != '&' && all)
             return true;
-        p += n;
-        if (*p == '\0')
+        if (*at == '\0')
             return false;
+        all |= *at == ';';
     }
 }
 
@@ -464,10 +430,7 @@ void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_metho
 
 enum gcb_collective gcb_method_collective(const struct gcb_method *m)
 {
-    struct gcb_exchange_params params;
-
-    gcb_method_exchange(&params, m);
-    return (enum gcb_collective)params.collective;
+    return (enum gcb_collective)m->value[exchange_row(m)];
 }
 
 bool gcb_method_gives_collective(const struct gcb_method *m)

@@ -37,23 +37,6 @@ static size_t choice_count(const struct gcb_param *p)
     return n;
 }
 
-static int parse_choice(double *out, const struct gcb_param *p, const char *name, const char *text,
-                        struct gcb_diag *diag)
-{
-    const size_t n = choice_count(p);
-    char list[256] = "", shown[64];
-
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(p->choices[i], text) == 0) {
-            *out = (double)i;
-            return 0;
-        }
-        gcb_append(list, sizeof(list), "%s%s", i ? ", " : "", p->choices[i]);
-    }
-    return gcb_invalid(diag, "%s is one of %s, not '%s'", name, list,
-                       gcb_escape(shown, sizeof(shown), text));
-}
-
 static bool parse_number(double *out, const struct gcb_param *p, const char *text)
 {
     bool (*parse)(const char *, uint64_t *) =
@@ -95,8 +78,13 @@ int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, co
     const bool complement = strcmp(name, p->name) != 0;
     double v;
 
-    if (p->type == GCB_PARAM_CHOICE)
-        return parse_choice(out, p, name, text, diag);
+    if (p->type == GCB_PARAM_CHOICE) {
+        int choice = (int)*out;
+        const int err = gcb_choose(&choice, "", name, p->choices, text, diag);
+
+        *out = choice;
+        return err;
+    }
     if (!parse_number(&v, p, text) || !in_range(p, complement ? 1.0 - v : v))
         return range_error(p, name, complement, text, diag);
     *out = complement ? 1.0 - v : v;

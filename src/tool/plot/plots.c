@@ -463,8 +463,8 @@ const struct gcb_plot *gcb_plot_at(size_t i)
 
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag)
 {
-    const char *names[PLOTS], *near;
-    char word[64], shown[128];
+    const char *names[PLOTS];
+    char word[64], shown[128], hint[GCB_HINT];
 
     for (size_t i = 0; i < PLOTS; i++) {
         names[i] = plots[i].name;
@@ -472,11 +472,7 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
             return &plots[i];
     }
     snprintf(word, sizeof(word), "%.*s", length < sizeof(word) ? (int)length : 63, name);
-    gcb_escape(shown, sizeof(shown), word);
-    near = gcb_suggest(word, names, PLOTS);
-    if (near)
-        gcb_invalid(diag, "unknown plot '%s'; did you mean '%s'?", shown, near);
-    else
-        gcb_invalid(diag, "unknown plot '%s'; `gcbench plot --list` lists them", shown);
+    gcb_invalid(diag, "unknown plot '%s'%s", gcb_escape(shown, sizeof(shown), word),
+                gcb_hint(hint, word, "", names, PLOTS, "; `gcbench plot --list` lists them"));
     return NULL;
 }
