@@ -15,7 +15,7 @@ struct allgather {
     struct gcb_wbuf message;
 };
 
-static void allgather_destroy(void *state)
+static void allgather_fini(void *state)
 {
     struct allgather *s = state;
 
@@ -23,7 +23,6 @@ static void allgather_destroy(void *state)
     gcb_coder_destroy(s->own);
     gcb_sum_close(s->sum);
     gcb_free(s->message.data);
-    gcb_free(s);
 }
 
 /* Allocates the message: a raw tensor may be longer than the coder's bound. */
@@ -37,15 +36,12 @@ static int make_room(struct allgather *s, struct gcb_diag *diag)
     return s->message.data ? 0 : gcb_diag_nomem(diag, s->message.cap, "a message");
 }
 
-static int allgather_create(void **state, const struct gcb_collective_env *env,
-                            struct gcb_diag *diag)
+static int allgather_init(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
     struct gcb_coder_config decoding = env->coder;
-    struct allgather *s = gcb_alloc_zero(1, sizeof(*s));
+    struct allgather *s = state;
     int err;
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
     s->env = *env;
     decoding.env.decoding = true;
     err = gcb_coder_create(&s->coder, &env->method, &env->coder, diag);
@@ -53,13 +49,7 @@ static int allgather_create(void **state, const struct gcb_collective_env *env,
         err = gcb_coder_create(&s->own, &env->method, &decoding, diag);
     if (!err && !env->no_update)
         err = gcb_sum_create(&s->sum, &env->method, NULL, &env->coder, diag);
-    if (!err)
-        err = make_room(s, diag);
-    if (err)
-        allgather_destroy(s);
-    else
-        *state = s;
-    return err;
+    return err ? err : make_room(s, diag);
 }
 
 static int allgather_begin(void *state, const struct gcb_contribution *in, struct gcb_diag *diag)
@@ -147,8 +137,10 @@ static bool allgather_conserves(const void *state)
 
 const struct gcb_collective_ops gcb_collective_allgather = {
     .checks = true,
-    .create = allgather_create,
-    .destroy = allgather_destroy,
+    .rounds = 1,
+    .state_size = sizeof(struct allgather),
+    .init = allgather_init,
+    .fini = allgather_fini,
     .begin = allgather_begin,
     .sum_into = allgather_sum_into,
     .send = allgather_send,

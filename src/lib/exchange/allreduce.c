@@ -30,18 +30,12 @@ struct allreduce {
     bool whole;    /* round `last` adds the tensors themselves */
 };
 
-static unsigned allreduce_rounds(const struct gcb_method *method)
-{
-    return method->codec->reduce->rounds;
-}
-
-static void allreduce_destroy(void *state)
+static void allreduce_fini(void *state)
 {
     struct allreduce *s = state;
 
     gcb_coder_destroy(s->coder);
     gcb_free(s->values);
-    gcb_free(s);
 }
 
 static uint64_t round_bytes(const struct allreduce *s, unsigned round)
@@ -66,31 +60,23 @@ static int make_room(struct allreduce *s, uint64_t bytes, struct gcb_diag *diag)
     return s->values ? 0 : gcb_diag_nomem(diag, bytes, "what a worker sends");
 }
 
-static int allreduce_create(void **state, const struct gcb_collective_env *env,
-                            struct gcb_diag *diag)
+static int allreduce_init(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
     struct gcb_coder_config config = env->coder;
-    struct allreduce *s = gcb_alloc_zero(1, sizeof(*s));
+    struct allreduce *s = state;
     uint64_t most = 0;
     int err;
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
     s->env = *env;
     config.env.workers = env->workers;
     err = gcb_coder_create(&s->coder, &env->method, &config, diag);
-    if (!err) {
-        s->ops = env->method.codec->reduce;
-        s->codec = gcb_coder_codec_state(s->coder);
-        for (unsigned r = 0; r < s->codec->rounds; r++)
-            most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
-        err = make_room(s, most, diag);
-    }
     if (err)
-        allreduce_destroy(s);
-    else
-        *state = s;
-    return err;
+        return err;
+    s->ops = env->method.codec->reduce;
+    s->codec = gcb_coder_codec_state(s->coder);
+    for (unsigned r = 0; r < s->codec->rounds; r++)
+        most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
+    return make_room(s, most, diag);
 }
 
 /* The step, the worker and the weights, as the functions of the codec take them. */
@@ -317,9 +303,9 @@ static bool allreduce_conserves(const void *state)
 }
 
 const struct gcb_collective_ops gcb_collective_allreduce = {
-    .rounds = allreduce_rounds,
-    .create = allreduce_create,
-    .destroy = allreduce_destroy,
+    .state_size = sizeof(struct allreduce),
+    .init = allreduce_init,
+    .fini = allreduce_fini,
     .begin = allreduce_begin,
     .send = allreduce_send,
     .receive = allreduce_receive,

@@ -34,11 +34,14 @@ struct gcb_contribution {
 /* Functions that return int return 0 or an error, unless their comment says otherwise. */
 struct gcb_collective_ops {
     bool checks; /* `begin` looks for infinities and NaNs itself, which spares a pass over x */
-    /* Number of rounds in most steps. 0: it depends on the number of workers. NULL: one round. */
-    unsigned (*rounds)(const struct gcb_method *method);
-    /* Makes a state. Returns any error of gcb_coder_create. */
-    int (*create)(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag);
-    void (*destroy)(void *state);
+    /* Number of rounds in most steps. 0: it depends on the number of workers or, in an all-reduce,
+     * on the codec (gcb_exchange_rounds). */
+    unsigned rounds;
+    size_t state_size;
+    /* Fills a zeroed state of `state_size` bytes. Returns any error of gcb_coder_create. fini is
+     * called in either case. */
+    int (*init)(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag);
+    void (*fini)(void *state); /* accepts an all-zero state */
     /* Changes the method to another with the same memory and collective. Returns false, and changes
      * nothing, if the state must be made anew. NULL: the state must always be made anew. */
     bool (*change)(void *state, const struct gcb_method *method);
@@ -66,8 +69,8 @@ struct gcb_collective_ops {
     /* After the last round: fills in the parts of all bytes that this worker made in the step.
      * Describing is never timed, so it may be slow. */
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
-    /* Returns the encoder whose clamped count, largest magnitude and density describe the step, or
-     * NULL. */
+    /* Returns the encoder whose clamped count, largest magnitude and density describe the step.
+     * NULL: there is none. */
     struct gcb_coder *(*encoder)(void *state);
     /* Save and restore what the state keeps from step to step, apart from the encoder. NULL: the
      * state keeps nothing. */

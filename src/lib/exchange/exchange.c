@@ -16,9 +16,9 @@ static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
 
 unsigned gcb_exchange_rounds(const struct gcb_method *method)
 {
-    const struct gcb_collective_ops *ops = collectives[gcb_method_collective(method)];
+    const enum gcb_collective c = gcb_method_collective(method);
 
-    return ops->rounds ? ops->rounds(method) : 1;
+    return c == GCB_COLLECTIVE_ALLREDUCE ? method->codec->reduce->rounds : collectives[c]->rounds;
 }
 
 struct gcb_exchange {
@@ -45,6 +45,28 @@ struct gcb_exchange {
 };
 
 /* ---- opening ---- */
+
+static void destroy_state(const struct gcb_collective_ops *ops, void *state)
+{
+    if (state)
+        ops->fini(state);
+    gcb_free(state);
+}
+
+/* Makes a state of a collective. */
+static int create_state(void **out, const struct gcb_collective_ops *ops,
+                        const struct gcb_collective_env *env, struct gcb_diag *diag)
+{
+    void *state = gcb_alloc_zero(1, ops->state_size);
+    const int err =
+        state ? ops->init(state, env, diag) : gcb_diag_nomem(diag, ops->state_size, "an exchange");
+
+    if (err)
+        destroy_state(ops, state);
+    else
+        *out = state;
+    return err;
+}
 
 /* Copies the weights, or makes equal ones if `weights` is NULL. */
 static int copy_weights(struct gcb_exchange *e, const float *weights, struct gcb_diag *diag)
@@ -94,7 +116,7 @@ static int init(struct gcb_exchange *e, const struct gcb_method *method,
         err = copy_weights(e, config->weights, diag);
     if (!err)
         err = make_memory(e, diag);
-    return err ? err : e->ops->create(&e->state, &e->env, diag);
+    return err ? err : create_state(&e->state, e->ops, &e->env, diag);
 }
 
 int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *method,
@@ -115,8 +137,7 @@ void gcb_exchange_close(struct gcb_exchange *e)
 {
     if (!e)
         return;
-    if (e->state)
-        e->ops->destroy(e->state);
+    destroy_state(e->ops, e->state);
     gcb_memory_destroy(e->memory);
     gcb_free(e->weights);
     gcb_codec_env_drop(&e->kept);
@@ -128,13 +149,12 @@ void gcb_exchange_close(struct gcb_exchange *e)
  * allow that. */
 static void keep_codec(const struct gcb_collective_ops *ops, void *state, void *old)
 {
-    struct gcb_coder *from = ops->encoder(old), *to = ops->encoder(state);
     uint64_t kept[GCB_KEPT];
 
-    if (!from || !to)
+    if (!ops->encoder)
         return;
-    gcb_coder_save(from, kept);
-    (void)gcb_coder_restore(to, kept);
+    gcb_coder_save(ops->encoder(old), kept);
+    (void)gcb_coder_restore(ops->encoder(state), kept);
 }
 
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
@@ -147,13 +167,13 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
 
     env.method = *method;
     if (!e->ops->change || !e->ops->change(e->state, method))
-        err = e->ops->create(&state, &env, diag);
+        err = create_state(&state, e->ops, &env, diag);
     if (err)
         return err;
     e->begun = e->unlearnt = false;
     if (state) {
         keep_codec(e->ops, state, e->state);
-        e->ops->destroy(e->state);
+        destroy_state(e->ops, e->state);
         e->state = state;
     }
     e->env = env;
@@ -184,7 +204,7 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *s
 {
     return (struct gcb_checkpoint){
         .memory = e->memory,
-        .encoder = e->ops->encoder(state),
+        .encoder = e->ops->encoder ? e->ops->encoder(state) : NULL,
         .kept_ops = e->ops->kept_ops,
         .state = state,
     };
@@ -221,16 +241,16 @@ int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *s
     int err = gcb_need(e, "the exchange", diag);
 
     if (!err)
-        err = e->ops->create(&state, &e->env, diag);
+        err = create_state(&state, e->ops, &e->env, diag);
     if (err)
         return err;
     c = checkpoint_of(e, state);
     err = gcb_checkpoint_restore(&c, saved, diag);
     if (err) {
-        e->ops->destroy(state);
+        destroy_state(e->ops, state);
         return err;
     }
-    e->ops->destroy(e->state);
+    destroy_state(e->ops, e->state);
     e->state = state;
     e->begun = e->unlearnt = e->lacks_update = false;
     return 0;
@@ -533,7 +553,7 @@ int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *part
 
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e)
 {
-    return e->ops->encoder(e->state);
+    return e->ops->encoder ? e->ops->encoder(e->state) : NULL;
 }
 
 bool gcb_exchange_conserves(const struct gcb_exchange *e)

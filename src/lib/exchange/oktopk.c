@@ -58,13 +58,7 @@ struct oktopk {
     uint64_t selected;    /* number of elements that all workers selected */
 };
 
-/* A step that divides has one more round. */
-static unsigned oktopk_rounds(const struct gcb_method *method)
-{
-    return 2;
-}
-
-static void oktopk_destroy(void *state)
+static void oktopk_fini(void *state)
 {
     struct oktopk *s = state;
 
@@ -74,28 +68,21 @@ static void oktopk_destroy(void *state)
     gcb_free(s->means);
     gcb_list_fini(&s->sent);
     gcb_list_fini(&s->sum);
-    gcb_free(s);
 }
 
-static int oktopk_create(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag)
+static int oktopk_init(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
-    struct oktopk *s = gcb_alloc_zero(1, sizeof(*s));
-    int err;
+    struct oktopk *s = state;
+    const int err = gcb_pieces_init(&s->p, env, diag);
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
-    err = gcb_pieces_init(&s->p, env, diag);
+    if (err)
+        return err;
     s->boundaries = gcb_alloc_zero((uint64_t)env->workers + 1, sizeof(*s->boundaries));
     s->proposed = gcb_alloc_zero((uint64_t)env->workers + 1, sizeof(*s->proposed));
     s->means = gcb_alloc_zero(env->workers, sizeof(*s->means));
-    if (!err && (!s->boundaries || !s->proposed || !s->means))
-        err = gcb_diag_nomem(diag, env->workers * sizeof(*s->boundaries), "an exchange");
-    if (err) {
-        oktopk_destroy(s);
-        return err;
-    }
+    if (!s->boundaries || !s->proposed || !s->means)
+        return gcb_diag_nomem(diag, env->workers * sizeof(*s->boundaries), "an exchange");
     s->boundaries[env->workers] = s->proposed[env->workers] = env->coder.env.count;
-    *state = s;
     return 0;
 }
 
@@ -402,9 +389,10 @@ static int oktopk_receive(void *state, unsigned round, uint32_t from, const void
 }
 
 const struct gcb_collective_ops gcb_collective_oktopk = {
-    .rounds = oktopk_rounds,
-    .create = oktopk_create,
-    .destroy = oktopk_destroy,
+    .rounds = 2, /* a step that divides has one more */
+    .state_size = sizeof(struct oktopk),
+    .init = oktopk_init,
+    .fini = oktopk_fini,
     .begin = oktopk_begin,
     .send = oktopk_send,
     .receive = oktopk_receive,

@@ -31,12 +31,7 @@ struct spardl {
     struct gcb_list sent;   /* scratch: the kept sums of a block as receivers read them */
 };
 
-static unsigned spardl_rounds(const struct gcb_method *method)
-{
-    return 0;
-}
-
-static void spardl_destroy(void *state)
+static void spardl_fini(void *state)
 {
     struct spardl *s = state;
 
@@ -46,27 +41,19 @@ static void spardl_destroy(void *state)
     gcb_list_fini(&s->kept);
     gcb_list_fini(&s->sent);
     gcb_pieces_fini(&s->p);
-    gcb_free(s);
 }
 
-static int spardl_create(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag)
+static int spardl_init(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
-    struct spardl *s = gcb_alloc_zero(1, sizeof(*s));
-    int err;
+    struct spardl *s = state;
+    const int err = gcb_pieces_init(&s->p, env, diag);
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
-    err = gcb_pieces_init(&s->p, env, diag);
-    s->block = gcb_alloc_zero(env->workers, sizeof(*s->block));
-    if (!err && !s->block)
-        err = gcb_diag_nomem(diag, env->workers * sizeof(*s->block), "an exchange");
+    if (err)
+        return err;
     while ((uint64_t)1 << s->steps < env->workers)
         s->steps++;
-    if (err)
-        spardl_destroy(s);
-    else
-        *state = s;
-    return err;
+    s->block = gcb_alloc_zero(env->workers, sizeof(*s->block));
+    return s->block ? 0 : gcb_diag_nomem(diag, env->workers * sizeof(*s->block), "an exchange");
 }
 
 /* The first position of block b; blocks differ by at most one position in length. */
@@ -219,9 +206,9 @@ static int spardl_receive(void *state, unsigned round, uint32_t from, const void
 }
 
 const struct gcb_collective_ops gcb_collective_spardl = {
-    .rounds = spardl_rounds,
-    .create = spardl_create,
-    .destroy = spardl_destroy,
+    .state_size = sizeof(struct spardl),
+    .init = spardl_init,
+    .fini = spardl_fini,
     .begin = spardl_begin,
     .send = spardl_send,
     .receive = spardl_receive,

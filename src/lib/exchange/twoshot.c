@@ -118,7 +118,7 @@ static struct gcb_step drawn_as(const struct twoshot *s, unsigned round, uint32_
 
 /* ---- opening ---- */
 
-static void twoshot_destroy(void *state)
+static void twoshot_fini(void *state)
 {
     struct twoshot *s = state;
 
@@ -137,7 +137,6 @@ static void twoshot_destroy(void *state)
     gcb_free(s->part_bytes);
     gcb_free(s->arrived.data);
     gcb_free(s->arrived_bytes);
-    gcb_free(s);
 }
 
 /* The configuration of a coder for a share of `count` elements. */
@@ -242,8 +241,9 @@ static float scale_of(const struct gcb_collective_env *env)
     return scale > 0.0f ? scale : 1.0f;
 }
 
-static int init(struct twoshot *s, const struct gcb_collective_env *env, struct gcb_diag *diag)
+static int twoshot_init(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
+    struct twoshot *s = state;
     struct gcb_exchange_params params;
 
     if (env->workers > GCB_TWOSHOT_WORKERS)
@@ -258,18 +258,6 @@ static int init(struct twoshot *s, const struct gcb_collective_env *env, struct 
     s->first = share_begin(s, env->worker);
     s->mine = share_length(s, env->worker);
     return make_arrays(s, diag);
-}
-
-static int twoshot_create(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag)
-{
-    struct twoshot *s = gcb_alloc_zero(1, sizeof(*s));
-    const int err = s ? init(s, env, diag) : gcb_diag_nomem(diag, sizeof(*s), "an exchange");
-
-    if (!err)
-        *state = s;
-    else if (s)
-        twoshot_destroy(s);
-    return err;
 }
 
 /* ---- rounds ---- */
@@ -367,11 +355,6 @@ static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
         finite = !err && stays_finite(s, s->mean, 1.0f, s->mine);
     }
     return err ? err : encode(s, 1, s->env.worker, s->mean, !finite, &s->second, diag);
-}
-
-static unsigned twoshot_rounds(const struct gcb_method *method)
-{
-    return 2;
 }
 
 static int twoshot_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
@@ -572,12 +555,6 @@ static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct
     return add_parts(s, s->env.worker, s->second.data, s->second.len, parts, diag);
 }
 
-/* Each encoder has the clamped count of its last share only, so none describes the step. */
-static struct gcb_coder *twoshot_encoder(void *state)
-{
-    return NULL;
-}
-
 static bool twoshot_spoilt(const void *state)
 {
     return ((const struct twoshot *)state)->spoilt;
@@ -607,17 +584,18 @@ static void twoshot_second_error(const void *state, double *lost, double *sum)
     }
 }
 
+/* There is no `encoder`: each has the clamped count of its last share only. */
 const struct gcb_collective_ops gcb_collective_twoshot = {
-    .rounds = twoshot_rounds,
-    .create = twoshot_create,
-    .destroy = twoshot_destroy,
+    .rounds = 2,
+    .state_size = sizeof(struct twoshot),
+    .init = twoshot_init,
+    .fini = twoshot_fini,
     .begin = twoshot_begin,
     .send = twoshot_send,
     .receive = twoshot_receive,
     .conclude = twoshot_conclude,
     .settle = twoshot_settle,
     .describe = twoshot_describe,
-    .encoder = twoshot_encoder,
     .spoilt = twoshot_spoilt,
     .conserves = twoshot_conserves,
     .second_error = twoshot_second_error,
