@@ -86,7 +86,6 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 
     if (!options)
         return gcb_diag_nomem(ctx->diag, cmd->size, "options");
-    ctx->cmd = cmd;
     ctx->parsed = &parsed;
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
     if (err == GCB_E_INVALID)

@@ -25,8 +25,7 @@ struct cmd_context {
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set, or the program never uses colour */
     struct gcb_diag *diag;
-    const struct cmd *cmd;           /* the command that runs */
-    const struct opt_result *parsed; /* its command line */
+    const struct opt_result *parsed; /* options and operands of the command that runs */
     void *own; /* what the program's main function gives its command; NULL in gcbench */
 };
 

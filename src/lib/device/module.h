@@ -30,7 +30,7 @@ struct gcb_device_facts {
     char fft[64];          /* "cuFFT 12.0.0"; "" if it was not found */
     uint64_t memory_bytes; /* all memory of the device, not only what is free */
     uint64_t l2_bytes;
-    unsigned major, minor, multiprocessors;
+    unsigned major, minor;
     unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */
 };
 
@@ -77,8 +77,6 @@ struct gcb_device_event_fns {
     void (*destroy)(struct gcb_device_event *e); /* NULL is fine */
     /* The event happens when the work that is now queued on `s` has ended. */
     int (*record)(struct gcb_device_event *e, struct gcb_device_stream *s);
-    /* Work that is queued on `s` later begins only after the event. */
-    int (*follow)(struct gcb_device_event *e, struct gcb_device_stream *s);
     /* Waits for both events. *out: seconds between the events, by the device's clock. */
     int (*seconds)(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
                    struct gcb_diag *diag);

@@ -91,7 +91,6 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
     facts->l2_bytes = static_cast<uint64_t>(prop.l2CacheSize);
     facts->major = static_cast<unsigned>(prop.major);
     facts->minor = static_cast<unsigned>(prop.minor);
-    facts->multiprocessors = static_cast<unsigned>(prop.multiProcessorCount);
     if (!GCB_CUDA(&untold,
                   cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, static_cast<int>(index))))
         facts->clock_mhz = static_cast<unsigned>(khz / 1000);
@@ -258,11 +257,6 @@ int event_record(struct gcb_device_event *e, struct gcb_device_stream *s)
     return GCB_CUDA(&s->fault, cudaEventRecord(e->handle, s->handle));
 }
 
-int event_follow(struct gcb_device_event *e, struct gcb_device_stream *s)
-{
-    return GCB_CUDA(&s->fault, cudaStreamWaitEvent(s->handle, e->handle, 0));
-}
-
 int event_seconds(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
                   struct gcb_diag *diag)
 {
@@ -307,7 +301,7 @@ const struct gcb_device_module table = {
     {alloc_device, free_device, alloc_pinned, free_pinned},
     {stream_create, stream_destroy, wait, launches, copy, zero, stream_wrap, stream_unwrap, point,
      told},
-    {event_create, event_destroy, event_record, event_follow, event_seconds},
+    {event_create, event_destroy, event_record, event_seconds},
     {gcb_cuda_max_bits, gcb_cuda_max_bits_group, put_raw, get_raw, gcb_cuda_accumulate_add,
      gcb_cuda_compare_scratch, gcb_cuda_compare},
     {gcb_cuda_fft_create, gcb_cuda_fft_destroy, gcb_cuda_fft_work, gcb_cuda_fft_forward},
