@@ -388,10 +388,8 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
         memcpy(p, in->data, in->count * sizeof(float));
 }
 
-/* Completes the message that begins at `start`: reserves the checksum field and rewrites the
- * header. */
-static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
-                  struct gcb_diag *diag)
+int gcb_coder_finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
+                     struct gcb_diag *diag)
 {
     gcb_wbuf_take(out, gcb_frame_tail(f));
     if (out->failed) {
@@ -434,7 +432,7 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
     frame.payload_bytes = in->count * gcb_raw_size(frame.source);
     gcb_frame_write(&frame, out);
     write_raw(c, in, out);
-    return finish(&frame, start, out, diag);
+    return gcb_coder_finish(&frame, start, out, diag);
 }
 
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
@@ -489,7 +487,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
         out->len = start;
         return gcb_coder_encode_raw(c, in, out, diag);
     }
-    return finish(&frame, start, out, diag);
+    return gcb_coder_finish(&frame, start, out, diag);
 }
 
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)

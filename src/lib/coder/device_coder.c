@@ -129,16 +129,14 @@ int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message 
 {
     const size_t start = out->len;
     uint8_t *payload;
+    int err;
 
     gcb_frame_write(frame, out);
     payload = gcb_wbuf_take(out, frame->payload_bytes);
-    gcb_wbuf_take(out, gcb_frame_tail(frame));
-    if (out->failed) {
-        out->len = start;
-        return gcb_diag_set(diag, GCB_E_NOSPACE, "the output buffer is too small for the message");
-    }
-    gcb_frame_patch(frame, out->data + start);
-    return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
+    err = gcb_coder_finish(frame, start, out, diag);
+    return err ? err
+               : gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes,
+                                           diag);
 }
 
 /* Describes an error of a payload or of queueing, if `err` is one. */
