@@ -161,6 +161,7 @@ struct pass {
     const float *x;
     float *out;
     float weight;
+    bool divides;   /* by the weight; otherwise multiplies */
     uint64_t count; /* elements */
     const struct gcb_kernels *kernels;
     uint32_t largest; /* largest magnitude so far */
@@ -171,8 +172,12 @@ static void weigh_span(void *ctx, uint64_t span)
     const struct pass *pass = ctx;
     const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(pass->count, span);
 
-    for (uint64_t i = from; i < to; i++)
-        pass->out[i] = pass->weight * pass->x[i];
+    if (pass->divides)
+        for (uint64_t i = from; i < to; i++)
+            pass->out[i] = pass->weight != 0.0f ? pass->x[i] / pass->weight : 0.0f;
+    else
+        for (uint64_t i = from; i < to; i++)
+            pass->out[i] = pass->weight * pass->x[i];
 }
 
 void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
@@ -183,21 +188,12 @@ void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
     gcb_parallel(queue, gcb_span_count(count), weigh_span, &pass);
 }
 
-static void unweigh_span(void *ctx, uint64_t span)
-{
-    const struct pass *pass = ctx;
-    const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(pass->count, span);
-
-    for (uint64_t i = from; i < to; i++)
-        pass->out[i] = pass->weight != 0.0f ? pass->x[i] / pass->weight : 0.0f;
-}
-
 void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
                  const struct gcb_queue *queue)
 {
-    struct pass pass = {.x = x, .out = out, .weight = weight, .count = count};
+    struct pass pass = {.x = x, .out = out, .weight = weight, .divides = true, .count = count};
 
-    gcb_parallel(queue, gcb_span_count(count), unweigh_span, &pass);
+    gcb_parallel(queue, gcb_span_count(count), weigh_span, &pass);
 }
 
 void gcb_conclude_whole(uint64_t count, const float *x, const void *combined, float *update,
