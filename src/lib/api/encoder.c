@@ -255,34 +255,23 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_encoder *e)
 
 size_t gcb_encoder_kept_bytes(const struct gcb_encoder *e)
 {
-    struct gcb_checkpoint c;
-
-    if (!e)
-        return 0;
-    c = checkpoint_of(e);
-    return gcb_checkpoint_bytes(&c);
+    return e ? gcb_checkpoint_bytes(checkpoint_of(e)) : 0;
 }
 
 int gcb_encoder_save(const struct gcb_encoder *e, struct gcb_memory_state *state,
                      struct gcb_diag *diag)
 {
-    struct gcb_checkpoint c;
+    const int err = gcb_need(e, "the encoder", diag);
 
-    if (gcb_need(e, "the encoder", diag))
-        return GCB_E_INVALID;
-    c = checkpoint_of(e);
-    return gcb_checkpoint_save(&c, state, diag);
+    return err ? err : gcb_checkpoint_save(checkpoint_of(e), state, diag);
 }
 
 int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag)
 {
-    struct gcb_checkpoint c;
+    const int err = gcb_need(e, "the encoder", diag);
 
-    if (gcb_need(e, "the encoder", diag))
-        return GCB_E_INVALID;
-    c = checkpoint_of(e);
-    return gcb_checkpoint_restore(&c, saved, diag);
+    return err ? err : gcb_checkpoint_restore(checkpoint_of(e), saved, diag);
 }
 
 /* Makes coders for the changed method. After an error the encoder is unchanged. */

@@ -212,31 +212,21 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *s
 
 size_t gcb_exchange_kept_bytes(const struct gcb_exchange *e)
 {
-    struct gcb_checkpoint c;
-
-    if (!e)
-        return 0;
-    c = checkpoint_of(e, e->state);
-    return gcb_checkpoint_bytes(&c);
+    return e ? gcb_checkpoint_bytes(checkpoint_of(e, e->state)) : 0;
 }
 
 int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *state,
                       struct gcb_diag *diag)
 {
     const int err = gcb_need(e, "the exchange", diag);
-    struct gcb_checkpoint c;
 
-    if (err)
-        return err;
-    c = checkpoint_of(e, e->state);
-    return gcb_checkpoint_save(&c, state, diag);
+    return err ? err : gcb_checkpoint_save(checkpoint_of(e, e->state), state, diag);
 }
 
 /* Makes the collective's state anew, so that only what was saved remains of earlier steps. */
 int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *saved,
                          struct gcb_diag *diag)
 {
-    struct gcb_checkpoint c;
     void *state;
     int err = gcb_need(e, "the exchange", diag);
 
@@ -244,8 +234,7 @@ int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *s
         err = create_state(&state, e->ops, &e->env, diag);
     if (err)
         return err;
-    c = checkpoint_of(e, state);
-    err = gcb_checkpoint_restore(&c, saved, diag);
+    err = gcb_checkpoint_restore(checkpoint_of(e, state), saved, diag);
     if (err) {
         destroy_state(e->ops, state);
         return err;

@@ -16,19 +16,19 @@ static uint64_t bytes_of(const struct gcb_kept_ops *kept_ops, const void *state)
     return kept_ops ? kept_ops->bytes(state) : 0;
 }
 
-uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c)
+uint64_t gcb_checkpoint_bytes(struct gcb_checkpoint c)
 {
-    const struct gcb_kept_ops *codec = kept_ops_of(c);
+    const struct gcb_kept_ops *codec = kept_ops_of(&c);
 
-    return (codec ? bytes_of(codec, gcb_coder_codec_state(c->encoder)) : 0) +
-           bytes_of(c->kept_ops, c->state);
+    return (codec ? bytes_of(codec, gcb_coder_codec_state(c.encoder)) : 0) +
+           bytes_of(c.kept_ops, c.state);
 }
 
 static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s,
                       struct gcb_diag *diag)
 {
     const struct gcb_kept_ops *codec = kept_ops_of(c);
-    const uint64_t bytes = gcb_checkpoint_bytes(c);
+    const uint64_t bytes = gcb_checkpoint_bytes(*c);
     struct gcb_wbuf out = {.data = s->kept, .cap = s->kept_bytes};
 
     if (s->kept_bytes < bytes)
@@ -52,7 +52,7 @@ static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_vie
     struct gcb_rbuf in = {.data = s->kept, .len = s->kept_bytes};
     int err = 0;
 
-    if (s->kept && s->kept_bytes != gcb_checkpoint_bytes(c))
+    if (s->kept && s->kept_bytes != gcb_checkpoint_bytes(*c))
         return GCB_E_MISMATCH;
     if (codec)
         err = codec->read(gcb_coder_codec_state(c->encoder), s->kept ? &in : NULL);
@@ -63,20 +63,20 @@ static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_vie
 
 /* ---- saving ---- */
 
-int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state *state,
+int gcb_checkpoint_save(struct gcb_checkpoint c, struct gcb_memory_state *state,
                         struct gcb_diag *diag)
 {
     struct gcb_memory_state s;
     int err = gcb_struct_copy(&s, sizeof(s), state, "gcb_memory_state", diag);
 
     if (!err && s.kept)
-        err = write_kept(c, &s, diag);
+        err = write_kept(&c, &s, diag);
     if (err)
         return err;
     memset(s.counters, 0, sizeof(s.counters));
-    gcb_memory_save(c->memory, s.residual, s.momentum, &s.counters[0]);
-    if (c->encoder)
-        gcb_coder_save(c->encoder, s.counters + 1);
+    gcb_memory_save(c.memory, s.residual, s.momentum, &s.counters[0]);
+    if (c.encoder)
+        gcb_coder_save(c.encoder, s.counters + 1);
     gcb_struct_fill(state, s.size, &s, sizeof(s));
     return 0;
 }
@@ -113,17 +113,17 @@ static int restore_codec(const struct gcb_checkpoint *c, const struct gcb_memory
                         "does not fit");
 }
 
-int gcb_checkpoint_restore(const struct gcb_checkpoint *c, const struct gcb_memory_view *saved,
+int gcb_checkpoint_restore(struct gcb_checkpoint c, const struct gcb_memory_view *saved,
                            struct gcb_diag *diag)
 {
     struct gcb_memory_view s;
     int err = gcb_struct_copy(&s, sizeof(s), saved, "gcb_memory_view", diag);
 
     if (!err)
-        err = gcb_memory_check(c->memory, s.residual, s.momentum, s.counters[0], diag);
+        err = gcb_memory_check(c.memory, s.residual, s.momentum, s.counters[0], diag);
     if (!err)
-        err = restore_codec(c, &s, diag);
+        err = restore_codec(&c, &s, diag);
     if (!err)
-        gcb_memory_restore(c->memory, s.residual, s.momentum, s.counters[0]);
+        gcb_memory_restore(c.memory, s.residual, s.momentum, s.counters[0]);
     return err;
 }
