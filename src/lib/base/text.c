@@ -91,21 +91,16 @@ struct gcb_shown gcb_show(const char *s)
 
 char *gcb_escape_again(char *out, size_t size, const char *s)
 {
-    size_t used = 0;
-    char piece[8];
+    char *to = out;
 
-    while (*s && used + sizeof(piece) < size) {
-        const char *at = s;
-        size_t n = escape_one(piece, &s);
+    gcb_escape(out, size, s);
+    for (const char *from = out; *from; to++) {
+        const bool backslash = strncmp(from, "\\x5c", 4) == 0;
 
-        if (*at == '\\') {
-            piece[0] = '\\';
-            n = 1;
-        }
-        memcpy(out + used, piece, n);
-        used += n;
+        *to = backslash ? '\\' : *from;
+        from += backslash ? 4 : 1;
     }
-    out[used] = '\0';
+    *to = '\0';
     return out;
 }
 

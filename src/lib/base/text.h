@@ -33,7 +33,7 @@ char *gcb_append(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Works like gcb_escape, but keeps backslashes: for a text that should already be escaped but comes
- * from an untrusted place. A text that is too long is cut without "...". */
+ * from an untrusted place. */
 char *gcb_escape_again(char *out, size_t size, const char *s);
 
 /* Parse a text that consists only of a number, in any locale. Return false for any other text and

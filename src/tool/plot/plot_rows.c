@@ -14,23 +14,6 @@
     (BIT(ENVIRONMENT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | BIT(KERNEL) | \
      BIT(PAYOFF) | BIT(TRAINING))
 
-/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes in
- * the text stay as they are. Unlike with gcb_escape_again, a text that is too long ends with "...",
- * which tells the reader of a plot that something is missing. */
-static void clean(char *out, size_t size, const char *text)
-{
-    char *to = out;
-
-    gcb_escape(out, size, text);
-    for (const char *from = out; *from; to++) {
-        const bool backslash = strncmp(from, "\\x5c", 4) == 0;
-
-        *to = backslash ? '\\' : *from;
-        from += backslash ? 4 : 1;
-    }
-    *to = '\0';
-}
-
 const char gcb_plot_no_text[] = "";
 
 bool gcb_plot_equal(double a, double b)
@@ -41,15 +24,10 @@ bool gcb_plot_equal(double a, double b)
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text)
 {
     char safe[512];
-    void *at;
 
     if (!text || !*text)
         return gcb_plot_no_text;
-    clean(safe, sizeof(safe), text);
-    at = json_object_iter_at(data->texts, safe);
-    if (!at && json_object_set_new_nocheck(data->texts, safe, json_true()) == 0)
-        at = json_object_iter_at(data->texts, safe);
-    return at ? json_object_iter_key(at) : NULL;
+    return gcb_strings_keep(&data->texts, gcb_escape_again(safe, sizeof(safe), text));
 }
 
 /* The members of a record that are fields. */
@@ -135,8 +113,7 @@ int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)
     *out = d;
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "plots");
-    d->texts = json_object();
-    return d->texts && fill_record(&d->unknown, NULL, d) ? 0 : gcb_diag_nomem(diag, 0, "plots");
+    return fill_record(&d->unknown, NULL, d) ? 0 : gcb_diag_nomem(diag, 0, "plots");
 }
 
 void gcb_plot_data_destroy(struct gcb_plot_data *data)
@@ -145,7 +122,7 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
         return;
     for (size_t i = 0; i < GCB_RECORDS; i++)
         gcb_free(data->kinds[i].items);
-    json_decref(data->texts);
+    gcb_strings_fini(&data->texts);
     gcb_free(data);
 }
 

@@ -1,8 +1,7 @@
 #ifndef SRC_TOOL_PLOT_PLOT_ROWS_H
 #define SRC_TOOL_PLOT_PLOT_ROWS_H
 
-#include <jansson.h>
-
+#include "src/tool/base/strings.h"
 #include "src/tool/plot/plot.h"
 
 /*
@@ -31,7 +30,7 @@ struct gcb_plot_data {
     struct gcb_plot_records kinds[GCB_RECORDS]; /* kinds that no plot needs stay empty */
     size_t env; /* number of the last environment row in the file being read; 0: none so far */
     struct gcb_plot_record unknown; /* a record whose members are all unknown */
-    json_t *texts;                  /* an object whose keys are the interned texts */
+    struct gcb_strings texts;       /* the interned texts */
     const char *spec, *setting;     /* of the row that was read last */
 };
 

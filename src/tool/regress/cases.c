@@ -12,8 +12,7 @@
 
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
 {
-    /* every byte may become \xNN, and gcb_escape_again stops unless more than 8 bytes are free */
-    const size_t size = 4 * strlen(text ? text : "") + 8;
+    const size_t size = 4 * strlen(text ? text : "") + 1; /* every byte may become \xNN */
     char *escaped = gcb_alloc(size);
 
     /* gcbench escapes the texts that it writes into rows. But a result file may come from anywhere
