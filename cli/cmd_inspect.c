@@ -7,13 +7,9 @@
 #include "src/lib/base/text.h"
 #include "src/tool/measure/survey.h"
 #include "src/tool/rows/number.h"
-#include "src/tool/run/input.h"
 
 struct inspect_options {
-    struct opt_input input;
-    struct opt_show show;
-    struct opt_save save;
-    struct opt_exec exec;
+    struct session_options common;
     bool histogram, spectrum;
 };
 
@@ -29,14 +25,13 @@ static const struct opt_row rows[] = {
 
 /* The state of the command. Starts zeroed. */
 struct inspector {
+    struct session s;
     const struct inspect_options *options;
-    struct gcb_source *source;
     struct gcb_survey *survey;
     struct gcb_table *table, *spectra; /* a line for each tensor; print_tables releases them */
     struct gcb_histogram all;          /* of the values of all tensors */
     uint64_t nonfinite;                /* infinities and NaNs in all tensors */
     uint64_t untransformed;            /* number of tensors whose transform needs FFTW */
-    struct out_report report;
     struct gcb_diag *diag;
 };
 
@@ -48,14 +43,14 @@ static const double densities[] = {0.01, 0.05, 0.1, 0.15, 0.2, 0.5};
 static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 {
     const struct gcb_shape_rows to = {
-        .tensor = item->first->path, .put = out_put_row, .ctx = &p->report};
+        .tensor = item->first->path, .put = out_put_row, .ctx = &p->s.report};
     struct gcb_row row;
     int err;
 
-    if (!out_wants_rows(&p->report))
+    if (!out_wants_rows(&p->s.report))
         return 0;
     gcb_shape_rows_tensor(&row, item);
-    err = out_put(&p->report, &row, p->diag);
+    err = out_put(&p->s.report, &row, p->diag);
     return err ? err : gcb_shape_rows_put(&to, item->histogram, item->spectrum, p->diag);
 }
 
@@ -100,7 +95,7 @@ static int inspect_tensor(struct inspector *p, size_t i)
         err = put_rows(p, &item);
     if (!err && item.spectrum)
         p->untransformed += item.spectrum->bins == 0;
-    if (err || !p->report.table)
+    if (err || !p->s.report.table)
         return err;
     p->nonfinite += item.moments.nonfinite;
     if (item.histogram)
@@ -118,7 +113,7 @@ static int inspect_tensor(struct inspector *p, size_t i)
 static void print_histogram(const struct inspector *p)
 {
     static const char bar[] = "  ########################################";
-    FILE *out = p->report.out;
+    FILE *out = p->s.report.out;
     char share[32];
 
     fprintf(out, "\nmagnitudes of all tensors\n");
@@ -145,13 +140,13 @@ static void print_histogram(const struct inspector *p)
 /* Prints and releases the tables. */
 static int print_tables(struct inspector *p)
 {
-    FILE *out = p->report.out;
-    int err = out_table(&p->report, p->table, p->diag);
+    FILE *out = p->s.report.out;
+    int err = out_table(&p->s.report, p->table, p->diag);
 
     p->table = NULL;
     if (err)
         return err;
-    if (p->nonfinite && !p->report.quiet)
+    if (p->nonfinite && !p->s.report.quiet)
         opt_note(out, "infinities and NaNs are counted under \"bad\" and left out of all other "
                       "figures");
     if (p->options->histogram)
@@ -159,12 +154,12 @@ static int print_tables(struct inspector *p)
     if (!p->options->spectrum)
         return 0;
     fprintf(out, "\nenergy in the largest Fourier bins, by the share of bins kept\n");
-    err = out_table(&p->report, p->spectra, p->diag);
+    err = out_table(&p->s.report, p->spectra, p->diag);
     p->spectra = NULL;
     return err;
 }
 
-static int open_report(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
+static int open_report(struct inspector *p)
 {
     static const struct gcb_table_column columns[] = {
         {.title = "tensor", .elastic = true},
@@ -188,65 +183,60 @@ static int open_report(struct inspector *p, const struct opt_list *files, struct
 
     p->table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     p->spectra = gcb_table_create(spectrum_columns, DENSITIES + 1);
-    return out_open(&p->report, &p->options->show, &p->options->save, files,
-                    GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
-                        GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
-                    ctx);
+    return session_start_report(&p->s,
+                                GCB_RECORD_BIT(GCB_RECORD_TENSOR) |
+                                    GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
+                                    GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
+                                false);
 }
 
 static int inspect_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
-    struct inspector p = {.options = options, .diag = ctx->diag};
-    struct gcb_survey_config config;
+    const struct inspect_options *o = options;
+    struct inspector p = {
+        .s = {.o = o->common, .files = operands, .ctx = ctx}, .options = o, .diag = ctx->diag};
+    const struct gcb_survey_config config = {o->histogram, o->spectrum, &p.s.backend.kernels,
+                                             &p.s.backend.queue};
     struct gcb_extent extent;
-    struct opt_backend backend;
-    int err = opt_exec_resolve(&backend, &p.options->exec, ctx->diag);
+    int err = session_resolve(&p.s);
 
-    if (err)
-        return err;
-    config = (struct gcb_survey_config){p.options->histogram, p.options->spectrum, &backend.kernels,
-                                        &backend.queue};
-    err = opt_input_open(&p.source, &p.options->input, operands, ctx->diag);
-    if (!err && !p.options->show.quiet)
-        heading_note_input(ctx->err, p.source, &p.options->input, NULL);
     if (!err)
-        err = open_report(&p, operands, ctx);
+        err = session_open_input(&p.s);
     if (!err)
-        err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
+        err = open_report(&p);
     if (!err)
-        err = out_environment(&p.report, &backend, operands, NULL, 0, p.options->save.hash, ctx);
-    if (!err && p.report.table)
-        err = gcb_extent_of(&extent, p.source, ctx->diag);
-    if (!err && p.report.table)
-        heading_print(p.report.out, operands, &extent, "");
+        err = gcb_survey_create(&p.survey, p.s.source, &config, ctx->diag);
+    if (!err && p.s.report.table)
+        err = gcb_extent_of(&extent, p.s.source, ctx->diag);
+    if (!err && p.s.report.table)
+        heading_print(p.s.report.out, operands, &extent, "");
     for (size_t i = 0; !err && i < gcb_survey_count(p.survey); i++)
         err = inspect_tensor(&p, i);
-    if (!err && p.report.table)
+    if (!err && p.s.report.table)
         err = print_tables(&p);
-    if (p.untransformed && !p.options->show.quiet)
+    if (p.untransformed && !o->common.show.quiet)
         fprintf(ctx->err,
                 "gcbench: note: no spectrum of %" PRIu64 " tensor%s: lengths that are odd or have "
                 "other factors than 2, 3, 5 and 7 need FFTW, which this build does not have\n",
                 p.untransformed, p.untransformed == 1 ? "" : "s");
     if (!err)
-        err = out_commit(&p.report, ctx->diag);
+        err = out_commit(&p.s.report, ctx->diag);
     gcb_survey_destroy(p.survey);
     gcb_table_destroy(p.table);
     gcb_table_destroy(p.spectra);
-    out_close(&p.report);
-    gcb_source_close(p.source);
+    session_close(&p.s);
     return err;
 }
 
 static const struct opt_group groups[] = {
     {.title = "What to show", .rows = rows},
-    OPT_GROUP("What to show", opt_threads_rows, struct inspect_options, exec),
-    OPT_GROUP("Which tensors", opt_input_rows, struct inspect_options, input),
-    OPT_GROUP("Output", opt_show_rows, struct inspect_options, show),
-    OPT_GROUP("Output", opt_save_rows, struct inspect_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct inspect_options, save),
-    OPT_GROUP("Output", opt_force_rows, struct inspect_options, save),
+    OPT_GROUP("What to show", opt_threads_rows, struct inspect_options, common.exec),
+    OPT_GROUP("Which tensors", opt_input_rows, struct inspect_options, common.input),
+    OPT_GROUP("Output", opt_show_rows, struct inspect_options, common.show),
+    OPT_GROUP("Output", opt_save_rows, struct inspect_options, common.save),
+    OPT_GROUP("Output", opt_hash_rows, struct inspect_options, common.save),
+    OPT_GROUP("Output", opt_force_rows, struct inspect_options, common.save),
     {.rows = NULL},
 };
 
