@@ -3,19 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* An algorithm that moves the bytes of a collective between n nodes. */
-struct algorithm {
-    enum gcb_collective collective;
-    const char *name;
-    double steps;      /* number of steps of one transfer */
-    double bytes;      /* through a node's link, for each byte of one worker's messages */
-    double size_steps; /* number of steps to exchange the lengths of one transfer */
-    double adds;       /* values that a worker adds in an all-reduce, for each element */
-    bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
-    double pairs;  /* number of `steps` in which two nodes send to each other */
-    double paired; /* the part of `bytes` that is sent in those steps */
-};
-#define ALGORITHMS 9
 #define SIZE_BYTES 8.0 /* of a message that says a length */
 
 /* Returns the number of steps of a pairwise exchange in which two nodes send to each other: 1 for
@@ -25,8 +12,8 @@ static double opposite_steps(double n)
     return fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
 }
 
-/* Lists all algorithms. docs/payoff.md and docs/exchange.md have these figures. */
-static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
+size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,
+                      bool half, double n)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n;
     /* If n is not a power of two, halving and doubling begin and end with an extra step: the nodes
@@ -39,7 +26,7 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
     const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
                               twoshot = GCB_COLLECTIVE_TWOSHOT;
     /* clang-format off */
-    const struct algorithm all[ALGORITHMS] = {
+    const struct gcb_algorithm all[GCB_ALGORITHMS] = {
         /* collective, name,     steps, bytes,                             size_steps, adds,
          * halves, pairs, paired */
         {gather, "ring",         n - 1, n - 1,                             lg, 0, false,           0, 0},
@@ -53,8 +40,19 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
         {GCB_COLLECTIVE_SPARDL, "tree", 2 * lg, part,                      2 * lg, 0, false,       2 * last, last * part / 2},
     };
     /* clang-format on */
+    size_t count = 0;
 
-    memcpy(out, all, sizeof(all));
+    for (size_t i = 0; i < GCB_ALGORITHMS; i++)
+        if (all[i].collective == collective && (!half || all[i].halves))
+            out[count++] = all[i];
+    for (size_t i = 0; half && i < count; i++) {
+        out[i].steps /= 2.0;
+        out[i].bytes /= 2.0;
+        out[i].size_steps /= 2.0;
+        out[i].pairs /= 2.0;
+        out[i].paired /= 2.0;
+    }
+    return count;
 }
 
 /* ---- the network ---- */
@@ -76,7 +74,7 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
 
 /* Returns the time of all steps of an algorithm without the time for its bytes. The algorithm moves
  * `bytes` bytes through a node's link in `transfers` transfers. */
-static double latency_of(const struct algorithm *a, const struct gcb_network *network,
+static double latency_of(const struct gcb_algorithm *a, const struct gcb_network *network,
                          double transfers, double bytes, bool *extrapolated)
 {
     const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
@@ -95,7 +93,7 @@ static double latency_of(const struct algorithm *a, const struct gcb_network *ne
 }
 
 /* True if the measured times of the algorithm's steps include the additions of an all-reduce. */
-static bool adds_inside(const struct algorithm *a, const struct gcb_network *network)
+static bool adds_inside(const struct gcb_algorithm *a, const struct gcb_network *network)
 {
     return network->curve &&
            gcb_curve_reduces(network->curve, a->pairs > 0.0 ? GCB_PATTERN_PAIR : GCB_PATTERN_SHIFT);
@@ -150,7 +148,7 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, dou
  * whose messages cannot be summed do this with fp32, and encode only their share. In half of an
  * exchange, the traffic inside nodes takes no time of its own: it overlaps with that between nodes.
  */
-static void time_algorithm(struct gcb_exchange_times *out, const struct algorithm *a,
+static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algorithm *a,
                            const struct gcb_network *network, const struct gcb_exchange_load *load)
 {
     const double p = (double)network->per_node, others = (p - 1.0) / p;
@@ -198,21 +196,13 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct algorith
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load)
 {
-    struct algorithm all[ALGORITHMS];
+    struct gcb_algorithm all[GCB_ALGORITHMS];
+    const size_t count = gcb_algorithms(all, load->collective, load->half,
+                                        (double)(network->workers / network->per_node));
     struct gcb_exchange_times t;
 
     *out = (struct gcb_exchange_times){.seconds = INFINITY, .cost = INFINITY};
-    list_algorithms(all, (double)(network->workers / network->per_node));
-    for (size_t i = 0; i < ALGORITHMS; i++) {
-        if (all[i].collective != load->collective || (load->half && !all[i].halves))
-            continue;
-        if (load->half) {
-            all[i].steps /= 2.0;
-            all[i].bytes /= 2.0;
-            all[i].size_steps /= 2.0;
-            all[i].pairs /= 2.0;
-            all[i].paired /= 2.0;
-        }
+    for (size_t i = 0; i < count; i++) {
         time_algorithm(&t, &all[i], network, load);
         if (t.cost < out->cost)
             *out = t;
@@ -227,11 +217,12 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
     const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
     /* an all-to-all between all pairs of nodes: one step to each */
-    const struct algorithm pairwise = {.steps = n - 1.0,
-                                       .bytes = part,
-                                       .pairs = opposite_steps(n),
-                                       .paired = opposite_steps(n) / n};
-    struct algorithm all[ALGORITHMS];
+    const struct gcb_algorithm pairwise = {.steps = n - 1.0,
+                                           .bytes = part,
+                                           .pairs = opposite_steps(n),
+                                           .paired = opposite_steps(n) / n};
+    struct gcb_algorithm all[GCB_ALGORITHMS];
+    const size_t count = gcb_algorithms(all, rounds->collective, false, n);
     double least = INFINITY;
     bool extrapolated = false;
 
@@ -240,13 +231,11 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
         return latency_of(&pairwise, network, rounds->count, rounds->bytes, &extrapolated) +
                rounds->bytes / network->bandwidth;
-    list_algorithms(all, n);
-    for (size_t i = 0; i < ALGORITHMS; i++) {
+    for (size_t i = 0; i < count; i++) {
         const double bytes = rounds->bytes * all[i].bytes / best;
         double seconds;
 
-        if (all[i].collective != rounds->collective ||
-            (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0))
+        if (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0)
             continue;
         seconds = latency_of(&all[i], network, rounds->count, bytes, &extrapolated) +
                   bytes / network->bandwidth;
