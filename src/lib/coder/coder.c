@@ -123,37 +123,6 @@ static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
     return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
 }
 
-int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
-                     const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct gcb_coder *c;
-    int err;
-
-    if (config->env.count > GCB_MAX_ELEMENTS)
-        return gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
-                            config->env.count);
-    c = gcb_alloc_zero(1, sizeof(*c));
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "a coder");
-    c->method = *method;
-    c->frame = (struct gcb_frame){
-        .source = config->source,
-        .count = config->env.count,
-        .flags = config->checksum ? GCB_WIRE_CHECKSUM : 0,
-        .codec = method->codec->wire_id,
-    };
-    err = set_environment(c, config, diag);
-    if (!err)
-        err = make_state(c, diag);
-    if (!err)
-        err = complete_frame(c, diag);
-    if (err)
-        gcb_coder_destroy(c);
-    else
-        *out = c;
-    return err;
-}
-
 /* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other
  * parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
@@ -188,30 +157,29 @@ static int take_frame(struct gcb_coder *c, const struct gcb_frame *frame, struct
     return err ? err : check_added(m, diag);
 }
 
-int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
-                          const struct gcb_coder_config *config, struct gcb_diag *diag)
+/* Makes a coder for messages with this frame: an encoder or a decoder of the method or, if `method`
+ * is NULL, a decoder of the method that the frame names. */
+static int make_coder(struct gcb_coder **out, const struct gcb_method *method,
+                      const struct gcb_frame *frame, const struct gcb_coder_config *config,
+                      struct gcb_diag *diag)
 {
-    const uint64_t limit = config->max_elements && config->max_elements < GCB_MAX_ELEMENTS
-                               ? config->max_elements
-                               : GCB_MAX_ELEMENTS;
-    struct gcb_coder *c;
+    struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
     int err;
 
-    if (frame->count > limit)
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "the message declares %" PRIu64 " elements; at most %" PRIu64
-                            " are allowed",
-                            frame->count, limit);
-    c = gcb_alloc_zero(1, sizeof(*c));
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "a coder");
     c->frame = *frame;
     err = set_environment(c, config, diag);
-    c->env.decoding = true;
-    if (!err && !(frame->flags & GCB_WIRE_STORED))
+    if (method)
+        c->method = *method;
+    else
+        c->env.decoding = true;
+    if (!err && !method && !(frame->flags & GCB_WIRE_STORED))
         err = take_frame(c, frame, diag);
     if (!err)
         err = make_state(c, diag);
+    if (!err && method)
+        err = complete_frame(c, diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -219,14 +187,34 @@ int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
     return err;
 }
 
-int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
-                             const struct gcb_coder_config *config, struct gcb_diag *diag)
+int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
+                     const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    const struct gcb_frame frame = {
+        .source = config->source,
+        .count = config->env.count,
+        .flags = config->checksum ? GCB_WIRE_CHECKSUM : 0,
+        .codec = method->codec->wire_id,
+    };
 
-    return err ? err : gcb_coder_create_like(out, &frame, config, diag);
+    if (frame.count > GCB_MAX_ELEMENTS)
+        return gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many", frame.count);
+    return make_coder(out, method, &frame, config, diag);
+}
+
+int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
+                          const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const uint64_t limit = config->max_elements && config->max_elements < GCB_MAX_ELEMENTS
+                               ? config->max_elements
+                               : GCB_MAX_ELEMENTS;
+
+    if (frame->count > limit)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "the message declares %" PRIu64 " elements; at most %" PRIu64
+                            " are allowed",
+                            frame->count, limit);
+    return make_coder(out, NULL, frame, config, diag);
 }
 
 int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t length,
@@ -241,6 +229,13 @@ int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t le
     gcb_coder_destroy(*c);
     *c = NULL;
     return gcb_coder_create_like(c, &frame, config, diag);
+}
+
+int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
+                             const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    *out = NULL;
+    return gcb_coder_renew_decoder(out, message, length, config, diag);
 }
 
 void gcb_coder_destroy(struct gcb_coder *c)
@@ -474,7 +469,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
     gcb_frame_write(&frame, out);
     err = gcb_coder_ops(c)->encode(c->state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);
-    if (err == GCB_E_SEND_RAW) {
+    if (err == GCB_E_SEND_RAW || (!err && !out->failed && frame.payload_bytes > raw_bytes(c))) {
         out->len = start;
         return gcb_coder_encode_raw(c, in, out, diag);
     }
@@ -482,10 +477,6 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
         out->len = start;
         return gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s", c->method.name,
                             gcb_status_text(err ? err : GCB_E_NOSPACE));
-    }
-    if (frame.payload_bytes > in->count * gcb_raw_size(frame.source)) {
-        out->len = start;
-        return gcb_coder_encode_raw(c, in, out, diag);
     }
     return gcb_coder_finish(&frame, start, out, diag);
 }
@@ -657,57 +648,33 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Gives the decoder the frame's method, with a new state. After an error the decoder is
- * unchanged. */
-static int take_method(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
-{
-    struct gcb_coder old = *c;
-    int err;
-
-    c->state = NULL;
-    err = take_frame(c, frame, diag);
-    if (!err)
-        err = make_state(c, diag);
-    if (err) {
-        free_state(c);
-        *c = old;
-    } else {
-        free_state(&old);
-    }
-    return err;
-}
-
-/* Gives the decoder the frame's parameters, and keeps its state. After an error the decoder is
- * unchanged. */
-static int take_parameters(struct gcb_coder *c, const struct gcb_frame *frame,
-                           struct gcb_diag *diag)
-{
-    const struct gcb_method method = c->method;
-    const struct gcb_frame own = c->frame;
-    int err = take_frame(c, frame, diag);
-
-    if (!err) {
-        gcb_param_store(c->method.codec->params, c->method.value, c->state);
-        err = gcb_coder_ops(c)->rebind(c->state);
-        if (err)
-            gcb_param_store(method.codec->params, method.value, c->state);
-    }
-    if (err) {
-        c->method = method;
-        c->frame = own;
-    }
-    return err == GCB_E_MISMATCH ? explain(c, frame, diag) : err;
-}
-
+/* Gives the decoder the frame's parameters and, unless the codec can rebind its state to them, a
+ * new state. After an error the decoder is unchanged. */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
+    const bool rebinds = c->state && gcb_coder_ops(c)->rebind;
+    struct gcb_coder old;
+    int err;
+
     if (gcb_coder_accepts(c, frame))
         return 0;
     if (frame->count != c->env.count || (c->state && frame->codec != c->frame.codec))
         return explain(c, frame, diag);
-    if (c->state && gcb_coder_ops(c)->rebind)
-        return take_parameters(c, frame, diag);
-    return take_method(c, frame, diag);
+    old = *c;
+    err = take_frame(c, frame, diag);
+    if (!err && rebinds) {
+        gcb_param_store(c->method.codec->params, c->method.value, c->state);
+        err = gcb_coder_ops(c)->rebind(c->state);
+        if (err)
+            gcb_param_store(old.method.codec->params, old.method.value, c->state);
+    } else if (!err) {
+        c->state = NULL;
+        err = make_state(c, diag);
+        free_state(err ? c : &old);
+    }
+    if (err)
+        *c = old;
+    return rebinds && err == GCB_E_MISMATCH ? explain(c, frame, diag) : err;
 }
 
 /* Decodes a payload and adds the decoded tensor. */
