@@ -22,24 +22,25 @@ struct gcb_sum {
 
 /* ---- opening ---- */
 
-/* Makes a sum without decoders. *out must be closed even after an error. */
-static int create(struct gcb_sum **out, float *into, const struct gcb_coder_config *config,
-                  struct gcb_diag *diag)
+/* Opens a sum of messages of the method or, if `method` is NULL, of the method that a message's
+ * frame names. */
+static int open_sum(struct gcb_sum **out, const struct gcb_method *method,
+                    const struct gcb_frame *frame, float *into,
+                    const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_sum *s = gcb_alloc_zero(1, sizeof(*s));
+    int err;
 
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
     s->config.place = NULL; /* device_sum.c adds on a device */
+    s->config.env.decoding = true;
     s->into = s->elements = into;
-    *out = s;
-    return gcb_codec_env_keep(&s->config.env, &s->kept, diag);
-}
-
-/* Completes the opening of a sum, or closes it if `err` is set. */
-static int finish_opening(struct gcb_sum **out, struct gcb_sum *s, int err)
-{
+    err = gcb_codec_env_keep(&s->config.env, &s->kept, diag);
+    if (!err)
+        err = method ? gcb_coder_create(&s->main, method, &s->config, diag)
+                     : gcb_coder_create_like(&s->main, frame, &s->config, diag);
     if (err) {
         gcb_sum_close(s);
         return err;
@@ -53,32 +54,21 @@ static int finish_opening(struct gcb_sum **out, struct gcb_sum *s, int err)
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    struct gcb_sum *s = NULL;
-    int err = create(&s, into, config, diag);
-
-    if (!err) {
-        s->config.env.decoding = true;
-        err = gcb_coder_create(&s->main, method, &s->config, diag);
-    }
-    return finish_opening(out, s, err);
+    return open_sum(out, method, NULL, into, config, diag);
 }
 
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    struct gcb_sum *s = NULL;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
     int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
     if (!err)
-        err = create(&s, into, config, diag);
-    if (!err)
-        err = gcb_coder_create_like(&s->main, &frame, &s->config, diag);
-    err = finish_opening(out, s, err);
+        err = open_sum(out, NULL, &frame, into, config, diag);
     if (!err && frame.flags & GCB_WIRE_STORED) {
-        s->other = s->main;
-        s->main = NULL;
+        (*out)->other = (*out)->main;
+        (*out)->main = NULL;
     }
     return err;
 }
@@ -184,40 +174,37 @@ int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
     return 0;
 }
 
-static int add_parsed(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
-                      size_t length, float weight, struct gcb_diag *diag)
+/* `checks`: looks at the checksum too. */
+static int add(struct gcb_sum *s, const void *message, size_t length, float weight, bool checks,
+               struct gcb_diag *diag)
 {
-    const int err = gcb_sum_check(frame, s->count, weight, diag);
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
+    if (!err && checks)
+        err = gcb_message_check(message, length, 0, diag);
+    if (!err)
+        err = gcb_sum_check(&frame, s->count, weight, diag);
     if (err)
         return err;
-    if (!s->main && !(frame->flags & GCB_WIRE_STORED))
-        return add_first(s, frame, message, length, weight, diag);
-    return add_message(s, frame, message, length, weight, diag);
+    if (!s->main && !(frame.flags & GCB_WIRE_STORED))
+        return add_first(s, &frame, message, length, weight, diag);
+    return add_message(s, &frame, message, length, weight, diag);
 }
 
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
                 struct gcb_diag *diag)
 {
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    int err = gcb_need(s, "the sum", diag);
+    const int err = gcb_need(s, "the sum", diag);
 
-    if (!err)
-        err = gcb_frame_parse(&frame, &payload, message, length, diag);
-    if (!err)
-        err = gcb_message_check(message, length, 0, diag);
-    return err ? err : add_parsed(s, &frame, message, length, weight, diag);
+    return err ? err : add(s, message, length, weight, true, diag);
 }
 
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
                         struct gcb_diag *diag)
 {
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
-
-    return err ? err : add_parsed(s, &frame, message, length, weight, diag);
+    return add(s, message, length, weight, false, diag);
 }
 
 /* ---- finishing ---- */
