@@ -8,8 +8,8 @@
  * n - 1 messages, which is expensive with many workers.
  */
 struct allgather {
+    struct gcb_collective_base base;
     struct gcb_collective_env env;
-    struct gcb_coder *coder;
     struct gcb_coder *own; /* decodes this worker's own messages */
     struct gcb_sum *sum;   /* NULL if the caller wants no update */
     struct gcb_wbuf message;
@@ -19,7 +19,6 @@ static void allgather_fini(void *state)
 {
     struct allgather *s = state;
 
-    gcb_coder_destroy(s->coder);
     gcb_coder_destroy(s->own);
     gcb_sum_close(s->sum);
     gcb_free(s->message.data);
@@ -28,7 +27,8 @@ static void allgather_fini(void *state)
 /* Allocates the message: a raw tensor may be longer than the coder's bound. */
 static int make_room(struct allgather *s, struct gcb_diag *diag)
 {
-    const size_t bound = gcb_coder_bound(s->coder), raw = gcb_coder_raw_bytes(s->coder);
+    const size_t bound = gcb_coder_bound(s->base.encoder),
+                 raw = gcb_coder_raw_bytes(s->base.encoder);
 
     gcb_free(s->message.data);
     s->message.cap = bound > raw ? bound : raw;
@@ -43,8 +43,9 @@ static int allgather_init(void *state, const struct gcb_collective_env *env, str
     int err;
 
     s->env = *env;
+    s->base.conserves = true;
     decoding.env.decoding = true;
-    err = gcb_coder_create(&s->coder, &env->method, &env->coder, diag);
+    err = gcb_coder_create(&s->base.encoder, &env->method, &env->coder, diag);
     if (!err)
         err = gcb_coder_create(&s->own, &env->method, &decoding, diag);
     if (!err && !env->no_update)
@@ -61,10 +62,10 @@ static int allgather_begin(void *state, const struct gcb_contribution *in, struc
     s->message.len = 0;
     s->message.failed = false;
     if (in->raw)
-        err = gcb_coder_encode_raw(s->coder, &x, &s->message, diag);
+        err = gcb_coder_encode_raw(s->base.encoder, &x, &s->message, diag);
     else
-        err = (in->unchecked ? gcb_coder_encode : gcb_coder_encode_finite)(s->coder, &in->at, &x,
-                                                                           &s->message, diag);
+        err = (in->unchecked ? gcb_coder_encode : gcb_coder_encode_finite)(s->base.encoder, &in->at,
+                                                                           &x, &s->message, diag);
     if (!err)
         gcb_message_seal(s->message.data, s->message.len, 0);
     if (!err && s->sum)
@@ -125,16 +126,6 @@ static int allgather_describe(void *state, struct gcb_message_parts *parts, stru
     return gcb_coder_describe(s->own, s->message.data, s->message.len, parts, diag);
 }
 
-static struct gcb_coder *allgather_encoder(void *state)
-{
-    return ((struct allgather *)state)->coder;
-}
-
-static bool allgather_conserves(const void *state)
-{
-    return true;
-}
-
 const struct gcb_collective_ops gcb_collective_allgather = {
     .checks = true,
     .rounds = 1,
@@ -148,6 +139,4 @@ const struct gcb_collective_ops gcb_collective_allgather = {
     .conclude = allgather_conclude,
     .settle = allgather_settle,
     .describe = allgather_describe,
-    .encoder = allgather_encoder,
-    .conserves = allgather_conserves,
 };

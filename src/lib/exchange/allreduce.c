@@ -16,26 +16,22 @@
  * worker has done this. In the next and last round they add up the tensors themselves.
  */
 struct allreduce {
+    struct gcb_collective_base base;
     struct gcb_collective_env env;
-    struct gcb_coder *coder;
     const struct gcb_reduce_ops *ops;
-    struct gcb_codec_base *codec; /* the codec's state in `coder` */
+    struct gcb_codec_base *codec; /* the codec's state in base.encoder */
     void *values;      /* what this worker contributes; after the last round, the combined values */
     uint64_t capacity; /* bytes allocated for `values` */
     struct gcb_contribution in;
     uint64_t sent; /* bytes that this worker has contributed in this step */
     bool raw;      /* this worker contributes NaNs or infinities: see spoil */
-    bool spoilt;   /* combined values were not finite and `whole` cannot help: the update is NaNs */
     unsigned last; /* the last round; one more if `whole` becomes true */
     bool whole;    /* round `last` adds the tensors themselves */
 };
 
 static void allreduce_fini(void *state)
 {
-    struct allreduce *s = state;
-
-    gcb_coder_destroy(s->coder);
-    gcb_free(s->values);
+    gcb_free(((struct allreduce *)state)->values);
 }
 
 static uint64_t round_bytes(const struct allreduce *s, unsigned round)
@@ -69,11 +65,14 @@ static int allreduce_init(void *state, const struct gcb_collective_env *env, str
 
     s->env = *env;
     config.env.workers = env->workers;
-    err = gcb_coder_create(&s->coder, &env->method, &config, diag);
+    err = gcb_coder_create(&s->base.encoder, &env->method, &config, diag);
     if (err)
         return err;
     s->ops = env->method.codec->reduce;
-    s->codec = gcb_coder_codec_state(s->coder);
+    /* With weights that add up to 0, methods that give each worker a share of the update (powersgd,
+     * countsketch) cannot divide the update among the workers. */
+    s->base.conserves = s->ops->conserves && env->total != 0.0f;
+    s->codec = gcb_coder_codec_state(s->base.encoder);
     for (unsigned r = 0; r < s->codec->rounds; r++)
         most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
     return make_room(s, most, diag);
@@ -96,7 +95,7 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
 
     s->in = *in;
     s->raw = in->raw;
-    s->spoilt = s->whole = false;
+    s->base.spoilt = s->whole = false;
     s->last = s->codec->rounds - 1;
     s->sent = 0;
     return 0;
@@ -157,7 +156,7 @@ static int contribute(struct allreduce *s, unsigned round, uint64_t bytes, struc
 
     if (s->whole)
         gcb_weigh(s->values, s->in.x, at.weight, s->env.coder.env.count, s->env.coder.env.queue);
-    else if (!s->raw && !s->spoilt)
+    else if (!s->raw && !s->base.spoilt)
         err = s->ops->contribute(s->codec, &at, round, s->in.x, s->values);
     if (err == GCB_E_SEND_RAW && s->ops->adds_whole)
         set_all(s->values, bytes / sizeof(float), INFINITY);
@@ -165,7 +164,7 @@ static int contribute(struct allreduce *s, unsigned round, uint64_t bytes, struc
         s->raw = true;
     else if (err)
         return gcb_diag_set(diag, err, "method '%s': %s", s->env.method.name, gcb_status_text(err));
-    if (s->raw || s->spoilt)
+    if (s->raw || s->base.spoilt)
         spoil(reduction_of(s, round), s->values, bytes);
     return 0;
 }
@@ -233,7 +232,7 @@ static void take_combined(struct allreduce *s, unsigned round, const void *data,
         s->whole = true;
         s->last = round + 1;
     } else if (a.most >= GCB_INF_BITS) {
-        s->spoilt = true;
+        s->base.spoilt = true;
     }
 }
 
@@ -248,7 +247,7 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
     if ((uintptr_t)data % sizeof(float)) /* align the data; what was sent is not needed any more */
         data = memcpy(s->values, data, length);
     take_combined(s, round, data, length);
-    if (!s->spoilt && !s->whole && round < s->last)
+    if (!s->base.spoilt && !s->whole && round < s->last)
         s->ops->absorb(s->codec, round, data);
     return 0;
 }
@@ -259,7 +258,7 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
     const struct gcb_reduce_at at = make_reduce_at(s);
     const uint64_t n = s->env.coder.env.count;
 
-    if (s->spoilt) {
+    if (s->base.spoilt) {
         set_all(update, update ? n : 0, NAN);
         gcb_set_zero(own, own ? n : 0);
     } else if (s->whole) {
@@ -283,25 +282,6 @@ static int allreduce_describe(void *state, struct gcb_message_parts *parts, stru
     return 0;
 }
 
-static struct gcb_coder *allreduce_encoder(void *state)
-{
-    return ((struct allreduce *)state)->coder;
-}
-
-static bool allreduce_spoilt(const void *state)
-{
-    return ((const struct allreduce *)state)->spoilt;
-}
-
-/* With weights that add up to 0, methods that give each worker a share of the update (powersgd,
- * countsketch) cannot divide the update among the workers. */
-static bool allreduce_conserves(const void *state)
-{
-    const struct allreduce *s = state;
-
-    return s->ops->conserves && s->env.total != 0.0f;
-}
-
 const struct gcb_collective_ops gcb_collective_allreduce = {
     .state_size = sizeof(struct allreduce),
     .init = allreduce_init,
@@ -311,7 +291,4 @@ const struct gcb_collective_ops gcb_collective_allreduce = {
     .receive = allreduce_receive,
     .conclude = allreduce_conclude,
     .describe = allreduce_describe,
-    .encoder = allreduce_encoder,
-    .spoilt = allreduce_spoilt,
-    .conserves = allreduce_conserves,
 };

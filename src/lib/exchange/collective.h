@@ -31,6 +31,16 @@ struct gcb_contribution {
     bool unchecked; /* nobody has looked for infinities and NaNs yet; `raw` is false */
 };
 
+/* The first member of a collective's state. */
+struct gcb_collective_base {
+    /* The encoder whose clamped count, largest magnitude and density describe the step; NULL: there
+     * is none. It is destroyed after `fini`. */
+    struct gcb_coder *encoder;
+    /* from init on: the sum over all workers of weight times own is the update, up to rounding */
+    bool conserves;
+    bool spoilt; /* after the last round: the update is known to have infinities or NaNs */
+};
+
 /* Functions that return int return 0 or an error, unless their comment says otherwise. */
 struct gcb_collective_ops {
     bool checks; /* `begin` looks for infinities and NaNs itself, which spares a pass over x */
@@ -42,9 +52,6 @@ struct gcb_collective_ops {
      * called in either case. */
     int (*init)(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state */
-    /* Changes the method to another with the same memory and collective. Returns false, and changes
-     * nothing, if the state must be made anew. NULL: the state must always be made anew. */
-    bool (*change)(void *state, const struct gcb_method *method);
     /* Begins a step. The step before may not have been concluded; then it ends here. */
     int (*begin)(void *state, const struct gcb_contribution *in, struct gcb_diag *diag);
     /* Before the first round: names the array of the update. The collective may use this array as
@@ -69,17 +76,9 @@ struct gcb_collective_ops {
     /* After the last round: fills in the parts of all bytes that this worker made in the step.
      * Describing is never timed, so it may be slow. */
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
-    /* Returns the encoder whose clamped count, largest magnitude and density describe the step.
-     * NULL: there is none. */
-    struct gcb_coder *(*encoder)(void *state);
     /* Save and restore what the state keeps from step to step, apart from the encoder. NULL: the
      * state keeps nothing. */
     const struct gcb_kept_ops *kept_ops;
-    /* After the last round: true if the update has an infinity or NaN. NULL: the collective cannot
-     * tell. */
-    bool (*spoilt)(const void *state);
-    /* True if the sum over all workers of weight times own is the update, up to rounding. */
-    bool (*conserves)(const void *state);
     /* After the last round: adds the squared norm of the sums that this worker encoded again to
      * *sum, and the squared norm of the error of this encoding to *lost. NULL: the collective
      * encodes no sum. */

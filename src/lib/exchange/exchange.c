@@ -23,7 +23,7 @@ unsigned gcb_exchange_rounds(const struct gcb_method *method)
 
 struct gcb_exchange {
     const struct gcb_collective_ops *ops;
-    void *state;
+    struct gcb_collective_base *state;
     struct gcb_memory *memory;
     struct gcb_collective_env env;
     struct gcb_codec_env_copy kept; /* to which env.coder.env points */
@@ -46,18 +46,20 @@ struct gcb_exchange {
 
 /* ---- opening ---- */
 
-static void destroy_state(const struct gcb_collective_ops *ops, void *state)
+static void destroy_state(const struct gcb_collective_ops *ops, struct gcb_collective_base *state)
 {
-    if (state)
+    if (state) {
         ops->fini(state);
+        gcb_coder_destroy(state->encoder);
+    }
     gcb_free(state);
 }
 
 /* Makes a state of a collective. */
-static int create_state(void **out, const struct gcb_collective_ops *ops,
+static int create_state(struct gcb_collective_base **out, const struct gcb_collective_ops *ops,
                         const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
-    void *state = gcb_alloc_zero(1, ops->state_size);
+    struct gcb_collective_base *state = gcb_alloc_zero(1, ops->state_size);
     const int err =
         state ? ops->init(state, env, diag) : gcb_diag_nomem(diag, ops->state_size, "an exchange");
 
@@ -145,37 +147,26 @@ void gcb_exchange_close(struct gcb_exchange *e)
     gcb_free(e);
 }
 
-/* Copies what the old state's encoder keeps from step to step to the new one, if its parameters
- * allow that. */
-static void keep_codec(const struct gcb_collective_ops *ops, void *state, void *old)
-{
-    uint64_t kept[GCB_KEPT];
-
-    if (!ops->encoder)
-        return;
-    gcb_coder_save(ops->encoder(old), kept);
-    (void)gcb_coder_restore(ops->encoder(state), kept);
-}
-
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag)
 {
     struct gcb_collective_env env = e->env;
+    struct gcb_collective_base *state = NULL;
     struct gcb_memory_params params;
-    void *state = NULL;
-    int err = 0;
+    uint64_t kept[GCB_KEPT];
+    int err;
 
     env.method = *method;
-    if (!e->ops->change || !e->ops->change(e->state, method))
-        err = create_state(&state, e->ops, &env, diag);
+    err = create_state(&state, e->ops, &env, diag);
     if (err)
         return err;
-    e->begun = e->unlearnt = false;
-    if (state) {
-        keep_codec(e->ops, state, e->state);
-        destroy_state(e->ops, e->state);
-        e->state = state;
+    if (state->encoder) { /* keeps what it had from step to step, if its parameters allow that */
+        gcb_coder_save(e->state->encoder, kept);
+        (void)gcb_coder_restore(state->encoder, kept);
     }
+    destroy_state(e->ops, e->state);
+    e->state = state;
+    e->begun = e->unlearnt = false;
     e->env = env;
     gcb_method_memory_for(&params, method, e->env.coder.env.count);
     gcb_memory_set_params(e->memory, &params);
@@ -200,11 +191,12 @@ int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
     return err ? err : gcb_exchange_change(e, &method, diag);
 }
 
-static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *state)
+static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e,
+                                           struct gcb_collective_base *state)
 {
     return (struct gcb_checkpoint){
         .memory = e->memory,
-        .encoder = e->ops->encoder ? e->ops->encoder(state) : NULL,
+        .encoder = state->encoder,
         .kept_ops = e->ops->kept_ops,
         .state = state,
     };
@@ -227,7 +219,7 @@ int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *sta
 int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *saved,
                          struct gcb_diag *diag)
 {
-    void *state;
+    struct gcb_collective_base *state;
     int err = gcb_need(e, "the exchange", diag);
 
     if (!err)
@@ -454,7 +446,7 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
 
     if (!e->in.x || !has_memory(e))
         return 0;
-    if (e->ops->spoilt && e->ops->spoilt(e->state)) {
+    if (e->state->spoilt) {
         if (!e->in.raw) /* this step's update is NaNs, so its tensor is not kept either */
             gcb_memory_forget(e->memory, e->gradient);
         return 0;
@@ -542,12 +534,12 @@ int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *part
 
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e)
 {
-    return e->ops->encoder ? e->ops->encoder(e->state) : NULL;
+    return e->state->encoder;
 }
 
 bool gcb_exchange_conserves(const struct gcb_exchange *e)
 {
-    return e->ops->conserves(e->state);
+    return e->state->conserves;
 }
 
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum)

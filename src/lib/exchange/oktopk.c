@@ -212,7 +212,7 @@ static int scatter(struct oktopk *s, struct gcb_round *out, struct gcb_diag *dia
         const size_t start = p->out.len;
 
         err = gcb_pieces_put_head(p, flags(s), diag);
-        if (!err && !p->spoilt)
+        if (!err && !p->base.spoilt)
             err = gcb_pieces_put(p, region[w], region[w + 1], &p->offered, &s->sent, diag);
         p->parts[w] = p->out.len - start;
     }
@@ -238,7 +238,7 @@ static int gather(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag
         gcb_list_filter(&s->sum, s->threshold);
     out->kind = GCB_ROUND_GATHER;
     err = gcb_pieces_put_head(&s->p, flags(s), diag);
-    if (err || s->p.spoilt)
+    if (err || s->p.base.spoilt)
         return err;
     err = gcb_pieces_put_count(&s->p, s->p.offered.n, diag);
     return err ? err : gcb_pieces_put(&s->p, region[0], region[1], &s->sum, NULL, diag);
@@ -324,7 +324,7 @@ static int find_own(struct oktopk *s, struct gcb_diag *diag)
 
 static int end_step(struct oktopk *s, struct gcb_diag *diag)
 {
-    if (s->p.spoilt)
+    if (s->p.base.spoilt)
         return 0;
     settle_threshold(s);
     if (s->divides) {
@@ -399,9 +399,6 @@ const struct gcb_collective_ops gcb_collective_oktopk = {
     .conclude = gcb_pieces_conclude,
     .settle = gcb_pieces_settle,
     .describe = gcb_pieces_describe,
-    .encoder = gcb_pieces_encoder,
     .kept_ops = &oktopk_kept_ops,
-    .spoilt = gcb_pieces_spoilt,
-    .conserves = gcb_pieces_conserves,
     .add_selection = gcb_pieces_add_selection,
 };

@@ -10,20 +10,25 @@
 int gcb_pieces_init(struct gcb_pieces *p, const struct gcb_collective_env *env,
                     struct gcb_diag *diag)
 {
+    bool weighted = true;
     int err;
 
     p->env = *env;
-    err = gcb_coder_create(&p->coder, &env->method, &env->coder, diag);
+    err = gcb_coder_create(&p->base.encoder, &env->method, &env->coder, diag);
     if (err)
         return err;
-    p->sparse = (struct gcb_sparse *)gcb_coder_codec_state(p->coder);
+    p->sparse = (struct gcb_sparse *)gcb_coder_codec_state(p->base.encoder);
+    /* A worker counts its rounding errors as a part of its own tensor, divided by its weight. With
+     * weight 0 it cannot, so rounded values are not conserved. */
+    for (unsigned w = 0; w < env->workers; w++)
+        weighted &= env->weights[w] != 0.0f;
+    p->base.conserves = weighted || p->sparse->values == GCB_VALUES_FP32;
     p->parts = gcb_alloc_array(env->workers, sizeof(*p->parts));
     return p->parts ? 0 : gcb_diag_nomem(diag, env->workers * sizeof(*p->parts), "an exchange");
 }
 
 void gcb_pieces_fini(struct gcb_pieces *p)
 {
-    gcb_coder_destroy(p->coder);
     gcb_free(p->out.data);
     gcb_free(p->parts);
     gcb_list_fini(&p->selected);
@@ -35,7 +40,7 @@ void gcb_pieces_fini(struct gcb_pieces *p)
 
 int gcb_pieces_begin(struct gcb_pieces *p, const struct gcb_contribution *in, struct gcb_diag *diag)
 {
-    p->spoilt = in->raw;
+    p->base.spoilt = in->raw;
     p->selected.n = p->result.n = p->own.n = 0;
     memset(&p->sizes, 0, sizeof(p->sizes));
     if (!in->raw && gcb_sparse_select(p->sparse, &in->at, in->x, &p->selected))
@@ -78,7 +83,7 @@ int gcb_pieces_put_head(struct gcb_pieces *p, unsigned flags, struct gcb_diag *d
 
     if (err)
         return err;
-    gcb_put_u8(&p->out, (uint8_t)(flags | (p->spoilt ? GCB_PIECES_SPOILT : 0)));
+    gcb_put_u8(&p->out, (uint8_t)(flags | (p->base.spoilt ? GCB_PIECES_SPOILT : 0)));
     gcb_put_u8(&p->out, (uint8_t)s->values);
     gcb_put_u8(&p->out, (uint8_t)s->index);
     gcb_put_u8(&p->out, (uint8_t)gcb_values_bits(s->values_ops, &s->v));
@@ -134,13 +139,13 @@ int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data,
                             "the message of another worker has other flags, values or index");
     if (!(got & GCB_PIECES_SPOILT))
         return 1;
-    p->spoilt = true;
+    p->base.spoilt = true;
     return gcb_pieces_end(in, diag);
 }
 
 void gcb_pieces_check_finite(struct gcb_pieces *p, const struct gcb_list *l)
 {
-    p->spoilt |= p->sparse->t.env.kernels->reduce.max_bits(l->x, l->n) >= GCB_INF_BITS;
+    p->base.spoilt |= p->sparse->t.env.kernels->reduce.max_bits(l->x, l->n) >= GCB_INF_BITS;
 }
 
 int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
@@ -195,7 +200,7 @@ static void write_list(float *x, uint64_t n, const struct gcb_list *l)
 /* Returns the part of this worker's tensor that arrived. p owns the list's arrays. */
 static struct gcb_list own_list(const struct gcb_pieces *p)
 {
-    if (p->spoilt)
+    if (p->base.spoilt)
         return (struct gcb_list){0};
     return gcb_pieces_weight(p) != 0.0f ? p->own : p->selected;
 }
@@ -206,9 +211,9 @@ int gcb_pieces_conclude(void *state, float *update, float *own, struct gcb_diag 
     const struct gcb_list arrived = own_list(p);
     const uint64_t n = p->env.coder.env.count;
 
-    if (update && !p->spoilt)
+    if (update && !p->base.spoilt)
         write_list(update, n, &p->result);
-    for (uint64_t i = 0; update && p->spoilt && i < n; i++)
+    for (uint64_t i = 0; update && p->base.spoilt && i < n; i++)
         update[i] = NAN;
     if (own)
         write_list(own, n, &arrived);
@@ -243,28 +248,6 @@ int gcb_pieces_describe(void *state, struct gcb_message_parts *parts, struct gcb
     payload->positions = p->env.coder.env.count;
     payload->entropy0_bits = NAN;
     return 0;
-}
-
-struct gcb_coder *gcb_pieces_encoder(void *state)
-{
-    return ((struct gcb_pieces *)state)->coder;
-}
-
-bool gcb_pieces_spoilt(const void *state)
-{
-    return ((const struct gcb_pieces *)state)->spoilt;
-}
-
-/* A worker counts its rounding errors as a part of its own tensor, divided by its weight. With
- * weight 0 it cannot, so rounded values are not conserved. */
-bool gcb_pieces_conserves(const void *state)
-{
-    const struct gcb_pieces *p = state;
-    bool weighted = true;
-
-    for (unsigned w = 0; w < p->env.workers; w++)
-        weighted &= p->env.weights[w] != 0.0f;
-    return weighted || p->sparse->values == GCB_VALUES_FP32;
 }
 
 void gcb_pieces_add_selection(const void *state, float *sum)

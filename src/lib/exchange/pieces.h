@@ -27,9 +27,9 @@ enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 };
 
 /* The first member of a collective's state. The caller zeroes it before gcb_pieces_init. */
 struct gcb_pieces {
+    struct gcb_collective_base base; /* `encoder` is of the method */
     struct gcb_collective_env env;
-    struct gcb_coder *coder;   /* an encoder of the method */
-    struct gcb_sparse *sparse; /* the codec's state in `coder` */
+    struct gcb_sparse *sparse; /* the codec's state in base.encoder */
     struct gcb_wbuf out;       /* what this worker sends in a round */
     size_t *parts;             /* number of bytes in `out` for each worker */
 
@@ -42,7 +42,6 @@ struct gcb_pieces {
      * arrived. */
     struct gcb_list own;
     struct gcb_list arrived, next;  /* scratch */
-    bool spoilt;                    /* elements or sums have an infinity or NaN */
     struct gcb_message_parts sizes; /* sizes of all messages that this worker sent in the step */
 };
 
@@ -101,9 +100,6 @@ static inline int gcb_pieces_nomem(struct gcb_diag *diag)
 int gcb_pieces_conclude(void *state, float *update, float *own, struct gcb_diag *diag);
 int gcb_pieces_settle(void *state, const struct gcb_addition *to, struct gcb_diag *diag);
 int gcb_pieces_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
-struct gcb_coder *gcb_pieces_encoder(void *state);
-bool gcb_pieces_spoilt(const void *state);
-bool gcb_pieces_conserves(const void *state);
 void gcb_pieces_add_selection(const void *state, float *sum);
 
 #endif

@@ -138,7 +138,7 @@ static int put_blocks(struct spardl *s, unsigned from, unsigned to, struct gcb_d
     for (unsigned j = from; j < to; j++)
         gcb_pieces_check_finite(&s->p, &s->block[(worker + j) % workers]);
     err = gcb_pieces_put_head(&s->p, 0, diag);
-    for (unsigned j = from; !err && !s->p.spoilt && j < to; j++)
+    for (unsigned j = from; !err && !s->p.base.spoilt && j < to; j++)
         err = put_block(s, (worker + j) % workers, diag);
     return err;
 }
@@ -215,8 +215,5 @@ const struct gcb_collective_ops gcb_collective_spardl = {
     .conclude = gcb_pieces_conclude,
     .settle = gcb_pieces_settle,
     .describe = gcb_pieces_describe,
-    .encoder = gcb_pieces_encoder,
-    .spoilt = gcb_pieces_spoilt,
-    .conserves = gcb_pieces_conserves,
     .add_selection = gcb_pieces_add_selection,
 };

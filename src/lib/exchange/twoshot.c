@@ -39,6 +39,7 @@ struct share_coders {
 };
 
 struct twoshot {
+    struct gcb_collective_base base; /* no `encoder`: each knows only its last share */
     struct gcb_collective_env env;
     struct share_coders coders[GCB_TWOSHOT_LENGTHS];
     bool feedback;        /* second-error=feedback */
@@ -56,7 +57,6 @@ struct twoshot {
     struct gcb_wbuf arrived;       /* messages of all workers of this worker's share */
     size_t *arrived_bytes;         /* length of each message in `arrived` */
     struct gcb_contribution in;
-    bool spoilt;      /* a mean has an infinity or NaN */
     uint32_t settled; /* number of shares that twoshot_settle has added */
 };
 
@@ -257,6 +257,10 @@ static int twoshot_init(void *state, const struct gcb_collective_env *env, struc
     s->unit = choose_unit(env);
     s->first = share_begin(s, env->worker);
     s->mine = share_length(s, env->worker);
+    /* a worker with weight 0 cannot feed back the error of its second encoding */
+    s->base.conserves = s->feedback;
+    for (uint32_t w = 0; w < env->workers; w++)
+        s->base.conserves &= env->weights[w] != 0.0f || share_length(s, w) == 0;
     return make_arrays(s, diag);
 }
 
@@ -284,7 +288,7 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     int err = 0;
 
     s->in = *in;
-    s->spoilt = false;
+    s->base.spoilt = false;
     s->settled = 0;
     s->parts.len = s->second.len = s->arrived.len = 0;
     s->parts.failed = s->second.failed = s->arrived.failed = false;
@@ -412,7 +416,7 @@ static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t
 
     if (!err)
         err = gcb_coder_decode(c->decoder, data, length, &view, diag);
-    s->spoilt |= !err && !stays_finite(s, x, s->scale, c->count);
+    s->base.spoilt |= !err && !stays_finite(s, x, s->scale, c->count);
     return err;
 }
 
@@ -456,7 +460,7 @@ static int read_part(struct twoshot *s, uint32_t share, const uint8_t *part, flo
     const struct gcb_mview view = {.data = own, .count = c->count};
     const int err = gcb_coder_decode(c->decoder, part, s->part_bytes[share], &view, diag);
 
-    if (!err && share == s->env.worker && s->feedback && !s->spoilt)
+    if (!err && share == s->env.worker && s->feedback && !s->base.spoilt)
         take_back(s, own);
     return err;
 }
@@ -555,22 +559,6 @@ static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct
     return add_parts(s, s->env.worker, s->second.data, s->second.len, parts, diag);
 }
 
-static bool twoshot_spoilt(const void *state)
-{
-    return ((const struct twoshot *)state)->spoilt;
-}
-
-/* A worker with weight 0 cannot feed back the error of its second encoding. */
-static bool twoshot_conserves(const void *state)
-{
-    const struct twoshot *s = state;
-    bool all = s->feedback;
-
-    for (uint32_t w = 0; w < s->env.workers; w++)
-        all &= s->env.weights[w] != 0.0f || share_length(s, w) == 0;
-    return all;
-}
-
 static void twoshot_second_error(const void *state, double *lost, double *sum)
 {
     const struct twoshot *s = state;
@@ -584,7 +572,6 @@ static void twoshot_second_error(const void *state, double *lost, double *sum)
     }
 }
 
-/* There is no `encoder`: each has the clamped count of its last share only. */
 const struct gcb_collective_ops gcb_collective_twoshot = {
     .rounds = 2,
     .state_size = sizeof(struct twoshot),
@@ -596,7 +583,5 @@ const struct gcb_collective_ops gcb_collective_twoshot = {
     .conclude = twoshot_conclude,
     .settle = twoshot_settle,
     .describe = twoshot_describe,
-    .spoilt = twoshot_spoilt,
-    .conserves = twoshot_conserves,
     .second_error = twoshot_second_error,
 };
