@@ -4,46 +4,61 @@
 
 #define STEP 16
 
-/* The parameters of struct gcb_dither, in every lane; `top` is levels. */
+/* The parameters of struct gcb_dither, in every lane; inv and top are in parts of a level. */
 struct rounder {
     __m256 factor, inv, top;
 };
 
-static struct rounder rounder_of(const struct gcb_dither *d)
+static struct rounder rounder_of(const struct gcb_dither *d, float parts)
 {
     return (struct rounder){
         .factor = _mm256_set1_ps(d->factor),
-        .inv = _mm256_set1_ps(d->inv),
-        .top = _mm256_set1_ps((float)d->levels),
+        .inv = _mm256_set1_ps(d->inv * parts),
+        .top = _mm256_set1_ps((float)d->levels * parts),
     };
 }
 
-/*
- * The levels of eight elements, decided by the byte only. *unsure gets a bit for each element that
- * the byte does not decide. Only the top byte of the probability is computed, because AVX2 cannot
- * convert all 32 bits to an unsigned integer.
- */
-static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
-                               unsigned *unsure)
+/* t of eight elements, in parts of a level. If the first operand of the minimum is a NaN, the
+ * result is the second operand, as in gcb_lesser. */
+static inline __m256 scaled(__m256 x, const struct rounder *r)
 {
-    const __m256i drawn = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)byte));
     const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    /* If the first operand is a NaN, the result is the second operand, as in gcb_lesser. */
-    const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
-    const __m256i level = _mm256_cvttps_epi32(t);
-    const __m256 rest = _mm256_sub_ps(t, _mm256_cvtepi32_ps(level));
-    const __m256i p = _mm256_cvttps_epi32(_mm256_mul_ps(rest, _mm256_set1_ps(256.0f)));
 
-    *unsure = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(p, drawn)));
-    return _mm256_sub_epi32(level, _mm256_cmpgt_epi32(p, drawn));
+    return _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
 }
 
-/* Stores 16 codes of 16 bits. packus works within 128-bit lanes; 0xD8 puts the quarters in
- * order. */
+/* gcb_dither_256ths of eight elements. The rounder has 256 parts. */
+static inline __m256i in_256ths(__m256 x, const struct rounder *r)
+{
+    return _mm256_cvttps_epi32(scaled(x, r));
+}
+
+/* 255 - byte, for 16 bytes. */
+static inline __m128i from_255(const uint8_t *byte)
+{
+    return _mm_andnot_si128(_mm_loadu_si128((const __m128i *)byte), _mm_set1_epi8(-1));
+}
+
+/* A bit for each element that its byte does not decide: the lowest 8 bits are all ones. */
+static inline unsigned ends_in_255(__m256i sum)
+{
+    const __m256i ones = _mm256_set1_epi32(255);
+    const __m256i equal = _mm256_cmpeq_epi32(_mm256_and_si256(sum, ones), ones);
+
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+}
+
+/* Puts the quarters of a vector in order that was packed from two vectors: a pack works within
+ * 128-bit lanes. */
+static inline __m256i in_order(__m256i packed)
+{
+    return _mm256_permute4x64_epi64(packed, 0xD8);
+}
+
+/* Stores 16 codes of 16 bits. */
 static inline void store_16(uint16_t *code, __m256i low, __m256i high)
 {
-    _mm256_storeu_si256((__m256i *)code,
-                        _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8));
+    _mm256_storeu_si256((__m256i *)code, in_order(_mm256_packus_epi32(low, high)));
 }
 
 /* As gcb_dither_with_sign. */
@@ -58,18 +73,22 @@ static inline __m256i with_sign(__m256i level, __m256 x, __m128i sign_bit)
 void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                                    uint64_t index, const struct gcb_dither *d, unsigned sign_bit)
 {
-    const struct rounder r = rounder_of(d);
+    const struct rounder r = rounder_of(d, 256.0f);
     const __m128i at = _mm_cvtsi32_si128((int)sign_bit);
     size_t i;
 
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
-        unsigned unsure0, unsure1, unsure;
-        const __m256i level0 = levels_8(x0, byte + i, &r, &unsure0);
-        const __m256i level1 = levels_8(x1, byte + i + 8, &r, &unsure1);
+        const __m128i rest = from_255(byte + i);
+        const __m256i rest0 = _mm256_cvtepu8_epi32(rest);
+        const __m256i rest1 = _mm256_cvtepu8_epi32(_mm_srli_si128(rest, 8));
+        const __m256i sum0 = _mm256_add_epi32(in_256ths(x0, &r), rest0);
+        const __m256i sum1 = _mm256_add_epi32(in_256ths(x1, &r), rest1);
+        unsigned unsure = ends_in_255(sum0) | ends_in_255(sum1) << 8;
 
-        store_16(code + i, with_sign(level0, x0, at), with_sign(level1, x1, at));
-        for (unsure = unsure0 | unsure1 << 8; unsure; unsure &= unsure - 1) {
+        store_16(code + i, with_sign(_mm256_srli_epi32(sum0, 8), x0, at),
+                 with_sign(_mm256_srli_epi32(sum1, 8), x1, at));
+        for (; unsure; unsure &= unsure - 1) {
             const size_t j = i + _tzcnt_u32(unsure);
 
             code[j] = (uint16_t)gcb_dither_signed(x[j], byte[j], index + j, d, sign_bit);
@@ -82,9 +101,8 @@ void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, con
 /* The nearest levels of eight elements, with their signs. */
 static inline __m256i nearest_8(__m256 x, const struct rounder *r, __m128i sign_bit)
 {
-    const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
-    const __m256 level = _mm256_round_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256 level =
+        _mm256_round_ps(scaled(x, r), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 
     return with_sign(_mm256_cvttps_epi32(level), x, sign_bit);
 }
@@ -92,7 +110,7 @@ static inline __m256i nearest_8(__m256 x, const struct rounder *r, __m128i sign_
 void gcb_dither_nearest_levels_avx2(uint16_t *code, const float *x, size_t n,
                                     const struct gcb_dither *d, unsigned sign_bit)
 {
-    const struct rounder r = rounder_of(d);
+    const struct rounder r = rounder_of(d, 1.0f);
     const __m128i at = _mm_cvtsi32_si128((int)sign_bit);
     size_t i;
 
@@ -103,30 +121,28 @@ void gcb_dither_nearest_levels_avx2(uint16_t *code, const float *x, size_t n,
         code[i] = (uint16_t)gcb_dither_nearest(x[i], d, sign_bit);
 }
 
-/* 1 + level, or 1 - level if x is negative. */
-static inline __m256i trits_of(__m256i level, __m256 x)
-{
-    const __m256i minus = _mm256_srai_epi32(_mm256_castps_si256(x), 31);
-
-    return _mm256_sub_epi32(_mm256_xor_si256(level, minus),
-                            _mm256_sub_epi32(minus, _mm256_set1_epi32(1)));
-}
-
 void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                            uint64_t index, const struct gcb_dither *d)
 {
-    const struct rounder r = rounder_of(d);
+    const struct rounder r = rounder_of(d, 256.0f);
+    const __m256i one = _mm256_set1_epi16(1);
     size_t i;
 
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
-        unsigned unsure0, unsure1, unsure;
-        const __m256i level0 = levels_8(x0, byte + i, &r, &unsure0);
-        const __m256i level1 = levels_8(x1, byte + i + 8, &r, &unsure1);
+        const __m256i t = in_order(_mm256_packs_epi32(in_256ths(x0, &r), in_256ths(x1, &r)));
+        const __m256i sum = _mm256_add_epi16(t, _mm256_cvtepu8_epi16(from_255(byte + i)));
+        /* this pack saturates, so the signs stay; a sign of 0 would clear the level */
+        const __m256i sign =
+            in_order(_mm256_packs_epi32(_mm256_castps_si256(x0), _mm256_castps_si256(x1)));
+        const __m256i level =
+            _mm256_sign_epi16(_mm256_srli_epi16(sum, 8), _mm256_or_si256(sign, one));
+        const __m256i equal = _mm256_cmpeq_epi16(sum, _mm256_set1_epi16(255));
+        unsigned unsure = (unsigned)_mm256_movemask_epi8(equal) & 0x55555555;
 
-        store_16(code + i, trits_of(level0, x0), trits_of(level1, x1));
-        for (unsure = unsure0 | unsure1 << 8; unsure; unsure &= unsure - 1) {
-            const size_t j = i + _tzcnt_u32(unsure);
+        _mm256_storeu_si256((__m256i *)(code + i), _mm256_add_epi16(level, one));
+        for (; unsure; unsure &= unsure - 1) {
+            const size_t j = i + _tzcnt_u32(unsure) / 2;
 
             code[j] = (uint16_t)gcb_dither_trit(x[j], byte[j], index + j, d);
         }
