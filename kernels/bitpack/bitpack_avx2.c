@@ -51,7 +51,7 @@ static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, 
     }
 }
 
-void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
+static void pack_any(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
 {
     const size_t bytes = (n * width + 7) / 8, steps = safe_steps(n, bytes, width);
     const size_t left = n - steps * STEP, left_bytes = bytes - steps * 2 * width;
@@ -67,6 +67,37 @@ void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigne
         pack_steps(packed, rest, rest_steps, width);
         memcpy(out + steps * 2 * width, packed, left_bytes);
     }
+}
+
+/* 32 codes of up to 8 bits, as bytes. A pack works within 128-bit lanes; 0xD8 puts the quarters in
+ * order. */
+static inline __m256i bytes_of_32(const uint16_t *code)
+{
+    return _mm256_permute4x64_epi64(
+        _mm256_packus_epi16(_mm256_loadu_si256((const __m256i *)code),
+                            _mm256_loadu_si256((const __m256i *)(code + 16))),
+        0xD8);
+}
+
+/* Packs 32 codes of two bits: multiplications add up pairs of codes, then pairs of pairs. */
+static inline void pack_32_of_2(uint8_t *out, const uint16_t *code)
+{
+    const __m256i low_bytes = _mm256_set1_epi32(0x0C080400); /* bytes 0, 4, 8 and 12 */
+    const __m256i pairs = _mm256_maddubs_epi16(bytes_of_32(code), _mm256_set1_epi16(0x0401));
+    const __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00100001));
+    const __m256i packed = _mm256_shuffle_epi8(fours, low_bytes);
+
+    _mm_storel_epi64((__m128i *)out, _mm_unpacklo_epi32(_mm256_castsi256_si128(packed),
+                                                        _mm256_extracti128_si256(packed, 1)));
+}
+
+void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
+{
+    for (; width == 2 && n >= 32; n -= 32, code += 32, out += 8)
+        pack_32_of_2(out, code);
+    for (; width == 8 && n >= 32; n -= 32, code += 32, out += 32)
+        _mm256_storeu_si256((__m256i *)out, bytes_of_32(code));
+    pack_any(out, code, n, width);
 }
 
 /* Returns a byte shuffle. In each 128-bit lane of packed bytes, it gives 32-bit element i the three
