@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "kernels/base/ahead.h"
 #include "kernels/base/hd.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/convert_elem.h"

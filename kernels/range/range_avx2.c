@@ -1,6 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/ahead.h"
 #include "kernels/range/range.h"
 
 #define STEP 16 /* values of an encoder's step; the tail goes through a padded copy */
@@ -64,8 +65,10 @@ size_t gcb_range_encode_avx2(uint16_t *code, const float *x, size_t n,
     uint16_t rest_code[STEP];
     size_t clamped = 0, i;
 
-    for (i = 0; i + STEP <= n; i += STEP)
+    for (i = 0; i + STEP <= n; i += STEP) {
+        gcb_ask_ahead(x + i);
         clamped += encode_step(code + i, x + i, &e);
+    }
     if (i < n) {
         memcpy(rest, x + i, (n - i) * sizeof(*x));
         clamped += encode_step(rest_code, rest, &e);

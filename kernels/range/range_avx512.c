@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "kernels/base/ahead.h"
 #include "kernels/range/range.h"
 
 /* The fields of struct gcb_range_format that the encoder needs, in every lane. */
@@ -44,9 +45,11 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     const struct encoder e = encoder_of(f);
     size_t clamped = 0, i;
 
-    for (i = 0; i + 16 <= n; i += 16)
+    for (i = 0; i + 16 <= n; i += 16) {
+        gcb_ask_ahead(x + i);
         _mm256_storeu_si256((__m256i *)(code + i),
                             encode_16(_mm512_loadu_si512(x + i), &e, &clamped));
+    }
     if (i < n) {
         const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);
 

@@ -143,10 +143,12 @@ static void measure_span(void *ctx, uint64_t i)
     join_stats(job->stats, &mine);
 }
 
-static void encode_span(void *ctx, uint64_t i)
+/* Backwards, because the end of the tensor may still be in the cache after it was measured. */
+static void encode_span(void *ctx, uint64_t from_end)
 {
     const struct job *job = ctx;
     const struct gcb_range_state *s = job->s;
+    const uint64_t i = gcb_span_count(s->base.env.count) - 1 - from_end;
     const uint64_t clamped =
         gcb_range_put(job->out + i * (GCB_SPAN / 8) * s->p.bits, job->from + i * GCB_SPAN,
                       gcb_span_length(s->base.env.count, i), &job->format, s->base.env.kernels);

@@ -131,10 +131,12 @@ static void quantise(const struct job *job, const float *x, uint64_t first, size
     k->dither.trits(code, x, n, byte, first, &job->dither);
 }
 
-static void encode_span(void *ctx, uint64_t i)
+/* Backwards, because the end of the tensor may still be in the cache after it was measured. */
+static void encode_span(void *ctx, uint64_t from_end)
 {
     const struct job *job = ctx;
     const struct gcb_kernels *k = job->s->env->kernels;
+    const uint64_t i = (job->s->env->count - 1) / SPAN - from_end;
     const uint64_t n = span_length(job->s, i);
     uint64_t clamped = 0;
     uint16_t code[TILE];
