@@ -46,6 +46,7 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
         _mm_storeu_si128((__m128i *)(void *)(out + 2 * i),
                          _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
         saturated += count_lanes(large);
+        gcb_ask_ahead(x + i);
     }
     return saturated + gcb_convert_to_fp16_c(out + 2 * i, x + i, n - i);
 }
@@ -81,6 +82,7 @@ size_t gcb_convert_to_bf16_avx2(uint8_t *out, const float *x, size_t n)
         _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i),
                             _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
         saturated += count_lanes(large_a) + count_lanes(large_b);
+        gcb_ask_ahead(x + i);
     }
     return saturated + gcb_convert_to_bf16_c(out + 2 * i, x + i, n - i);
 }
