@@ -228,4 +228,6 @@ void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
     else
         run_job(tasks < (uint64_t)queue->threads ? (unsigned)tasks : (unsigned)queue->threads,
                 tasks, task, ctx);
+    /* This thread's tasks may have stored past the caches. The others' lock ordered their stores. */
+    atomic_thread_fence(memory_order_seq_cst);
 }

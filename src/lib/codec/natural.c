@@ -97,16 +97,19 @@ static void decode_span(void *ctx, uint64_t span)
     const struct job *job = ctx;
     const struct gcb_kernels *k = job->env->kernels;
     const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
+    _Alignas(64) float room[GCB_ROOM], *x;
     uint16_t code[GCB_TILE];
 
-    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
-        const size_t n = gcb_tile_length(end, i);
-
+    for (uint64_t i = span * GCB_SPAN, n; i < end; i += n) {
+        n = gcb_room_length(job->env->count, end, i);
         k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
-        if (job->add)
+        if (job->add) {
             k->accumulate.add_exponents(job->add->acc + i, code, n, job->add->weight);
-        else
-            rebuild(job->to + i, code, n);
+            continue;
+        }
+        x = gcb_room(room, job->to + i, job->env->count);
+        rebuild(x, code, n);
+        gcb_room_done(job->to + i, x, n);
     }
 }
 

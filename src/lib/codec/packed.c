@@ -105,8 +105,15 @@ static inline void widen(const struct raw_job *job, float *out, uint64_t from, s
 static void widen_span(void *ctx, uint64_t i)
 {
     const struct raw_job *job = ctx;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->count, i);
+    _Alignas(64) float room[GCB_ROOM], *x;
 
-    widen(job, job->out + i * GCB_SPAN, i * GCB_SPAN, gcb_span_length(job->count, i));
+    for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
+        n = gcb_room_length(job->count, end, at);
+        x = gcb_room(room, job->out + at, job->count);
+        widen(job, x, at, n);
+        gcb_room_done(job->out + at, x, n);
+    }
 }
 
 static void add_span(void *ctx, uint64_t i)

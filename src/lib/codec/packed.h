@@ -1,6 +1,7 @@
 #ifndef SRC_LIB_CODEC_PACKED_H
 #define SRC_LIB_CODEC_PACKED_H
 
+#include "kernels/base/stream.h"
 #include "src/lib/codec/codec.h"
 
 /* Fixed-width codes in a payload (kernels/bitpack/bitpack.h). */
@@ -36,6 +37,31 @@ static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
  * block.
  */
 #define GCB_SPAN ((uint64_t)1 << 18)
+/* Decoders of tensors of this many elements (64 MiB) or more write past the caches. */
+#define GCB_LARGE ((uint64_t)1 << 24)
+/* Elements that such a decoder writes at a time. Others write GCB_TILE. */
+#define GCB_ROOM 1024
+
+/* Number of elements that a decoder writes from element i on, in a tensor of `count`; i < end. */
+static inline size_t gcb_room_length(uint64_t count, uint64_t end, uint64_t i)
+{
+    const uint64_t most = count < GCB_LARGE ? GCB_TILE : GCB_ROOM;
+
+    return end - i < most ? (size_t)(end - i) : (size_t)most;
+}
+
+/* Where a decoder writes elements of `to`, of a tensor of `count` elements: to `room` or to `to`. */
+static inline float *gcb_room(float *room, float *to, uint64_t count)
+{
+    return count < GCB_LARGE ? to : room;
+}
+
+/* Copies n elements x to `to`, unless gcb_room returned `to`. */
+static inline void gcb_room_done(float *to, const float *x, size_t n)
+{
+    if (x != to)
+        gcb_stream(to, x, n * sizeof(*x));
+}
 /* Number of spans in `count` elements. */
 uint64_t gcb_span_count(uint64_t count);
 /* Number of elements in span i of `count` elements; only the last span is shorter. */

@@ -220,17 +220,21 @@ static void rebuild(const struct job *job, const uint16_t *code, uint64_t first,
 {
     const struct qsgd *s = job->s;
     const struct gcb_dither_fns *f = &s->env->kernels->dither;
+    _Alignas(64) float room[GCB_ROOM], *x;
 
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
         const float norm = gcb_load_f32(job->norms + b * sizeof(float));
 
-        part = part_in_bucket(s, first + i, n - i);
-        if (job->add)
+        part = part_in_bucket(s, first + i, gcb_room_length(s->env->count, n, i));
+        if (job->add) {
             f->add_levels(job->add->acc + first + i, code + i, part, s->step, norm, s->l.sign_bit,
                           job->add->weight);
-        else
-            f->from_levels(job->to + first + i, code + i, part, s->step, norm, s->l.sign_bit);
+            continue;
+        }
+        x = gcb_room(room, job->to + first + i, s->env->count);
+        f->from_levels(x, code + i, part, s->step, norm, s->l.sign_bit);
+        gcb_room_done(job->to + first + i, x, part);
     }
 }
 

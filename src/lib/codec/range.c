@@ -163,16 +163,19 @@ static void decode_span(void *ctx, uint64_t i)
     const struct gcb_range_state *s = job->s;
     const struct gcb_kernels *k = s->base.env.kernels;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(s->base.env.count, i);
+    _Alignas(64) float room[GCB_ROOM], *x;
     uint16_t code[GCB_TILE];
 
-    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
-        const size_t n = gcb_tile_length(end, at);
-
+    for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
+        n = gcb_room_length(s->base.env.count, end, at);
         k->bitpack.unpack(code, job->in + at / 8 * s->p.bits, n, job->format.bits);
-        if (job->add)
+        if (job->add) {
             k->range.add(job->add->acc + at, code, n, &job->format, job->add->weight);
-        else
-            k->range.decode(job->to + at, code, n, &job->format);
+            continue;
+        }
+        x = gcb_room(room, job->to + at, s->base.env.count);
+        k->range.decode(x, code, n, &job->format);
+        gcb_room_done(job->to + at, x, n);
     }
 }
 

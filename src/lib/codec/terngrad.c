@@ -206,17 +206,22 @@ static void decode_span(void *ctx, uint64_t i)
     const struct job *job = ctx;
     const struct gcb_kernels *k = job->s->env->kernels;
     const uint64_t n = span_length(job->s, i);
+    _Alignas(64) float room[GCB_ROOM], *x;
+    const uint64_t most = job->s->env->count < GCB_LARGE ? TILE : TILE / 4;
     uint16_t code[TILE];
 
-    for (uint64_t at = 0; at < n; at += TILE) {
-        const size_t m = n - at < TILE ? n - at : TILE;
+    for (uint64_t at = 0; at < n; at += most) {
+        const size_t m = n - at < most ? n - at : most;
         const uint64_t first = i * SPAN + at;
 
         unpack(job->s, code, job->in + gcb_terngrad_code_bytes(&job->s->p, first), m);
-        if (job->add)
+        if (job->add) {
             k->dither.add_trits(job->add->acc + first, code, m, job->scale, job->add->weight);
-        else
-            k->dither.from_trits(job->to + first, code, m, job->scale);
+            continue;
+        }
+        x = gcb_room(room, job->to + first, job->s->env->count);
+        k->dither.from_trits(x, code, m, job->scale);
+        gcb_room_done(job->to + first, x, m);
     }
 }
 
