@@ -181,7 +181,7 @@ $(grep -cE '^=+ .*(Invalid|Uninitialized|Error: )' "$log.log") reports"
 cpu() {
     local seconds=$(((until - SECONDS) / 13 - 3))
     seconds=$((seconds < 1 ? 1 : seconds > 5 ? 5 : seconds))
-    limited "$lease" "${python:-python3}" "$here/speeds.py" "$here/gcbench" "$seconds" >"$work/cpu.md" 2>"$work/logs/cpu.log"
+    limited "$lease" "${python:-python3}" "$here/speeds.py" "$here/gcbench" --seconds "$seconds" >"$work/cpu.md" 2>"$work/logs/cpu.log"
     finish "the CPU's table" $? "$(tail -n 1 "$work/logs/cpu.log")"
 }
 
