@@ -316,8 +316,7 @@ bool gcb_chunks_select_largest(struct gcb_selection *s, struct gcb_transform_sta
     uint64_t above;
     uint32_t high, kth, largest;
 
-    if (!t->room || s->segments != 1 || k == s->positions ||
-        !take_sample(s, visit, k, &job.threshold, &high))
+    if (k == s->positions || !take_sample(s, visit, k, &job.threshold, &high))
         return false;
     largest = collect(&job, &visit, collect_block);
     if (largest >= GCB_INF_BITS || s->kept < k)
@@ -337,8 +336,7 @@ bool gcb_chunks_select_each(struct gcb_selection *s, struct gcb_transform_state 
     struct collect_job job = {.s = s};
     struct visit visit = {.t = t, .ops = ops, .x = x};
 
-    return t->room && s->segments == 1 && ops->width == 1 &&
-           collect(&job, &visit, select_block) < GCB_INF_BITS;
+    return ops->width == 1 && collect(&job, &visit, select_block) < GCB_INF_BITS;
 }
 
 /* ---- decoding ---- */

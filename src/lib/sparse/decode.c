@@ -117,6 +117,7 @@ static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
     size_t j = r->used;
 
     if (r->s->transform_ops->width == 1)
+#pragma GCC unroll 4
         for (; j < n; j++)
             coef[r->pos[j] - first] = r->x[j];
     for (; j < n; j++)

@@ -20,18 +20,24 @@ struct ranking {
     struct gcb_side side;
     uint64_t k; /* number of values: as many as requested, or all values of the side */
     uint32_t threshold;
-    uint64_t ties; /* number of the k values that equal the threshold */
+    uint64_t ties;  /* number of the k values that equal the threshold */
+    bool collected; /* only collected values were ranked */
 };
 
-/* Ranks the collected values of one side. Leaves all collected values of the side in s->ranked. */
-static struct ranking rank_side(struct gcb_selection *s, struct gcb_side side, uint64_t k)
+/* Ranks the values of one side: those that were collected, or all of `order`. Leaves the side's
+ * values in s->ranked. A zero is on neither side. */
+static struct ranking rank_side(struct gcb_selection *s, const float *order, bool collected,
+                                struct gcb_side side, uint64_t k)
 {
-    struct ranking r = {.side = side};
+    struct ranking r = {.side = side, .collected = collected};
+    const float *x = collected ? s->value : order;
+    const uint64_t n = collected ? s->kept : s->positions;
+    float *ranked = s->ranked;
     uint64_t count = 0, above = 0;
 
-    for (uint64_t i = 0; i < s->kept; i++) {
-        s->ranked[count] = s->value[i];
-        count += (gcb_bits_of(s->value[i]) & side.mask) == side.sign;
+    for (uint64_t i = 0; i < n; i++) {
+        ranked[count] = x[i];
+        count += (gcb_bits_of(x[i]) ^ side.sign) - 1 < GCB_MAGNITUDE_MASK;
     }
     r.k = count < k ? count : k;
     if (r.k)
@@ -58,13 +64,16 @@ static double sum_ranked(struct gcb_selection *s, const struct ranking *r)
 
 /* Keeps the ranked positions. An empty ranking means that all values are 0. Then the first k
  * positions are kept, as in top-k. */
-static void keep_ranked(struct gcb_selection *s, const float *x, const struct ranking *r,
+static void keep_ranked(struct gcb_selection *s, const float *order, const struct ranking *r,
                         uint64_t k)
 {
-    if (r->k == 0)
-        gcb_select_exact(s, x, k);
-    else
-        gcb_select_cut(s, r->side, r->threshold, r->ties);
+    if (r->k == 0) {
+        gcb_select_exact(s, order, k);
+        return;
+    }
+    if (!r->collected)
+        gcb_select_collect(s, order, r->threshold);
+    gcb_select_cut(s, r->side, r->threshold, r->ties);
 }
 
 static void select_one_sided(struct gcb_selection *s, const float *order, uint64_t k)
@@ -75,14 +84,15 @@ static void select_one_sided(struct gcb_selection *s, const float *order, uint64
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    /* collects a second time, with the lowest threshold, if the guess was too high */
-    for (uint32_t threshold = guess ? guess : 1;; threshold = 1) {
-        gcb_select_collect(s, order, threshold);
-        up = rank_side(s, gcb_side_positive, k);
+    if (guess)
+        gcb_select_collect(s, order, guess);
+    /* ranks a second time, all values, if the guess was too high */
+    for (bool collected = guess;; collected = false) {
+        up = rank_side(s, order, collected, gcb_side_positive, k);
         difference = sum_ranked(s, &up);
-        down = rank_side(s, gcb_side_negative, k);
+        down = rank_side(s, order, collected, gcb_side_negative, k);
         difference -= sum_ranked(s, &down);
-        if (threshold == 1 || (up.k == k && down.k == k))
+        if (!collected || (up.k == k && down.k == k))
             break;
     }
     keep_ranked(s, order, up.k && difference >= 0.0 ? &up : &down, k);
@@ -97,14 +107,12 @@ static void select_alternate(struct gcb_selection *s, const float *order, uint64
 
     if (guess) {
         gcb_select_collect(s, order, guess);
-        r = rank_side(s, turn, k);
+        r = rank_side(s, order, true, turn, k);
     }
-    if (r.k < k) {
-        gcb_select_collect(s, order, 1);
-        r = rank_side(s, turn, k);
-    }
+    if (r.k < k)
+        r = rank_side(s, order, false, turn, k);
     if (r.k == 0)
-        r = rank_side(s, other, k);
+        r = rank_side(s, order, false, other, k);
     keep_ranked(s, order, &r, k);
 }
 

@@ -250,7 +250,7 @@ uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uin
     uint64_t n = 0;
     uint32_t kth;
 
-    if (top >= k)
+    if (top == 0 || top >= k)
         return gcb_select_kth(s->kernels, s->value, s->kept, k, above);
     for (uint64_t i = 0; i < s->kept; i++) {
         s->ranked[n] = s->value[i];

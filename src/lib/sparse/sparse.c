@@ -168,24 +168,22 @@ typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at
 static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, uint64_t at, size_t n,
                         uint64_t base)
 {
-    const struct gcb_kernels *k = s->t.env.kernels;
     const unsigned width = s->transform_ops->width;
     const uint32_t *pos = s->selection.pos + at;
 
     if (width == 2 && s->selection.pair)
         memcpy(tile, s->selection.pair + 2 * at, 2 * n * sizeof(*tile));
     else if (width == 2)
-        k->select.gather2(tile, coef + 2 * base, pos, n);
+        s->t.env.kernels->select.gather2(tile, coef + 2 * base, pos, n);
     else
         memcpy(tile, s->selection.value + at, n * sizeof(*tile));
-    s->base.nonfinite |= k->reduce.max_bits(tile, n * width) >= GCB_INF_BITS;
-    if (s->transform_ops->scale)
-        s->transform_ops->scale(&s->t, tile, pos, n, base);
+    s->transform_ops->scale(&s->t, tile, pos, n, base);
 }
 
 /*
  * Calls `fn` for each tile of GCB_TILE kept positions. A tile may begin in one segment and end in
- * another. So each tile except the last is full, and its values end at a whole byte.
+ * another. So each tile except the last is full, and its values end at a whole byte. Without a
+ * transform, the values themselves are the tiles; those of a transform are finite.
  */
 static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
 {
@@ -194,6 +192,13 @@ static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, 
     uint64_t done = 0, g = 0, left = sel->segments ? sel->segment_kept[0] : 0;
     float tile[GCB_SPARSE_TILE];
 
+    for (; !s->transform_ops->scale && done < sel->kept; done += GCB_TILE) {
+        const size_t n = gcb_tile_length(sel->kept, done);
+
+        s->base.nonfinite |=
+            s->t.env.kernels->reduce.max_bits(sel->value + done, n) >= GCB_INF_BITS;
+        fn(s, sel->value + done, n, done, ctx);
+    }
     while (done < sel->kept) {
         const size_t want = gcb_tile_length(sel->kept, done);
         size_t have = 0;
@@ -297,7 +302,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         x = gcb_transform_round(&s->t, x);
     s->selection.at = *at;
     s->selection.pair = NULL;
-    if (!s->selector_ops->by_chunks ||
+    if (!s->t.room || s->segments != 1 || !s->selector_ops->by_chunks ||
         !s->selector_ops->by_chunks(&s->selection, &s->t, transform, x, s->k)) {
         err = select_whole(s, at, x, &coef);
         /* an overflow of the transform is an error too, but then the tensor is finite */

@@ -166,10 +166,10 @@ struct gcb_selector {
     /* Selects about k positions. `order` has one finite float per position. Fills pos, value,
      * segment_kept and kept. */
     void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
-    /* Transforms x chunk by chunk and selects (src/lib/sparse/chunks.h). Returns false if the
-     * message has few chunks, if a sample of them was misleading, or if a coefficient is not
-     * finite. Then the caller transforms all of x and calls `select`. NULL: `select` is the only
-     * way. */
+    /* Transforms x chunk by chunk and selects (src/lib/sparse/chunks.h). Only for one segment and
+     * a transform with t->room. Returns false if a sample of the chunks was misleading, or if a
+     * coefficient is not finite. Then the caller transforms all of x and calls `select`. NULL:
+     * `select` is the only way. */
     bool (*by_chunks)(struct gcb_selection *s, struct gcb_transform_state *t,
                       const struct gcb_transform *ops, const float *x, uint64_t k);
 };
