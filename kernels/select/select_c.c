@@ -5,12 +5,14 @@
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
-static size_t collect_c(uint32_t *pos, const float *x, size_t n, uint32_t first, uint32_t threshold)
+static size_t collect_c(uint32_t *pos, float *value, const uint32_t *from, const float *x, size_t n,
+                        uint32_t first, uint32_t threshold)
 {
     size_t have = 0;
 
     for (size_t i = 0; i < n; i++)
-        have = gcb_select_append(pos, have, x[i], first + (uint32_t)i, threshold);
+        have = gcb_select_append(pos, value, have, x[i], from ? from[i] : first + (uint32_t)i,
+                                 threshold);
     return have;
 }
 
@@ -21,12 +23,6 @@ static size_t count_c(const float *x, size_t n, uint32_t threshold)
     for (size_t i = 0; i < n; i++)
         count += gcb_magnitude(x[i]) >= threshold;
     return count;
-}
-
-static void gather_c(float *out, const float *x, const uint32_t *pos, size_t n)
-{
-    for (size_t j = 0; j < n; j++)
-        out[j] = x[pos[j]];
 }
 
 static void gather2_c(float *out, const float *x, const uint32_t *pos, size_t n)
@@ -45,7 +41,6 @@ void gcb_select_init(struct gcb_select_fns *fns, unsigned cpu_flags)
 {
     fns->collect = collect_c;
     fns->count = count_c;
-    fns->gather = gather_c;
     fns->gather2 = gather2_c;
     fns->power = power_c;
 #if defined(__x86_64__)

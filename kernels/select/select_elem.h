@@ -6,12 +6,13 @@
 
 #include "kernels/base/hd.h"
 
-/* Appends index to the `have` entries of pos if x reaches the threshold. Returns the new number of
- * entries. Has no branch, because a CPU cannot predict which elements pass. */
-GCB_HD size_t gcb_select_append(uint32_t *pos, size_t have, float x, uint32_t index,
+/* Appends index and x to the `have` entries of pos and value if x reaches the threshold. Returns
+ * the new number of entries. Has no branch, because a CPU cannot predict which elements pass. */
+GCB_HD size_t gcb_select_append(uint32_t *pos, float *value, size_t have, float x, uint32_t index,
                                 uint32_t threshold)
 {
     pos[have] = index;
+    value[have] = x;
     return have + (gcb_magnitude(x) >= threshold);
 }
 

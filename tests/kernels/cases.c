@@ -152,8 +152,10 @@ static struct gcb_kernel_job run(const struct gcb_kernel_case *c, size_t i, unsi
     harden(&job, c, i * 16 + round);
     gcb_kernels_init(&job.kernels, flags);
     c->run(&job);
-    if (job.out == job.pos && job.pos) /* what is after the collected positions is not promised */
+    if (job.out == job.pos && job.pos) { /* what is after the collected entries is not promised */
         memset(job.pos + job.kept, 0, (job.n - job.kept) * sizeof(*job.pos));
+        memset(job.y + job.kept, 0, (job.n - job.kept) * sizeof(*job.y));
+    }
     return job;
 }
 

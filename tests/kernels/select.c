@@ -41,38 +41,54 @@ static size_t simple_collect(uint32_t *pos, const float *x, size_t n, uint32_t f
     return have;
 }
 
+/* Checks the values that were collected from x at n positions. Position `first` is x[0]. */
+static void check_values(const char *isa, const float *x, size_t n, const uint32_t *pos,
+                         const uint32_t *got, uint32_t first)
+{
+    bool same = true;
+
+    for (size_t j = 0; j < n; j++)
+        same = same && memcmp(got + j, x + (pos[j] - first), sizeof(*x)) == 0;
+    check_that(same, "collect/%s: n %zu: wrong value", isa, n);
+}
+
 static void check_collect(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
                           enum check_fill fill, uint32_t threshold)
 {
     /* First positions with four different bytes, and some arrays that end at the largest
      * position. */
     const uint32_t first = n % 4 == 0 ? (uint32_t)0 - (uint32_t)n : 0x12345678u;
-    uint32_t *want = alloc_guarded(n), *got = alloc_guarded(n);
+    uint32_t *want = alloc_guarded(n), *got = alloc_guarded(n), *value = alloc_guarded(n);
+    uint32_t *pos = got + GUARDS;
+    float *values = (float *)(void *)(value + GUARDS);
     const size_t count = simple_collect(want + GUARDS, x, n, first, threshold);
-    const size_t collected = f->collect(got + GUARDS, x, n, first, threshold);
+    size_t collected = f->collect(pos, values, NULL, x, n, first, threshold);
     const size_t counted = f->count(x, n, threshold);
 
     check_equal("collect count", isa, n, fill, &count, &collected, sizeof(count));
-    check_equal("collect", isa, n, fill, want + GUARDS, got + GUARDS, count * sizeof(*want));
+    check_equal("collect", isa, n, fill, want + GUARDS, pos, count * sizeof(*want));
+    check_values(isa, x, count, pos, value + GUARDS, first);
     check_equal("count", isa, n, fill, &count, &counted, sizeof(count));
+    /* the same from a list of all positions, in place and three entries further to the front */
+    for (size_t before = 0; before <= 3 && before <= n; before += 3) {
+        const size_t m = n - before;
+        const size_t wanted = simple_collect(want + GUARDS, x, m, first, threshold);
+
+        for (size_t i = 0; i < m; i++)
+            pos[before + i] = first + (uint32_t)i;
+        memcpy(values + before, x, m * sizeof(*x));
+        collected = f->collect(pos, values, pos + before, values + before, m, 0, threshold);
+        check_equal("collect from a list, count", isa, n, fill, &wanted, &collected,
+                    sizeof(wanted));
+        check_equal("collect from a list", isa, n, fill, want + GUARDS, pos,
+                    collected * sizeof(*want));
+        check_values(isa, x, collected, pos, value + GUARDS, first);
+    }
     check_guards("collect", isa, got, n);
+    check_guards("collect", isa, value, n);
     free(want);
     free(got);
-}
-
-static void check_gather(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
-{
-    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = alloc_guarded(n);
-    const size_t count = simple_collect(pos, x, n, 0, gcb_bits_of(0.1f));
-    bool same = true;
-
-    f->gather((float *)(void *)(got + GUARDS), x, pos, count);
-    for (size_t j = 0; j < count; j++)
-        same = same && memcmp(got + GUARDS + j, x + pos[j], sizeof(*x)) == 0;
-    check_that(same, "gather/%s: n %zu: wrong element", isa, n);
-    check_guards("gather", isa, got, count);
-    free(pos);
-    free(got);
+    free(value);
 }
 
 /* Takes the pairs at the positions of the large elements in the first half of x. */
@@ -217,7 +233,6 @@ static void check_one(const char *isa, const struct gcb_select_fns *f, const flo
 
     for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++)
         check_collect(isa, f, x, n, fill, thresholds[i]);
-    check_gather(isa, f, x, n);
     check_gather2(isa, f, x, n);
     if (fill == FILL_NONFINITE)
         return; /* which NaN results is not promised */

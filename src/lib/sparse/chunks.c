@@ -221,27 +221,27 @@ struct collect_job {
     uint32_t hint[MOST_WORKERS];
 };
 
-#define PART ((size_t)1024) /* positions that are collected at once */
+/* Moves positions in a chunk to the chunk's place in the message. */
+static void move_positions(uint32_t *pos, size_t n, const struct block *block)
+{
+    for (size_t j = 0; j < n; j++)
+        pos[j] += (uint32_t)block->first;
+}
 
 /* Collects the positions whose magnitude is at least the threshold. A block_fn. */
 static void collect_block(void *ctx, uint64_t worker, const struct block *block)
 {
     struct collect_job *job = ctx;
     const struct gcb_select_fns *f = &job->s->kernels->select;
-    uint32_t near[PART];
+    const uint64_t at = job->first[worker] + job->found[worker];
+    uint32_t *pos = job->s->pos + at;
+    const size_t found =
+        f->collect(pos, job->s->value + at, NULL, block->order, block->n, 0, job->threshold);
 
-    for (size_t i = 0; i < block->n; i += PART) {
-        const size_t n = block->n - i < PART ? block->n - i : PART;
-        const uint64_t at = job->first[worker] + job->found[worker];
-        const size_t found = f->collect(near, block->order + i, n, 0, job->threshold);
-
-        f->gather(job->s->value + at, block->order + i, near, found);
-        if (job->pair)
-            f->gather2(job->pair + 2 * at, block->coef + 2 * i, near, found);
-        for (size_t j = 0; j < found; j++)
-            job->s->pos[at + j] = (uint32_t)(block->first + i) + near[j];
-        job->found[worker] += found;
-    }
+    if (job->pair)
+        f->gather2(job->pair + 2 * at, block->coef, pos, found);
+    move_positions(pos, found, block);
+    job->found[worker] += found;
 }
 
 /* Collects the largest magnitudes of the chunk. A block_fn. */
@@ -252,8 +252,7 @@ static void select_block(void *ctx, uint64_t worker, const struct block *block)
     const uint64_t kept =
         gcb_select_of_chunk(job->s, at, first, block->order, block->n, &job->hint[worker]);
 
-    for (uint64_t j = 0; j < kept; j++)
-        job->s->pos[at + j] += (uint32_t)block->first;
+    move_positions(job->s->pos + at, kept, block);
     job->found[worker] += kept;
 }
 

@@ -2,6 +2,11 @@
 
 #include "src/lib/base/alloc.h"
 
+/* Floats by which `value` is longer. Positions and values are written in turn. If their addresses
+ * differed by little more than a power of two, AMD's CPUs would confuse their cache lines (they
+ * predict a line's way by a hash of the address), which doubles the time of a message. */
+#define APART 0x4400u
+
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
                        struct gcb_diag *diag)
 {
@@ -14,7 +19,7 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
     /* room for all positions: a page that is never written takes no memory */
     s->pos = gcb_alloc_array(positions, sizeof(*s->pos));
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
-    s->value = gcb_alloc_array(positions, sizeof(*s->value));
+    s->value = gcb_alloc_array(positions + APART, sizeof(*s->value));
     s->ranked = gcb_alloc_array(positions, sizeof(*s->ranked));
     s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));
     if (s->pos && s->segment_kept && s->value && s->ranked && s->sample)

@@ -105,29 +105,16 @@ struct collect_job {
     uint64_t found[MAX_TASKS]; /* positions that each task has collected */
 };
 
-/* Collects the positions of task i, and copies their values while these are in the cache. */
+/* Collects the positions and values of task i. */
 static void collect_part(void *ctx, uint64_t i)
 {
     struct collect_job *job = ctx;
-    const struct gcb_select_fns *f = &job->s->kernels->select;
-    const uint64_t first = i * job->part;
-    const uint64_t left = job->length - first, end = first + (left < job->part ? left : job->part);
-    const float *x = job->x + job->base;
-    uint32_t *pos = job->s->pos + job->base + first;
-    float *value = job->s->value + job->base + first;
-    uint64_t found = 0;
+    const struct gcb_selection *s = job->s;
+    const uint64_t first = i * job->part, at = job->base + first, left = job->length - first;
 
-    for (uint64_t at = first; at < end; at += GCB_TILE) {
-        const size_t length = gcb_tile_length(end, at);
-        const size_t n = f->collect(pos + found, x + at, length, (uint32_t)at, job->threshold);
-
-        if (n == length)
-            memcpy(value + found, x + at, n * sizeof(*value));
-        else
-            f->gather(value + found, x, pos + found, n);
-        found += n;
-    }
-    job->found[i] = found;
+    job->found[i] = s->kernels->select.collect(s->pos + at, s->value + at, NULL, job->x + at,
+                                               left < job->part ? left : job->part, (uint32_t)first,
+                                               job->threshold);
 }
 
 /*
@@ -173,29 +160,60 @@ void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t thresh
     }
 }
 
-void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
-                    uint64_t ties)
+/* Cuts the n entries from number `from` on, and moves those that stay to number `to`. Returns how
+ * many stay. *ties: as gcb_select_cut; those that were kept are subtracted. */
+static uint64_t cut_entries(struct gcb_selection *s, uint64_t to, uint64_t from, uint64_t n,
+                            struct gcb_side side, uint32_t threshold, uint64_t *ties)
 {
     uint32_t *pos = s->pos;
     float *value = s->value, *pair = s->pair;
+    const uint64_t start = to;
+    uint64_t left = *ties;
+
+    for (const uint64_t end = from + n; from < end; from++) {
+        const uint32_t u = gcb_bits_of(value[from]), m = u & GCB_MAGNITUDE_MASK;
+        const bool on_side = (u & side.mask) == side.sign;
+        const bool tie = on_side & (m == threshold) & (left > 0);
+
+        pos[to] = pos[from];
+        value[to] = value[from];
+        if (pair) {
+            pair[2 * to] = pair[2 * from];
+            pair[2 * to + 1] = pair[2 * from + 1];
+        }
+        to += (on_side & (m > threshold)) | tie;
+        left -= tie;
+    }
+    *ties = left;
+    return to - start;
+}
+
+/* Drops entries below the threshold by a kernel, which does not know sides, surplus ties and
+ * pairs. */
+void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
+                    uint64_t ties)
+{
+    const struct gcb_select_fns *f = &s->kernels->select;
     uint64_t from = 0, to = 0;
 
     for (uint64_t g = 0; g < s->segments; g++) {
         const uint64_t start = to;
 
-        for (const uint64_t end = from + s->segment_kept[g]; from < end; from++) {
-            const uint32_t u = gcb_bits_of(value[from]), m = u & GCB_MAGNITUDE_MASK;
-            const bool on_side = (u & side.mask) == side.sign;
-            const bool tie = on_side & (m == threshold) & (ties > 0);
+        for (const uint64_t end = from + s->segment_kept[g]; from < end;) {
+            const size_t n = gcb_tile_length(end, from);
+            const uint64_t at = s->pair ? from : to;
+            const uint64_t found = s->pair ? n
+                                           : f->collect(s->pos + to, s->value + to, s->pos + from,
+                                                        s->value + from, n, 0, threshold);
+            const uint64_t tied = found - f->count(s->value + at, found, threshold + 1);
 
-            pos[to] = pos[from];
-            value[to] = value[from];
-            if (pair) {
-                pair[2 * to] = pair[2 * from];
-                pair[2 * to + 1] = pair[2 * from + 1];
+            if (s->pair || side.mask || tied > ties) {
+                to += cut_entries(s, to, at, found, side, threshold, &ties);
+            } else {
+                to += found;
+                ties -= tied;
             }
-            to += (on_side & (m > threshold)) | tie;
-            ties -= tie;
+            from += n;
         }
         s->segment_kept[g] = to - start;
     }
@@ -246,16 +264,18 @@ uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_si
 uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
                                      uint64_t *above)
 {
-    const uint64_t top = s->kernels->select.count(s->value, s->kept, high);
-    uint64_t n = 0;
+    const float *value = s->value;
+    float *ranked = s->ranked;
+    uint64_t n = 0, top;
     uint32_t kth;
 
-    if (top == 0 || top >= k)
-        return gcb_select_kth(s->kernels, s->value, s->kept, k, above);
-    for (uint64_t i = 0; i < s->kept; i++) {
-        s->ranked[n] = s->value[i];
-        n += gcb_magnitude(s->value[i]) < high;
+    for (uint64_t i = 0; high < GCB_INF_BITS && i < s->kept; i++) {
+        ranked[n] = value[i];
+        n += gcb_magnitude(value[i]) < high;
     }
+    top = s->kept - n;
+    if (high >= GCB_INF_BITS || top >= k)
+        return gcb_select_kth(s->kernels, value, s->kept, k, above);
     kth = gcb_select_kth(s->kernels, s->ranked, n, k - top, above);
     *above += top;
     return kth;

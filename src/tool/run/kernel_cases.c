@@ -163,10 +163,11 @@ static void run_compare(struct gcb_kernel_job *job)
  * is 1 - |x|. Sparsifiers keep 15 % by default. */
 static const float threshold = 0.6127f;
 
-/* Collects the positions of the elements above the threshold, among the first `count` floats. */
-static void collect_positions(struct gcb_kernel_job *job, size_t count)
+/* Collects the elements above the threshold among the first `count` floats. */
+static void collect(struct gcb_kernel_job *job, size_t count)
 {
-    job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
+    job->kept = job->kernels.select.collect(job->pos, job->y, NULL, job->x, count, 0,
+                                            gcb_magnitude(threshold));
 }
 
 /* Collects positions p among the first n / width floats, so that the array has the `width` floats
@@ -175,22 +176,24 @@ static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
 {
     take_input(job);
     job->pos = take(job, job->n * sizeof(*job->pos));
+    job->y = take(job, job->n * sizeof(*job->y));
     if (!job->failed)
-        collect_positions(job, job->n / width);
+        collect(job, job->n / width);
 }
 
 static void prepare_collect(struct gcb_kernel_job *job)
 {
     prepare_positions(job, 1);
     set_output(job, job->pos, job->kept * sizeof(*job->pos));
+    job->written += job->kept * sizeof(*job->y);
 }
 
 /* The throughput counts the gathered floats. The bytes read are the positions and the whole array,
  * because the gathered elements lie in nearly all of its cache lines. */
-static void prepare_gather(struct gcb_kernel_job *job)
+static void prepare_gather2(struct gcb_kernel_job *job)
 {
-    prepare_positions(job, job->param);
-    job->elements = job->param * job->kept;
+    prepare_positions(job, 2);
+    job->elements = 2 * job->kept;
     job->read += job->kept * sizeof(*job->pos);
     take_floats_output(job, job->elements);
 }
@@ -203,7 +206,7 @@ static void prepare_power(struct gcb_kernel_job *job)
 
 static void run_collect(struct gcb_kernel_job *job)
 {
-    collect_positions(job, job->n);
+    collect(job, job->n);
 }
 
 static void run_count(struct gcb_kernel_job *job)
@@ -211,12 +214,9 @@ static void run_count(struct gcb_kernel_job *job)
     job->number = job->kernels.select.count(job->x, job->n, gcb_magnitude(threshold));
 }
 
-static void run_gather(struct gcb_kernel_job *job)
+static void run_gather2(struct gcb_kernel_job *job)
 {
-    gcb_select_gather_fn *gather;
-
-    find_function(&gather, job);
-    gather(job->y, job->x, job->pos, job->kept);
+    job->kernels.select.gather2(job->y, job->x, job->pos, job->kept);
 }
 
 static void run_power(struct gcb_kernel_job *job)
@@ -566,8 +566,7 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"compare", "block", FN(compare.block), 0, prepare_compare, run_compare},
     {"select", "collect", FN(select.collect), 0, prepare_collect, run_collect},
     {"select", "count", FN(select.count), 0, take_input, run_count},
-    {"select", "gather", FN(select.gather), 1, prepare_gather, run_gather},
-    {"select", "gather2", FN(select.gather2), 2, prepare_gather, run_gather},
+    {"select", "gather2", FN(select.gather2), 0, prepare_gather2, run_gather2},
     {"select", "power", FN(select.power), 0, prepare_power, run_power},
     {"bitpack", "pack:1", FN(bitpack.pack), 1, prepare_pack, run_pack},
     {"bitpack", "pack:2", FN(bitpack.pack), 2, prepare_pack, run_pack},

@@ -52,11 +52,11 @@ uint8_t *__wrap_gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)
     return __real_gcb_wbuf_take(w, n);
 }
 
-static size_t collect(uint32_t *pos, const float *from, size_t n, uint32_t first,
-                      uint32_t threshold)
+static size_t collect(uint32_t *pos, float *value, const uint32_t *from, const float *x, size_t n,
+                      uint32_t first, uint32_t threshold)
 {
     now += COLLECT;
-    return real.select.collect(pos, from, n, first, threshold);
+    return real.select.collect(pos, value, from, x, n, first, threshold);
 }
 
 static size_t encode_values(uint16_t *code, const float *from, size_t n,
