@@ -38,9 +38,10 @@ struct gcb_fft_need {
     const struct gcb_fft_fns *fns;
 };
 
-/* The chunks first, first + apart, ..., `count` of them. The scratch of `worker` is used. */
+/* The chunks first, first + apart, ..., `count` of them. The bins of a chunk begin `pitch` floats
+ * after those of the chunk before. The scratch of `worker` is used. */
 struct gcb_fft_chunks {
-    uint64_t first, apart;
+    uint64_t first, apart, pitch;
     unsigned count;
     uint64_t worker;
 };
@@ -58,8 +59,7 @@ struct gcb_fft_engine_ops {
     unsigned (*group)(const void *state, unsigned *workers);
     void (*forward_chunks)(void *state, const float *x, const struct gcb_fft_chunks *which,
                            float *bins);
-    void (*inverse_chunks)(void *state, const float *bins, const struct gcb_fft_chunks *which,
-                           float *x);
+    void (*inverse_chunks)(void *state, float *bins, const struct gcb_fft_chunks *which, float *x);
 };
 
 /* Functions return the tables, because a program and a module that it loads may both have this

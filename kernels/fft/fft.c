@@ -176,7 +176,7 @@ void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
     p->ops->forward_chunks(p->state, x + p->element, &here, bins);
 }
 
-void gcb_fft_inverse_chunks(const struct gcb_fft *fft, const float *bins,
+void gcb_fft_inverse_chunks(const struct gcb_fft *fft, float *bins,
                             const struct gcb_fft_chunks *which, float *x)
 {
     struct gcb_fft_chunks here = *which;

@@ -102,12 +102,13 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
 
 /* Transforms some chunks: at most a group of whole ones, or the shorter last one alone. x is the
- * whole message. bins has only the bins of these chunks, one chunk after the other. */
+ * whole message. bins has only the bins of these chunks, and is faster if it and which->pitch are
+ * multiples of 64 bytes. What is between the bins of two chunks becomes unspecified. */
 void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
                             const struct gcb_fft_chunks *which, float *bins);
 
-/* The inverse of gcb_fft_forward_chunks. which->apart is 1. bins is not changed. */
-void gcb_fft_inverse_chunks(const struct gcb_fft *fft, const float *bins,
+/* The inverse of gcb_fft_forward_chunks. which->apart is 1. bins is overwritten. */
+void gcb_fft_inverse_chunks(const struct gcb_fft *fft, float *bins,
                             const struct gcb_fft_chunks *which, float *x);
 
 /* True if the memory that FFTW may take in the next call can be allocated. Lengths below 65,536 are

@@ -50,43 +50,82 @@ FORCE void reversed_next(struct reversed *v, const struct gcb_fft_steps *steps)
     }
 }
 
-FORCE void first_round(const struct gcb_fft_steps *steps, const struct number *restrict from,
-                       struct number *restrict to, unsigned R)
+/* Does the butterflies of the next `count` numbers. *v belongs to the next butterfly. */
+FORCE void first_round(const struct gcb_fft_steps *steps, struct reversed *v,
+                       const struct number *restrict from, struct number *restrict to, size_t count,
+                       unsigned R)
 {
-    const uint32_t apart = steps->m / R;
-    struct reversed v;
+    const size_t apart = steps->m / R;
 
-    reversed_begin(&v, steps);
-    for (uint32_t b = 0; b < steps->m; b += R, reversed_next(&v, steps)) {
+    for (size_t b = 0; b < count; b += R, reversed_next(v, steps)) {
+        const struct number *const first = from + v->at;
         struct number x[GCB_FFT_RADIX];
 
         for (unsigned r = 0; r < R; r++)
-            x[r] = from[v.at + r * apart];
+            x[r] = first[r * apart];
         dft(x, R);
         for (unsigned r = 0; r < R; r++)
             to[b + r] = x[r];
     }
 }
 
-FORCE void next_round(struct number *z, uint32_t m, uint32_t p, const float *twiddle, unsigned R)
+FORCE void next_round(struct number *z, size_t m, size_t p, const float *twiddle, unsigned R)
 {
-    for (uint32_t b = 0; b < m; b += R * p)
-        for (uint32_t k = 0; k < p; k++) {
+    for (struct number *const end = z + m; z < end; z += R * p)
+        for (size_t k = 0; k < p; k++) {
+            struct number *const first = z + k;
+            const float *const t = twiddle + k;
             struct number x[GCB_FFT_RADIX];
 
-            x[0] = z[b + k];
+            x[0] = first[0];
             for (unsigned r = 1; r < R; r++)
-                x[r] = mul(z[b + k + r * p],
-                           entry(twiddle + 2 * (r - 1) * p, twiddle + (2 * r - 1) * p, k));
+                x[r] = mul(first[r * p], entry(t + 2 * (r - 1) * p, t + (2 * r - 1) * p, 0));
             dft(x, R);
             for (unsigned r = 0; r < R; r++)
-                z[b + k + r * p] = x[r];
+                first[r * p] = x[r];
         }
 }
 
-/* Transforms m numbers from `from` to `to`. */
+/* Does rounds `first` to end - 1 of `count` numbers, in place. */
+static void next_rounds(const struct gcb_fft_steps *steps, struct number *z, size_t count,
+                        unsigned first, unsigned end)
+{
+    const float *twiddle = steps->twiddle;
+    size_t p = steps->radix[0];
+
+    for (unsigned t = 1; t < end; t++) {
+        if (t >= first)
+            switch (steps->radix[t]) {
+                GCB_FFT_CASES(next_round, z, count, p, twiddle)
+            }
+        twiddle += 2 * p * (steps->radix[t] - 1u);
+        p *= steps->radix[t];
+    }
+}
+
+#define BLOCK 128 /* most numbers of a block, which stays in the first-level cache */
+
+/* Transforms m numbers from `from` to `to`. Takes block after block, and does the first rounds of a
+ * block together. */
 static void transform(const struct gcb_fft_steps *steps, const struct number *from,
-                      struct number *to){GCB_FFT_TRANSFORM(steps, from, to)}
+                      struct number *to)
+{
+    struct reversed v;
+    unsigned together = 1;
+    size_t block = steps->radix[0];
+
+    while (together < steps->rounds && block * steps->radix[together] <= BLOCK)
+        block *= steps->radix[together++];
+    reversed_begin(&v, steps);
+    for (size_t b = 0; b < steps->m; b += block) {
+        switch (steps->radix[0]) {
+            GCB_FFT_CASE(1, first_round, steps, &v, from, to + b, block)
+            GCB_FFT_CASES(first_round, steps, &v, from, to + b, block)
+        }
+        next_rounds(steps, to + b, block, 1, together);
+    }
+    next_rounds(steps, to, steps->m, together, steps->rounds);
+}
 
 /* ---- bins ---- */
 
@@ -100,69 +139,62 @@ FORCE struct number turn_of(const struct gcb_fft_steps *steps, size_t k)
     return entry(steps->cosine, steps->sine, k);
 }
 
-/* Makes the m + 1 bins of a real DFT from m numbers. */
-static void numbers_to_bins(const struct gcb_fft_steps *steps, const struct number *restrict z,
-                            struct number *restrict bins)
+/* Coefficients k and 2 m - k from bin k, and the reverse. */
+FORCE struct number rotated(struct number bin, struct number turn)
 {
-    const uint32_t m = steps->m;
-    const lane zero = {0};
-
-    bins[0] = (struct number){z[0].re + z[0].im, zero};
-    bins[m] = (struct number){z[0].re - z[0].im, zero};
-    for (uint32_t k = 1; 2 * k < m; k++)
-        split_pair(z[k], z[m - k], 0.5f, split_of(steps, k), &bins[k], &bins[m - k]);
-    if (m % 2 == 0)
-        bins[m / 2] = (struct number){z[m / 2].re, -z[m / 2].im};
+    rotate(bin, turn, &bin.re, &bin.im);
+    return bin;
 }
 
-/* Makes numbers, times two and with their parts swapped, from bins, in place. */
-static void bins_to_numbers(const struct gcb_fft_steps *steps, struct number *bins)
+FORCE struct number unrotated(struct number pair, struct number turn)
 {
-    const uint32_t m = steps->m;
-
-    bins[0] = (struct number){bins[0].re - bins[m].re, bins[0].re + bins[m].re};
-    for (uint32_t k = 1; 2 * k < m; k++)
-        join_pair(bins[k], bins[m - k], split_of(steps, k), &bins[k], &bins[m - k]);
-    if (m % 2 == 0)
-        bins[m / 2] = (struct number){-2.0f * bins[m / 2].im, 2.0f * bins[m / 2].re};
+    return unrotate(pair.re, pair.im, turn);
 }
 
-/* ---- DCT (Makhoul, "A fast cosine transform in one and two dimensions", 1980) ---- */
-
-/* Makes 2 m coefficients y of a DCT-II from m numbers. */
-static void numbers_to_coefficients(const struct gcb_fft_steps *steps,
-                                    const struct number *restrict z, lane *restrict y)
+/* Makes the m + 1 bins of a real DFT from m numbers, in place. For a DCT (Makhoul, "A fast cosine
+ * transform in one and two dimensions", 1980), the parts of number k become coefficients k and
+ * 2 m - k. `dct` is a constant in each call, as are other arguments below, so that loops have no
+ * branches. */
+FORCE void numbers_to_bins(const struct gcb_fft_steps *steps, struct number *z, bool dct)
 {
     const size_t m = steps->m;
+    const float by = dct ? 1.0f : 0.5f;
+    const lane zero = {0}, sum = z[0].re + z[0].im, difference = z[0].re - z[0].im;
 
-    y[0] = 2.0f * (z[0].re + z[0].im);
-    y[m] = 2.0f * ((z[0].re - z[0].im) * steps->cosine[m]);
+    z[0] = (struct number){dct ? 2.0f * sum : sum, zero};
+    z[m] = (struct number){difference, zero};
+    if (dct)
+        z[m].im = 2.0f * (difference * steps->cosine[m]);
     for (size_t k = 1; 2 * k < m; k++) {
         struct number near, far;
 
-        split_pair(z[k], z[m - k], 1.0f, split_of(steps, k), &near, &far);
-        rotate(near, turn_of(steps, k), &y[k], &y[2 * m - k]);
-        rotate(far, turn_of(steps, m - k), &y[m - k], &y[m + k]);
+        split_pair(z[k], z[m - k], by, split_of(steps, k), &near, &far);
+        z[k] = dct ? rotated(near, turn_of(steps, k)) : near;
+        z[m - k] = dct ? rotated(far, turn_of(steps, m - k)) : far;
     }
-    if (m % 2 == 0)
-        rotate((struct number){2.0f * z[m / 2].re, -2.0f * z[m / 2].im}, turn_of(steps, m / 2),
-               &y[m / 2], &y[m + m / 2]);
+    if (m % 2 == 0) {
+        const struct number bin = {2.0f * by * z[m / 2].re, -2.0f * by * z[m / 2].im};
+
+        z[m / 2] = dct ? rotated(bin, turn_of(steps, m / 2)) : bin;
+    }
 }
 
-/* Makes numbers, times two and with their parts swapped, from coefficients. */
-static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const lane *restrict y,
-                                    struct number *restrict z)
+/* Makes numbers, times two and with their parts swapped, from bins or coefficients, in place. */
+FORCE void bins_to_numbers(const struct gcb_fft_steps *steps, struct number *z, bool dct)
 {
     const size_t m = steps->m;
-    const lane last = (steps->cosine[m] + steps->sine[m]) * y[m];
+    const lane first = z[0].re;
+    const lane last = dct ? (steps->cosine[m] + steps->sine[m]) * z[m].im : z[m].re;
 
-    z[0] = (struct number){y[0] - last, y[0] + last};
-    for (size_t k = 1; 2 * k < m; k++)
-        join_pair(unrotate(y[k], y[2 * m - k], turn_of(steps, k)),
-                  unrotate(y[m - k], y[m + k], turn_of(steps, m - k)), split_of(steps, k), &z[k],
-                  &z[m - k]);
+    z[0] = (struct number){first - last, first + last};
+    for (size_t k = 1; 2 * k < m; k++) {
+        const struct number near = dct ? unrotated(z[k], turn_of(steps, k)) : z[k];
+        const struct number far = dct ? unrotated(z[m - k], turn_of(steps, m - k)) : z[m - k];
+
+        join_pair(near, far, split_of(steps, k), &z[k], &z[m - k]);
+    }
     if (m % 2 == 0) {
-        const struct number bin = unrotate(y[m / 2], y[m + m / 2], turn_of(steps, m / 2));
+        const struct number bin = dct ? unrotated(z[m / 2], turn_of(steps, m / 2)) : z[m / 2];
 
         z[m / 2] = (struct number){-2.0f * bin.im, 2.0f * bin.re};
     }
@@ -174,15 +206,19 @@ static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const lan
 FORCE void load_tile(lane *r, const float *const *x, size_t at)
 {
     for (unsigned c = 0; c < LANES; c++)
-        r[c] = *(const lane_any *)(const void *)(x[c] + at);
+        r[c] = up(x[c] + at);
     turn_round(r);
 }
 
 FORCE void store_tile(float *const *x, lane *r, size_t at, unsigned count)
 {
     turn_round(r);
-    for (unsigned c = 0; c < count; c++)
-        *(lane_any *)(void *)(x[c] + at) = r[c];
+    if (count == LANES) /* apart, so that r stays in registers */
+        for (unsigned c = 0; c < LANES; c++)
+            put_up(x[c] + at, r[c], LANES);
+    else
+        for (unsigned c = 0; c < count; c++)
+            put_up(x[c] + at, r[c], LANES);
 }
 
 /* Element c of a vector. */
@@ -191,85 +227,114 @@ FORCE float *element(lane *v, unsigned c)
     return (float *)(void *)v + c;
 }
 
-/* Reads n elements of each chunk; v[i] gets element i of all chunks. If `fold`, element i goes to
- * place folded(i, n / 2) instead. `fold` and `swapped` below are constants in each call, so that
- * the loops have no branches. */
-FORCE void load_chunks(lane *v, const float *const *x, size_t n, bool fold)
-{
-    size_t at = 0;
+/* Where element or coefficient e of a chunk is among the 2 m parts of m numbers. */
+enum order {
+    IN_ORDER,
+    SWAPPED,        /* as elements, after an inverse (join_pair) */
+    FOLDED,         /* elements of a DCT */
+    FOLDED_SWAPPED, /* as elements of a DCT, after an inverse */
+    PAIRED,         /* coefficients below m of a DCT */
+    PAIRED_FROM_M,  /* coefficients from m on */
+};
 
-    for (; at + LANES <= n; at += LANES) {
+FORCE size_t place_of(size_t e, size_t m, enum order order)
+{
+    switch (order) {
+    case SWAPPED:
+        return e ^ 1;
+    case FOLDED:
+        return folded(e, m);
+    case FOLDED_SWAPPED:
+        return folded(e, m) ^ 1;
+    case PAIRED:
+        return 2 * e;
+    case PAIRED_FROM_M:
+        return 2 * (2 * m - e) + 1;
+    default:
+        return e;
+    }
+}
+
+/* Reads elements or coefficients `at` to end - 1 of each chunk into the parts v of m numbers. */
+FORCE void load_chunks(lane *v, const float *const *x, size_t at, size_t end, size_t m,
+                       enum order order)
+{
+    for (; at + LANES <= end; at += LANES) {
         lane r[LANES];
 
         load_tile(r, x, at);
         for (unsigned i = 0; i < LANES; i++)
-            v[fold ? folded(at + i, n / 2) : at + i] = r[i];
+            v[place_of(at + i, m, order)] = r[i];
     }
-    for (; at < n; at++)
+    for (; at < end; at++)
         for (unsigned c = 0; c < LANES; c++)
-            *element(&v[fold ? folded(at, n / 2) : at], c) = x[c][at];
+            *element(&v[place_of(at, m, order)], c) = x[c][at];
 }
 
-/* The reverse of load_chunks, for `count` chunks. If `swapped`, elements 2 i and 2 i + 1 of v are
- * the other way round. */
-FORCE void store_chunks(float *const *x, lane *v, size_t n, unsigned count, bool fold, bool swapped)
+/* The reverse of load_chunks, for `count` chunks. */
+FORCE void store_chunks(float *const *x, lane *v, size_t at, size_t end, size_t m, unsigned count,
+                        enum order order)
 {
-    size_t at = 0;
-
-    for (; at + LANES <= n; at += LANES) {
+    for (; at + LANES <= end; at += LANES) {
         lane r[LANES];
 
         for (unsigned i = 0; i < LANES; i++)
-            r[i] = v[(fold ? folded(at + i, n / 2) : at + i) ^ swapped];
+            r[i] = v[place_of(at + i, m, order)];
         store_tile(x, r, at, count);
     }
-    for (; at < n; at++)
+    for (; at < end; at++)
         for (unsigned c = 0; c < count; c++)
-            x[c][at] = *element(&v[(fold ? folded(at, n / 2) : at) ^ swapped], c);
+            x[c][at] = *element(&v[place_of(at, m, order)], c);
 }
 
 /* ---- the two functions ---- */
 
 void NAME(forward)(const struct gcb_fft_steps *steps, const float *const *x, float *const *bins,
-                   unsigned count, bool dct, float *room)
+                   unsigned count, bool dct, float *room, float *spare)
 {
-    struct number *a = (void *)room, *b = a + steps->m + 1;
-    const size_t n = 2 * (size_t)steps->m;
+    struct number *a = (void *)spare, *b = (void *)room;
+    const size_t m = steps->m, n = 2 * m;
     const float *from[LANES];
 
     for (unsigned c = 0; c < LANES; c++)
         from[c] = x[c < count ? c : 0];
     if (dct)
-        load_chunks((lane *)a, from, n, true);
+        load_chunks((lane *)a, from, 0, n, m, FOLDED);
     else
-        load_chunks((lane *)a, from, n, false);
+        load_chunks((lane *)a, from, 0, n, m, IN_ORDER);
     transform(steps, a, b);
-    if (dct)
-        numbers_to_coefficients(steps, b, (lane *)a);
-    else
-        numbers_to_bins(steps, b, a);
-    store_chunks(bins, (lane *)a, dct ? n : n + 2, count, false, false);
+    if (dct) {
+        numbers_to_bins(steps, b, true);
+        store_chunks(bins, (lane *)b, 0, m, m, count, PAIRED);
+        store_chunks(bins, (lane *)b, m, n, m, count, PAIRED_FROM_M);
+    } else {
+        numbers_to_bins(steps, b, false);
+        store_chunks(bins, (lane *)b, 0, n + 2, m, count, IN_ORDER);
+    }
 }
 
 void NAME(inverse)(const struct gcb_fft_steps *steps, const float *const *bins, float *const *x,
-                   unsigned count, bool dct, float *room)
+                   unsigned count, bool dct, float *room, float *spare)
 {
-    struct number *a = (void *)room, *b = a + steps->m + 1;
-    const size_t n = 2 * (size_t)steps->m;
+    struct number *a = (void *)room, *b = (void *)spare;
+    const size_t m = steps->m, n = 2 * m;
     const float *from[LANES];
 
     for (unsigned c = 0; c < LANES; c++)
         from[c] = bins[c < count ? c : 0];
-    load_chunks((lane *)(dct ? b : a), from, dct ? n : n + 2, false);
-    if (dct)
-        coefficients_to_numbers(steps, (lane *)b, a);
-    else
-        bins_to_numbers(steps, a);
+    if (dct) {
+        load_chunks((lane *)a, from, 0, m, m, PAIRED);
+        load_chunks((lane *)a, from, m, n, m, PAIRED_FROM_M);
+        bins_to_numbers(steps, a, true);
+    } else {
+        load_chunks((lane *)a, from, 0, n + 2, m, IN_ORDER);
+        bins_to_numbers(steps, a, false);
+    }
     transform(steps, a, b);
     if (dct)
-        store_chunks(x, (lane *)b, n, count, true, true);
+        store_chunks(x, (lane *)b, 0, n, m, count, FOLDED_SWAPPED);
     else
-        store_chunks(x, (lane *)b, n, count, false, true);
+        store_chunks(x, (lane *)b, 0, n, m, count, SWAPPED);
 }
 
 /* ---- long transforms ---- */
@@ -329,7 +394,7 @@ void NAME(rows)(const struct gcb_fft_long *f, const float *rows, float *out, uin
 
     for (uint32_t c = 0; c < LANES; c++)
         from[c] = rows + 2 * (uint64_t)n2 * (k + (c < count ? c : 0));
-    load_chunks((lane *)v, from, 2 * (size_t)n2, false);
+    load_chunks((lane *)v, from, 0, 2 * (size_t)n2, n2, IN_ORDER);
     transform(&f->rows, v, z);
     for (uint32_t q = 0; q < n2; q++) {
         const uint64_t e = 2 * ((uint64_t)q * n1 + k);

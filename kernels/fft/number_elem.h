@@ -222,43 +222,38 @@ FORCE size_t folded(size_t e, size_t m)
     return e % 2 ? 2 * m - 1 - e / 2 : e / 2;
 }
 
+/* The cases of a switch over radices: each calls round(arguments, R) with a constant R. */
+#define GCB_FFT_CASE(R, round, ...) \
+    case R: \
+        round(__VA_ARGS__, R); \
+        break;
+#define GCB_FFT_CASES(round, ...) \
+    GCB_FFT_CASE(2, round, __VA_ARGS__) \
+    GCB_FFT_CASE(3, round, __VA_ARGS__) \
+    GCB_FFT_CASE(4, round, __VA_ARGS__) \
+    GCB_FFT_CASE(5, round, __VA_ARGS__) \
+    GCB_FFT_CASE(7, round, __VA_ARGS__) \
+    GCB_FFT_CASE(8, round, __VA_ARGS__)
+
 /*
  * The body of a function that does all rounds of `steps`. The file that uses it defines
  * first_round(steps, from, to, R), which writes to `to`, and next_round(to, m, p, twiddle, R),
- * which works in place. R is a constant in each call.
+ * which works in place.
  */
 #define GCB_FFT_TRANSFORM(steps, from, to) \
     const float *twiddle = (steps)->twiddle; \
     uint32_t p = 1; \
 \
     switch ((steps)->radix[0]) { \
-        GCB_FFT_FIRST(1, steps, from, to) \
-        GCB_FFT_FIRST(2, steps, from, to) \
-        GCB_FFT_FIRST(3, steps, from, to) \
-        GCB_FFT_FIRST(4, steps, from, to) \
-        GCB_FFT_FIRST(5, steps, from, to) \
-        GCB_FFT_FIRST(7, steps, from, to) \
-        GCB_FFT_FIRST(8, steps, from, to) \
+        GCB_FFT_CASE(1, first_round, steps, from, to) \
+        GCB_FFT_CASES(first_round, steps, from, to) \
     } \
     for (unsigned t = 1; t < (steps)->rounds; t++) { \
         p *= (steps)->radix[t - 1]; \
         switch ((steps)->radix[t]) { \
-            GCB_FFT_NEXT(2, steps, to) \
-            GCB_FFT_NEXT(3, steps, to) \
-            GCB_FFT_NEXT(4, steps, to) \
-            GCB_FFT_NEXT(5, steps, to) \
-            GCB_FFT_NEXT(7, steps, to) \
-            GCB_FFT_NEXT(8, steps, to) \
+            GCB_FFT_CASES(next_round, to, (steps)->m, p, twiddle) \
         } \
         twiddle += 2 * (size_t)p * ((steps)->radix[t] - 1u); \
     }
-#define GCB_FFT_FIRST(R, steps, from, to) \
-    case R: \
-        first_round(steps, from, to, R); \
-        break;
-#define GCB_FFT_NEXT(R, steps, to) \
-    case R: \
-        next_round(to, (steps)->m, p, twiddle, R); \
-        break;
 
 #endif

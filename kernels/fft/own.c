@@ -108,6 +108,7 @@ struct call {
     struct own *o;
     const float *in;
     float *out;
+    float *bins;    /* transform_share: beside `in` or `out` */
     uint64_t given; /* columns_share: floats that `in` has; rows_share: floats that `out` has */
     bool swapped;   /* rows_share: as in gcb_fft_rows_fn */
 };
@@ -121,15 +122,29 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
 
 /* ---- chunks in lanes ---- */
 
-/* If the last chunk needs zeros, its elements and the zeros are copied to o->chunk first. If the
- * chunks fill at most half of the lanes, they are transformed one by one, which is faster then. */
+/* The `spare` of gcb_fft_forward_fn: the memory of the bins if it is large enough, because the
+ * second-level cache has hardly room for more. */
+static float *spare_room(const struct own *o, const struct gcb_fft_chunks *which, float *bins)
+{
+    return which->count == o->fns->lanes && (uintptr_t)bins % 64 == 0
+               ? bins
+               : o->rooms + o->room * which->worker + o->room / 2;
+}
+
+/* True if x lacks elements of the last of these chunks. Then o->chunk takes the chunk's place. */
+static bool lacks_elements(const struct gcb_fft_need *need, const struct gcb_fft_chunks *which)
+{
+    return need->zeros && which->first + (which->count - 1) * which->apart + 1 == need->chunks;
+}
+
+/* If the chunks fill at most half of the lanes, they are transformed one by one, which is faster
+ * then. */
 static void own_forward_chunks(void *state, const float *in, const struct gcb_fft_chunks *which,
                                float *bins)
 {
     struct own *o = state;
     const struct gcb_fft_need *need = &o->need;
     const bool dct = need->kind == GCB_FFT_DCT;
-    const uint64_t floats = gcb_fft_floats(need->kind, need->length);
     const unsigned count = which->count;
     float *room = o->rooms + o->room * which->worker;
     const float *x[GCB_FFT_LANES];
@@ -137,9 +152,9 @@ static void own_forward_chunks(void *state, const float *in, const struct gcb_ff
 
     for (unsigned c = 0; c < count; c++) {
         x[c] = in + (which->first + c * which->apart) * need->length;
-        y[c] = bins + c * floats;
+        y[c] = bins + c * which->pitch;
     }
-    if (need->zeros && which->first + (count - 1) * which->apart + 1 == need->chunks) {
+    if (lacks_elements(need, which)) {
         const size_t given = (size_t)(need->length - need->zeros);
 
         memcpy(o->chunk, x[count - 1], given * sizeof(float));
@@ -147,38 +162,36 @@ static void own_forward_chunks(void *state, const float *in, const struct gcb_ff
         x[count - 1] = o->chunk;
     }
     if (2 * count > o->fns->lanes)
-        o->fns->forward(&o->steps, x, y, count, dct, room);
+        o->fns->forward(&o->steps, x, y, count, dct, room, spare_room(o, which, bins));
     else
         for (unsigned c = 0; c < count; c++)
             o->fns->forward_one(&o->steps, x[c], y[c], dct, room);
 }
 
-static void own_inverse_chunks(void *state, const float *bins, const struct gcb_fft_chunks *which,
+static void own_inverse_chunks(void *state, float *bins, const struct gcb_fft_chunks *which,
                                float *out)
 {
     struct own *o = state;
     const struct gcb_fft_need *need = &o->need;
     const bool dct = need->kind == GCB_FFT_DCT;
-    const uint64_t floats = gcb_fft_floats(need->kind, need->length);
     const unsigned count = which->count;
-    const bool zeros = need->zeros && which->first + count == need->chunks;
     float *room = o->rooms + o->room * which->worker;
     const float *y[GCB_FFT_LANES];
     float *x[GCB_FFT_LANES], *last;
 
     for (unsigned c = 0; c < count; c++) {
-        y[c] = bins + c * floats;
+        y[c] = bins + c * which->pitch;
         x[c] = out + (which->first + c) * need->length;
     }
     last = x[count - 1];
-    if (zeros)
+    if (lacks_elements(need, which))
         x[count - 1] = o->chunk;
     if (2 * count > o->fns->lanes)
-        o->fns->inverse(&o->steps, y, x, count, dct, room);
+        o->fns->inverse(&o->steps, y, x, count, dct, room, spare_room(o, which, bins));
     else
         for (unsigned c = 0; c < count; c++)
             o->fns->inverse_one(&o->steps, y[c], x[c], dct, room);
-    if (zeros)
+    if (x[count - 1] != last)
         memcpy(last, o->chunk, (size_t)(need->length - need->zeros) * sizeof(float));
 }
 
@@ -188,18 +201,22 @@ static void transform_share(void *ctx, uint64_t worker)
     struct own *o = call->o;
     const uint64_t workers = (uint64_t)o->workers;
     const uint64_t end = gcb_fft_first(o->need.chunks, worker + 1, workers);
-    const uint64_t bins = gcb_fft_floats(o->need.kind, o->need.length);
     struct gcb_fft_chunks which = {
-        .first = gcb_fft_first(o->need.chunks, worker, workers), .apart = 1, .worker = worker};
+        .first = gcb_fft_first(o->need.chunks, worker, workers),
+        .apart = 1,
+        .pitch = gcb_fft_floats(o->need.kind, o->need.length),
+        .worker = worker,
+    };
 
     for (; which.first < end; which.first += o->fns->lanes) {
         const uint64_t left = end - which.first;
+        float *bins = call->bins + which.first * which.pitch;
 
         which.count = left < o->fns->lanes ? (unsigned)left : o->fns->lanes;
         if (o->need.inverse)
-            own_inverse_chunks(o, call->in + which.first * bins, &which, call->out);
+            own_inverse_chunks(o, bins, &which, call->out);
         else
-            own_forward_chunks(o, call->in, &which, call->out + which.first * bins);
+            own_forward_chunks(o, call->in, &which, bins);
     }
 }
 
@@ -324,7 +341,7 @@ static void own_forward(void *state, const float *x, float *bins)
     const struct gcb_fft_need *need = &o->need;
 
     if (!is_long(o))
-        parallel(&(struct call){.o = o, .in = x, .out = bins}, transform_share);
+        parallel(&(struct call){.o = o, .in = x, .bins = bins}, transform_share);
     else
         for (uint64_t c = 0; c < need->chunks; c++)
             long_forward(o, x + c * need->length, gcb_fft_given(need, c),
@@ -337,7 +354,7 @@ static void own_inverse(void *state, float *bins, float *x)
     const struct gcb_fft_need *need = &o->need;
 
     if (!is_long(o))
-        parallel(&(struct call){.o = o, .in = bins, .out = x}, transform_share);
+        parallel(&(struct call){.o = o, .bins = bins, .out = x}, transform_share);
     else
         for (uint64_t c = 0; c < need->chunks; c++)
             long_inverse(o, bins + c * gcb_fft_floats(need->kind, need->length),

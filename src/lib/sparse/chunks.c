@@ -39,11 +39,18 @@ static unsigned group_from(const struct gcb_transform_state *t, uint64_t first, 
     return last - first < t->group ? (unsigned)(last - first) : t->group;
 }
 
+/* Floats from the coefficients of a chunk to those of the next, in an encoder's room: a multiple of
+ * 64 bytes, but not of a page, because such coefficients would compete for places in a cache. */
+static uint64_t chunk_pitch(const struct gcb_transform_state *t, unsigned width)
+{
+    return chunk_positions(t, width) * width / 16 * 16 + 16;
+}
+
 /* Floats of a worker's room: the coefficients of a group, and the order of one chunk. A multiple of
  * 16, so that each room is aligned to 64 bytes. */
 static uint64_t room_floats(const struct gcb_transform_state *t, unsigned width)
 {
-    return chunk_positions(t, width) * (t->group * width + 1) / 16 * 16 + 16;
+    return t->group * chunk_pitch(t, width) + chunk_positions(t, width) / 16 * 16 + 16;
 }
 
 int gcb_chunks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag)
@@ -90,7 +97,7 @@ static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *whi
     const unsigned width = v->ops->width;
     const uint64_t positions = chunk_positions(t, width);
     float *coef = t->room + which->worker * room_floats(t, width);
-    float *order = coef + t->group * width * positions;
+    float *order = coef + t->group * which->pitch;
 
     gcb_fft_forward_chunks(t->fft, v->x, which, coef);
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
@@ -99,8 +106,8 @@ static void visit_chunks(const struct visit *v, const struct gcb_fft_chunks *whi
         const uint64_t left = t->positions - first;
         struct block block = {.first = first, .n = left < positions ? left : positions};
 
-        block.coef = coef + c * positions * width;
-        block.order = v->ops->order_chunk(t, coef + c * positions * width, first, block.n, order);
+        block.coef = coef + c * which->pitch;
+        block.order = v->ops->order_chunk(t, coef + c * which->pitch, first, block.n, order);
         v->fn(v->ctx, which->worker, &block);
     }
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
@@ -120,7 +127,11 @@ static void visit_share(void *ctx, uint64_t worker)
     const struct visit *v = ctx;
     const uint64_t end = first_of_worker(v->t, worker + 1);
     struct gcb_fft_chunks which = {
-        .first = first_of_worker(v->t, worker), .apart = 1, .worker = worker};
+        .first = first_of_worker(v->t, worker),
+        .apart = 1,
+        .pitch = chunk_pitch(v->t, v->ops->width),
+        .worker = worker,
+    };
 
     for (; which.first < end; which.first += which.count) {
         which.count = group_from(v->t, which.first, end);
@@ -180,7 +191,9 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
     const unsigned groups = (unsigned)(chunks / t->group);
     const size_t n = chunk_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
     struct sample sample = {.s = s, .each = n < share / groups ? n : share / groups};
-    struct gcb_fft_chunks which = {.apart = whole / (groups * t->group), .count = t->group};
+    struct gcb_fft_chunks which = {.apart = whole / (groups * t->group),
+                                   .pitch = chunk_pitch(t, v.ops->width),
+                                   .count = t->group};
     double expected, slack;
     uint64_t above;
 
@@ -188,7 +201,12 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
     v.ctx = &sample;
     if (v.ops->width == 2) { /* the first group is transformed again, with a scale for its powers */
         gcb_fft_forward_chunks(t->fft, v.x, &which, t->room);
-        t->top = s->kernels->reduce.max_bits(t->room, t->group * n * 2);
+        t->top = 0;
+        for (unsigned c = 0; c < t->group; c++) {
+            const uint32_t top = s->kernels->reduce.max_bits(t->room + c * which.pitch, 2 * n);
+
+            t->top = top > t->top ? top : t->top;
+        }
     }
     for (unsigned g = 0; g < groups; g++) {
         which.first = g * t->group * which.apart;
@@ -344,7 +362,7 @@ int gcb_chunks_decode(const struct gcb_transform_state *t, const struct gcb_tran
                       float *out, gcb_chunks_read_fn *read, void *ctx)
 {
     const uint64_t chunks = chunk_count(t), positions = chunk_positions(t, ops->width);
-    struct gcb_fft_chunks which = {.apart = 1};
+    struct gcb_fft_chunks which = {.apart = 1, .pitch = positions * ops->width};
 
     for (; which.first < chunks; which.first += which.count) {
         const uint64_t first = which.first * positions;
