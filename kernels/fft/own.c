@@ -77,7 +77,7 @@ static int take_memory(struct own *o)
     if (!o->rooms)
         return GCB_E_NOMEM;
     if (is_long(o) || o->need.zeros) {
-        o->chunk = gcb_alloc_array(length + 2, sizeof(float));
+        o->chunk = gcb_alloc_huge(length + 2, sizeof(float));
         if (!o->chunk)
             return GCB_E_NOMEM;
     }

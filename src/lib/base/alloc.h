@@ -22,6 +22,10 @@ void gcb_free(void *p); /* NULL is fine */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
 
+/* Like gcb_alloc_array, for memory that will be written from its start on, and read with large
+ * strides: asks for huge pages, of which the processor needs fewer translations. */
+void *gcb_alloc_huge(uint64_t count, size_t size);
+
 /* True if count * size bytes could be allocated now. For calls of libraries that crash, wait for
  * ever or end the process when they get no memory. */
 bool gcb_has_room(uint64_t count, size_t size);

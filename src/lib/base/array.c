@@ -1,6 +1,7 @@
 /* Functions that allocate by calling gcb_alloc and gcb_free. They are not in alloc.c, so that a
  * test can replace alloc.c. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/status.h"
@@ -12,6 +13,19 @@ void *gcb_alloc_array(uint64_t count, size_t size)
     if (__builtin_mul_overflow(count, size, &bytes))
         return NULL;
     return gcb_alloc(bytes);
+}
+
+void *gcb_alloc_huge(uint64_t count, size_t size)
+{
+    void *p = gcb_alloc_array(count, size);
+#ifdef MADV_HUGEPAGE
+    const uintptr_t mask = ((uintptr_t)1 << 21) - 1, first = ((uintptr_t)p + mask) & ~mask;
+    const uintptr_t end = ((uintptr_t)p + count * size) & ~mask;
+
+    if (p && first < end)
+        madvise((void *)first, end - first, MADV_HUGEPAGE); /* it does not matter if this fails */
+#endif
+    return p;
 }
 
 void *gcb_alloc_zero(uint64_t count, size_t size)

@@ -76,7 +76,7 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
     };
     int err;
 
-    t->coef = gcb_alloc_array(t->positions, width * sizeof(float));
+    t->coef = gcb_alloc_huge(t->positions, width * sizeof(float));
     if (!t->coef)
         return gcb_diag_nomem(diag, t->positions * width * sizeof(float), "a spectrum");
     err = gcb_fft_create(&t->fft, &config);

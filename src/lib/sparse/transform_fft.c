@@ -10,7 +10,7 @@ static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     if (env->count == 0)
         return 0;
     if (!env->decoding) {
-        t->magnitude = gcb_alloc_array(t->positions, sizeof(float));
+        t->magnitude = gcb_alloc_huge(t->positions, sizeof(float));
         if (!t->magnitude)
             return gcb_diag_nomem(diag, t->positions * sizeof(float), "a spectrum");
     }
