@@ -15,7 +15,7 @@
  *            before `from` in the same array; then value begins as far before x.
  * count:     returns the number of magnitudes >= threshold.
  * gather2:   out[2j] = x[2 pos[j]] and out[2j+1] = x[2 pos[j] + 1] for 0 <= j < n. pos is
- *            ascending. Bits are copied, NaNs included.
+ *            ascending. Bits are copied, NaNs included. `out` may be x.
  * power:     out[i] = ((re*scale)^2 + (im*scale)^2) * weight for n complex numbers; re is z[2i]
  *            and im is z[2i+1]. Each operation is rounded to float, in this order. `scale` is a
  *            power of two that brings the largest part near 1, so nothing overflows. If z is not

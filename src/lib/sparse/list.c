@@ -145,23 +145,6 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
     return 0;
 }
 
-static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gcb_wbuf *out)
-{
-    const struct gcb_value_coder *ops = s->values_ops;
-    struct gcb_values_state *v = &s->v;
-    uint8_t *body;
-
-    gcb_values_begin(v);
-    for (uint64_t i = 0; ops->measure && i < l->n; i += GCB_TILE)
-        ops->measure(v, l->x + i, gcb_tile_length(l->n, i));
-    if (ops->put_scale)
-        ops->put_scale(v, out);
-    body = gcb_wbuf_take(out, gcb_values_bytes(ops, v, l->n));
-    for (uint64_t i = 0; body && i < l->n; i += GCB_TILE)
-        ops->put(v, body + gcb_values_bytes(ops, v, i), l->x + i, gcb_tile_length(l->n, i));
-    gcb_sparse_count_values(s);
-}
-
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
                           const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts)
 {
@@ -175,7 +158,7 @@ void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
 
         gcb_put_u32(out, (uint32_t)gcb_list_slice(l, base, base + segment).n);
     }
-    put_values(s, l, out);
+    gcb_sparse_put_values(s, l->x, l->n, out);
     for (uint64_t g = 0; g < segments; g++) {
         const uint64_t base = first + g * segment;
         const struct gcb_list part = gcb_list_slice(l, base, base + segment);

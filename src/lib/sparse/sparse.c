@@ -160,92 +160,53 @@ static int sparse_rebind(void *state)
 
 /* ---- encoding ---- */
 
-/* Handles one tile of the kept coefficients: n floats. x[0] is number `at` of all kept floats. */
-typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
-
-/* Gathers and scales the coefficients at n kept positions, from number `at` of all kept positions
- * on. Their segment begins at position `base`. */
-static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, uint64_t at, size_t n,
-                        uint64_t base)
+/* Returns the kept coefficients, scaled, in an array that has only them. Without a transform they are
+ * the selected values. */
+static const float *gather(struct gcb_sparse *s)
 {
-    const unsigned width = s->transform_ops->width;
-    const uint32_t *pos = s->selection.pos + at;
+    const struct gcb_transform *transform = s->transform_ops;
+    struct gcb_selection *sel = &s->selection;
+    float *x = transform->width == 2 ? s->t.coef : sel->value;
+    uint64_t done = 0;
 
-    if (width == 2 && s->selection.pair)
-        memcpy(tile, s->selection.pair + 2 * at, 2 * n * sizeof(*tile));
-    else if (width == 2)
-        s->t.env.kernels->select.gather2(tile, coef + 2 * base, pos, n);
-    else
-        memcpy(tile, s->selection.value + at, n * sizeof(*tile));
-    s->transform_ops->scale(&s->t, tile, pos, n, base);
-}
+    for (uint64_t g = 0; transform->scale && g < s->segments; g++) {
+        const uint64_t base = g * sel->segment, kept = sel->segment_kept[g];
+        const uint32_t *pos = sel->pos + done;
+        float *to = x + done * transform->width;
 
-/*
- * Calls `fn` for each tile of GCB_TILE kept positions. A tile may begin in one segment and end in
- * another. So each tile except the last is full, and its values end at a whole byte. Without a
- * transform, the values themselves are the tiles; those of a transform are finite.
- */
-static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
-{
-    const struct gcb_selection *sel = &s->selection;
-    const unsigned width = s->transform_ops->width;
-    uint64_t done = 0, g = 0, left = sel->segments ? sel->segment_kept[0] : 0;
-    float tile[GCB_SPARSE_TILE];
-
-    for (; !s->transform_ops->scale && done < sel->kept; done += GCB_TILE) {
-        const size_t n = gcb_tile_length(sel->kept, done);
-
-        s->base.nonfinite |=
-            s->t.env.kernels->reduce.max_bits(sel->value + done, n) >= GCB_INF_BITS;
-        fn(s, sel->value + done, n, done, ctx);
+        if (transform->width == 2 && !sel->pair)
+            s->t.env.kernels->select.gather2(to, x + 2 * base, pos, kept);
+        transform->scale(&s->t, to, pos, kept, base);
+        done += kept;
     }
-    while (done < sel->kept) {
-        const size_t want = gcb_tile_length(sel->kept, done);
-        size_t have = 0;
-
-        while (have < want) {
-            size_t n;
-
-            while (left == 0)
-                left = sel->segment_kept[++g];
-            n = left < want - have ? (size_t)left : want - have;
-            gather_tile(s, tile + have * width, coef, done + have, n, g * sel->segment);
-            have += n;
-            left -= n;
-        }
-        fn(s, tile, want * width, done * width, ctx);
-        done += want;
-    }
+    return x;
 }
 
-static void measure_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx)
-{
-    s->values_ops->measure(&s->v, x, n);
-}
-
-static void put_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx)
-{
-    s->values_ops->put(&s->v, (uint8_t *)ctx + gcb_values_bytes(s->values_ops, &s->v, at), x, n);
-}
-
-static int put_values(struct gcb_sparse *s, const float *coef, struct gcb_wbuf *out)
+int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, struct gcb_wbuf *out)
 {
     const struct gcb_value_coder *ops = s->values_ops;
     struct gcb_values_state *v = &s->v;
     uint8_t *body;
 
     gcb_values_begin(v);
-    v->clamped = 0;
-    if (ops->measure)
-        for_each_tile(s, coef, measure_tile, NULL);
+    for (uint64_t i = 0; ops->measure && i < n; i += GCB_TILE)
+        ops->measure(v, x + i, gcb_tile_length(n, i));
     if (ops->put_scale)
         ops->put_scale(v, out);
-    body =
-        gcb_wbuf_take(out, gcb_values_bytes(ops, v, s->selection.kept * s->transform_ops->width));
+    body = gcb_wbuf_take(out, gcb_values_bytes(ops, v, n));
     if (!body)
         return GCB_E_NOSPACE;
-    if (ops->put)
-        for_each_tile(s, coef, put_tile, body);
+    for (uint64_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = gcb_tile_length(n, i);
+
+        s->base.nonfinite |= v->kernels->reduce.max_bits(x + i, m) >= GCB_INF_BITS;
+        if (ops->put)
+            ops->put(v, body + gcb_values_bytes(ops, v, i), x + i, m);
+    }
+    s->base.clamped = v->clamped + s->t.saturated;
+    s->base.largest = v->stats.max_bits && v->range.max == 0.0
+                          ? (double)gcb_float_of(v->stats.max_bits)
+                          : (double)NAN;
     return 0;
 }
 
@@ -262,24 +223,14 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
     }
 }
 
-void gcb_sparse_count_values(struct gcb_sparse *s)
-{
-    s->base.clamped = s->v.clamped + s->t.saturated;
-    s->base.largest = s->v.stats.max_bits && s->v.range.max == 0.0
-                          ? (double)gcb_float_of(s->v.stats.max_bits)
-                          : (double)NAN;
-}
-
-/* Transforms all of x and then selects. Sets *coef to the coefficients. */
-static int select_whole(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
-                        const float **coef)
+/* Transforms all of x and then selects. */
+static int select_whole(struct gcb_sparse *s, const struct gcb_step *at, const float *x)
 {
     const struct gcb_transform *transform = s->transform_ops;
-    const float *order;
+    const float *order = transform->forward ? transform->forward(&s->t, at, x) : x;
 
-    *coef = transform->forward ? transform->forward(&s->t, at, x) : x;
     gcb_probe_mark(s->t.env.probe, GCB_STAGE_TRANSFORM);
-    order = transform->order ? transform->order(&s->t, *coef) : *coef;
+    order = transform->order ? transform->order(&s->t, order) : order;
     if (s->base.env.count && !order) /* the transform overflowed, or its input is not finite */
         return GCB_E_SEND_RAW;
     s->selector_ops->select(&s->selection, order, s->k);
@@ -292,7 +243,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     struct gcb_sparse *s = state;
     const struct gcb_transform *transform = s->transform_ops;
     const struct gcb_probe *probe = s->t.env.probe;
-    const float *x = in->data, *coef = NULL;
+    const float *x = in->data;
     int err;
 
     s->base.nonfinite = false;
@@ -304,7 +255,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     s->selection.pair = NULL;
     if (!s->t.room || s->segments != 1 || !s->selector_ops->by_chunks ||
         !s->selector_ops->by_chunks(&s->selection, &s->t, transform, x, s->k)) {
-        err = select_whole(s, at, x, &coef);
+        err = select_whole(s, at, x);
         /* an overflow of the transform is an error too, but then the tensor is finite */
         s->base.nonfinite =
             err && s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
@@ -316,13 +267,13 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);
     if (transform->put_side)
         transform->put_side(&s->t, out);
-    err = put_values(s, coef, out);
+    s->v.clamped = 0;
+    err = gcb_sparse_put_values(s, gather(s), s->selection.kept * transform->width, out);
     if (err)
         return err;
     gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
     put_positions(s, out);
     gcb_probe_mark(probe, GCB_STAGE_INDEX);
-    gcb_sparse_count_values(s);
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
