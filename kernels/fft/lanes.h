@@ -5,10 +5,11 @@
 
 /*
  * Transforms `count` chunks of L = 2 m elements, 0 < count <= lanes, one in each lane of a vector.
- * x[c] and bins[c] are the elements and the bins of chunk c, with any alignment. `dct` chooses the
- * DCT-II and DCT-III of kernels/fft/engine.h instead of the DFT. `room` and `spare` are scratch:
- * each is half of gcb_fft_room floats. If all lanes have chunks, `spare` may instead be the memory
- * of the bins: forward writes bins, and inverse reads them, while it does not need `spare`.
+ * x[c] and bins[c] are the elements and the bins of chunk c, with any alignment. Input is read for
+ * all lanes, so it must exist for c >= count, too. `dct` chooses the DCT-II and DCT-III of
+ * kernels/fft/engine.h instead of the DFT. `room` and `spare` are scratch: each is half of
+ * gcb_fft_room floats. If all lanes have chunks, `spare` may instead be the memory of the bins:
+ * forward writes bins, and inverse reads them, while it does not need `spare`.
  */
 typedef void gcb_fft_forward_fn(const struct gcb_fft_steps *steps, const float *const *x,
                                 float *const *bins, unsigned count, bool dct, float *room,

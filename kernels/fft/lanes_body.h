@@ -227,37 +227,22 @@ FORCE float *element(lane *v, unsigned c)
     return (float *)(void *)v + c;
 }
 
-/* Where element or coefficient e of a chunk is among the 2 m parts of m numbers. */
-enum order {
-    IN_ORDER,
-    SWAPPED,        /* as elements, after an inverse (join_pair) */
-    FOLDED,         /* elements of a DCT */
-    FOLDED_SWAPPED, /* as elements of a DCT, after an inverse */
-    PAIRED,         /* coefficients below m of a DCT */
-    PAIRED_FROM_M,  /* coefficients from m on */
+/* Where elements or coefficients of a chunk are among the parts of m numbers: each is `step` parts
+ * after the one before. Elements of a DCT are `folded`. After an inverse, the parts of each number
+ * are `swapped` (join_pair). */
+struct order {
+    int step;
+    bool folded, swapped;
 };
 
-FORCE size_t place_of(size_t e, size_t m, enum order order)
+FORCE ptrdiff_t place_of(size_t e, size_t m, struct order order)
 {
-    switch (order) {
-    case SWAPPED:
-        return e ^ 1;
-    case FOLDED:
-        return folded(e, m);
-    case FOLDED_SWAPPED:
-        return folded(e, m) ^ 1;
-    case PAIRED:
-        return 2 * e;
-    case PAIRED_FROM_M:
-        return 2 * (2 * m - e) + 1;
-    default:
-        return e;
-    }
+    return (ptrdiff_t)((order.folded ? folded(e, m) : e) ^ order.swapped) * order.step;
 }
 
-/* Reads elements or coefficients `at` to end - 1 of each chunk into the parts v of m numbers. */
+/* Reads elements or coefficients `at` to end - 1 of each chunk. Element 0 is at v. */
 FORCE void load_chunks(lane *v, const float *const *x, size_t at, size_t end, size_t m,
-                       enum order order)
+                       struct order order)
 {
     for (; at + LANES <= end; at += LANES) {
         lane r[LANES];
@@ -273,7 +258,7 @@ FORCE void load_chunks(lane *v, const float *const *x, size_t at, size_t end, si
 
 /* The reverse of load_chunks, for `count` chunks. */
 FORCE void store_chunks(float *const *x, lane *v, size_t at, size_t end, size_t m, unsigned count,
-                        enum order order)
+                        struct order order)
 {
     for (; at + LANES <= end; at += LANES) {
         lane r[LANES];
@@ -289,27 +274,27 @@ FORCE void store_chunks(float *const *x, lane *v, size_t at, size_t end, size_t 
 
 /* ---- the two functions ---- */
 
+/* Coefficients from m on are in the other parts of numbers, downwards (numbers_to_bins). */
+#define FROM_M(z, m) ((lane *)(z) + 4 * (m) + 1)
+
 void NAME(forward)(const struct gcb_fft_steps *steps, const float *const *x, float *const *bins,
                    unsigned count, bool dct, float *room, float *spare)
 {
     struct number *a = (void *)spare, *b = (void *)room;
     const size_t m = steps->m, n = 2 * m;
-    const float *from[LANES];
 
-    for (unsigned c = 0; c < LANES; c++)
-        from[c] = x[c < count ? c : 0];
     if (dct)
-        load_chunks((lane *)a, from, 0, n, m, FOLDED);
+        load_chunks((lane *)a, x, 0, n, m, (struct order){.step = 1, .folded = true});
     else
-        load_chunks((lane *)a, from, 0, n, m, IN_ORDER);
+        load_chunks((lane *)a, x, 0, n, m, (struct order){.step = 1});
     transform(steps, a, b);
     if (dct) {
         numbers_to_bins(steps, b, true);
-        store_chunks(bins, (lane *)b, 0, m, m, count, PAIRED);
-        store_chunks(bins, (lane *)b, m, n, m, count, PAIRED_FROM_M);
+        store_chunks(bins, (lane *)b, 0, m, m, count, (struct order){.step = 2});
+        store_chunks(bins, FROM_M(b, m), m, n, m, count, (struct order){.step = -2});
     } else {
         numbers_to_bins(steps, b, false);
-        store_chunks(bins, (lane *)b, 0, n + 2, m, count, IN_ORDER);
+        store_chunks(bins, (lane *)b, 0, n + 2, m, count, (struct order){.step = 1});
     }
 }
 
@@ -318,23 +303,20 @@ void NAME(inverse)(const struct gcb_fft_steps *steps, const float *const *bins, 
 {
     struct number *a = (void *)room, *b = (void *)spare;
     const size_t m = steps->m, n = 2 * m;
-    const float *from[LANES];
 
-    for (unsigned c = 0; c < LANES; c++)
-        from[c] = bins[c < count ? c : 0];
     if (dct) {
-        load_chunks((lane *)a, from, 0, m, m, PAIRED);
-        load_chunks((lane *)a, from, m, n, m, PAIRED_FROM_M);
+        load_chunks((lane *)a, bins, 0, m, m, (struct order){.step = 2});
+        load_chunks(FROM_M(a, m), bins, m, n, m, (struct order){.step = -2});
         bins_to_numbers(steps, a, true);
     } else {
-        load_chunks((lane *)a, from, 0, n + 2, m, IN_ORDER);
+        load_chunks((lane *)a, bins, 0, n + 2, m, (struct order){.step = 1});
         bins_to_numbers(steps, a, false);
     }
     transform(steps, a, b);
     if (dct)
-        store_chunks(x, (lane *)b, 0, n, m, count, FOLDED_SWAPPED);
+        store_chunks(x, (lane *)b, 0, n, m, count, (struct order){1, true, true});
     else
-        store_chunks(x, (lane *)b, 0, n, m, count, SWAPPED);
+        store_chunks(x, (lane *)b, 0, n, m, count, (struct order){.step = 1, .swapped = true});
 }
 
 /* ---- long transforms ---- */
@@ -394,7 +376,7 @@ void NAME(rows)(const struct gcb_fft_long *f, const float *rows, float *out, uin
 
     for (uint32_t c = 0; c < LANES; c++)
         from[c] = rows + 2 * (uint64_t)n2 * (k + (c < count ? c : 0));
-    load_chunks((lane *)v, from, 0, 2 * (size_t)n2, n2, IN_ORDER);
+    load_chunks((lane *)v, from, 0, 2 * (size_t)n2, n2, (struct order){.step = 1});
     transform(&f->rows, v, z);
     for (uint32_t q = 0; q < n2; q++) {
         const uint64_t e = 2 * ((uint64_t)q * n1 + k);

@@ -188,6 +188,30 @@ static void transform(const struct gcb_fft_steps *steps, struct planes from, str
     for (uint32_t k = 1, count; 2 * k < (m); k += LANES) \
         if ((count = ((m) + 1) / 2 - k) > LANES ? (count = LANES) : count)
 
+/* Makes bins from numbers or, if `join`, numbers from bins. `join` is a constant in each call. */
+FORCE void convert_pairs(const struct gcb_fft_steps *steps, struct planes from, struct planes to,
+                         bool join)
+{
+    const uint32_t m = steps->m;
+
+    FOR_PAIRS(m, k, count)
+    {
+        const struct number a = numbers_up(from.re, from.im, k);
+        const struct number b = numbers_down(from.re, from.im, m - k);
+        const struct number split = numbers_up(steps->split_re, steps->split_im, k);
+        struct number near, far;
+
+        if (join)
+            join_pair(a, b, split, &near, &far);
+        else
+            split_pair(a, b, 0.5f, split, &near, &far);
+        put_up(to.re + k, near.re, count);
+        put_up(to.im + k, near.im, count);
+        put_down(to.re + m - k, far.re, count);
+        put_down(to.im + m - k, far.im, count);
+    }
+}
+
 static void numbers_to_bins(const struct gcb_fft_steps *steps, struct planes z, struct planes bins)
 {
     const uint32_t m = steps->m;
@@ -195,17 +219,7 @@ static void numbers_to_bins(const struct gcb_fft_steps *steps, struct planes z, 
     bins.re[0] = z.re[0] + z.im[0];
     bins.re[m] = z.re[0] - z.im[0];
     bins.im[0] = bins.im[m] = 0.0f;
-    FOR_PAIRS(m, k, count)
-    {
-        struct number near, far;
-
-        split_pair(numbers_up(z.re, z.im, k), numbers_down(z.re, z.im, m - k), 0.5f,
-                   numbers_up(steps->split_re, steps->split_im, k), &near, &far);
-        put_up(bins.re + k, near.re, count);
-        put_up(bins.im + k, near.im, count);
-        put_down(bins.re + m - k, far.re, count);
-        put_down(bins.im + m - k, far.im, count);
-    }
+    convert_pairs(steps, z, bins, false);
     if (m % 2 == 0) {
         bins.re[m / 2] = z.re[m / 2];
         bins.im[m / 2] = -z.im[m / 2];
@@ -218,17 +232,7 @@ static void bins_to_numbers(const struct gcb_fft_steps *steps, struct planes bin
 
     z.re[0] = bins.re[0] - bins.re[m];
     z.im[0] = bins.re[0] + bins.re[m];
-    FOR_PAIRS(m, k, count)
-    {
-        struct number near, far;
-
-        join_pair(numbers_up(bins.re, bins.im, k), numbers_down(bins.re, bins.im, m - k),
-                  numbers_up(steps->split_re, steps->split_im, k), &near, &far);
-        put_up(z.re + k, near.re, count);
-        put_up(z.im + k, near.im, count);
-        put_down(z.re + m - k, far.re, count);
-        put_down(z.im + m - k, far.im, count);
-    }
+    convert_pairs(steps, bins, z, true);
     if (m % 2 == 0) {
         z.re[m / 2] = -2.0f * bins.im[m / 2];
         z.im[m / 2] = 2.0f * bins.re[m / 2];

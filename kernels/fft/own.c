@@ -109,8 +109,8 @@ struct call {
     const float *in;
     float *out;
     float *bins;    /* transform_share: beside `in` or `out` */
-    uint64_t given; /* columns_share: floats that `in` has; rows_share: floats that `out` has */
-    bool swapped;   /* rows_share: as in gcb_fft_rows_fn */
+    bool rows;      /* pass_share: the second pass */
+    uint64_t given; /* pass_share: floats that `in` has in the first pass, `out` in the second */
 };
 
 /* Runs task(call, worker) for each worker, in parallel. */
@@ -150,9 +150,9 @@ static void own_forward_chunks(void *state, const float *in, const struct gcb_ff
     const float *x[GCB_FFT_LANES];
     float *y[GCB_FFT_LANES];
 
-    for (unsigned c = 0; c < count; c++) {
-        x[c] = in + (which->first + c * which->apart) * need->length;
-        y[c] = bins + c * which->pitch;
+    for (unsigned c = 0; c < GCB_FFT_LANES; c++) {
+        x[c] = in + (which->first + (c < count ? c : 0) * which->apart) * need->length;
+        y[c] = bins + (c < count ? c : 0) * which->pitch;
     }
     if (lacks_elements(need, which)) {
         const size_t given = (size_t)(need->length - need->zeros);
@@ -179,9 +179,9 @@ static void own_inverse_chunks(void *state, float *bins, const struct gcb_fft_ch
     const float *y[GCB_FFT_LANES];
     float *x[GCB_FFT_LANES], *last;
 
-    for (unsigned c = 0; c < count; c++) {
-        y[c] = bins + c * which->pitch;
-        x[c] = out + (which->first + c) * need->length;
+    for (unsigned c = 0; c < GCB_FFT_LANES; c++) {
+        y[c] = bins + (c < count ? c : 0) * which->pitch;
+        x[c] = out + (which->first + (c < count ? c : 0)) * need->length;
     }
     last = x[count - 1];
     if (lacks_elements(need, which))
@@ -202,12 +202,9 @@ static void transform_share(void *ctx, uint64_t worker)
     const uint64_t workers = (uint64_t)o->workers;
     const uint64_t end = gcb_fft_first(o->need.chunks, worker + 1, workers);
     struct gcb_fft_chunks which = {
-        .first = gcb_fft_first(o->need.chunks, worker, workers),
-        .apart = 1,
-        .pitch = gcb_fft_floats(o->need.kind, o->need.length),
-        .worker = worker,
-    };
+        .first = gcb_fft_first(o->need.chunks, worker, workers), .apart = 1, .worker = worker};
 
+    which.pitch = gcb_fft_floats(o->need.kind, o->need.length);
     for (; which.first < end; which.first += o->fns->lanes) {
         const uint64_t left = end - which.first;
         float *bins = call->bins + which.first * which.pitch;
@@ -222,28 +219,23 @@ static void transform_share(void *ctx, uint64_t worker)
 
 /* ---- long transforms ---- */
 
-static void columns_share(void *ctx, uint64_t worker)
+/* Does a worker's share of one pass. */
+static void pass_share(void *ctx, uint64_t worker)
 {
     const struct call *call = ctx;
     struct own *o = call->o;
-    const uint64_t lanes = o->fns->lanes, groups = (o->far.rows.m + lanes - 1) / lanes;
-    const uint64_t end = gcb_fft_first(groups, worker + 1, (uint64_t)o->workers);
+    const uint64_t lanes = o->fns->lanes, workers = (uint64_t)o->workers;
+    const uint64_t all = call->rows ? o->far.columns.m : o->far.rows.m;
+    const uint64_t groups = (all + lanes - 1) / lanes;
+    const uint64_t end = gcb_fft_first(groups, worker + 1, workers);
+    float *room = o->rooms + o->room * worker;
 
-    for (uint64_t g = gcb_fft_first(groups, worker, (uint64_t)o->workers); g < end; g++)
-        o->fns->columns(&o->far, call->in, call->given, call->out, (uint32_t)(g * lanes),
-                        o->rooms + o->room * worker);
-}
-
-static void rows_share(void *ctx, uint64_t worker)
-{
-    const struct call *call = ctx;
-    struct own *o = call->o;
-    const uint64_t lanes = o->fns->lanes, groups = (o->far.columns.m + lanes - 1) / lanes;
-    const uint64_t end = gcb_fft_first(groups, worker + 1, (uint64_t)o->workers);
-
-    for (uint64_t g = gcb_fft_first(groups, worker, (uint64_t)o->workers); g < end; g++)
-        o->fns->rows(&o->far, call->in, call->out, call->given, call->swapped,
-                     (uint32_t)(g * lanes), o->rooms + o->room * worker);
+    for (uint64_t g = gcb_fft_first(groups, worker, workers); g < end; g++)
+        if (call->rows)
+            o->fns->rows(&o->far, call->in, call->out, call->given, o->need.inverse,
+                         (uint32_t)(g * lanes), room);
+        else
+            o->fns->columns(&o->far, call->in, call->given, call->out, (uint32_t)(g * lanes), room);
 }
 
 /* Splits or joins a worker's share of the pairs k and m - k, in spans of 16. What the first span
@@ -266,11 +258,9 @@ static void pairs_share(void *ctx, uint64_t worker)
 static void long_dft(struct own *o, const float *in, uint64_t given, float *between, float *out,
                      uint64_t wanted)
 {
-    parallel(&(struct call){.o = o, .in = in, .out = between, .given = given}, columns_share);
-    parallel(
-        &(struct call){
-            .o = o, .in = between, .out = out, .given = wanted, .swapped = o->need.inverse},
-        rows_share);
+    parallel(&(struct call){.o = o, .in = in, .out = between, .given = given}, pass_share);
+    parallel(&(struct call){.o = o, .in = between, .out = out, .rows = true, .given = wanted},
+             pass_share);
 }
 
 /* Makes m + 1 bins of a real DFT from m numbers, in place. */
@@ -335,30 +325,29 @@ static void long_inverse(struct own *o, float *bins, float *x, uint64_t given)
 
 /* ---- the engine ---- */
 
-static void own_forward(void *state, const float *x, float *bins)
+/* Transforms `in` to bins, or bins to `out`. */
+static void transform_all(struct own *o, const float *in, float *bins, float *out)
 {
-    struct own *o = state;
-    const struct gcb_fft_need *need = &o->need;
+    const uint64_t length = o->need.length, floats = gcb_fft_floats(o->need.kind, length);
 
     if (!is_long(o))
-        parallel(&(struct call){.o = o, .in = x, .bins = bins}, transform_share);
+        parallel(&(struct call){.o = o, .in = in, .bins = bins, .out = out}, transform_share);
     else
-        for (uint64_t c = 0; c < need->chunks; c++)
-            long_forward(o, x + c * need->length, gcb_fft_given(need, c),
-                         bins + c * gcb_fft_floats(need->kind, need->length));
+        for (uint64_t c = 0; c < o->need.chunks; c++)
+            if (o->need.inverse)
+                long_inverse(o, bins + c * floats, out + c * length, gcb_fft_given(&o->need, c));
+            else
+                long_forward(o, in + c * length, gcb_fft_given(&o->need, c), bins + c * floats);
+}
+
+static void own_forward(void *state, const float *x, float *bins)
+{
+    transform_all(state, x, bins, NULL);
 }
 
 static void own_inverse(void *state, float *bins, float *x)
 {
-    struct own *o = state;
-    const struct gcb_fft_need *need = &o->need;
-
-    if (!is_long(o))
-        parallel(&(struct call){.o = o, .bins = bins, .out = x}, transform_share);
-    else
-        for (uint64_t c = 0; c < need->chunks; c++)
-            long_inverse(o, bins + c * gcb_fft_floats(need->kind, need->length),
-                         x + c * need->length, gcb_fft_given(need, c));
+    transform_all(state, NULL, bins, x);
 }
 
 static unsigned own_group(const void *state, unsigned *workers)

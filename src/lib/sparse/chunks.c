@@ -127,12 +127,9 @@ static void visit_share(void *ctx, uint64_t worker)
     const struct visit *v = ctx;
     const uint64_t end = first_of_worker(v->t, worker + 1);
     struct gcb_fft_chunks which = {
-        .first = first_of_worker(v->t, worker),
-        .apart = 1,
-        .pitch = chunk_pitch(v->t, v->ops->width),
-        .worker = worker,
-    };
+        .first = first_of_worker(v->t, worker), .apart = 1, .worker = worker};
 
+    which.pitch = chunk_pitch(v->t, v->ops->width);
     for (; which.first < end; which.first += which.count) {
         which.count = group_from(v->t, which.first, end);
         visit_chunks(v, &which);
@@ -191,12 +188,11 @@ static bool take_sample(struct gcb_selection *s, struct visit v, uint64_t k, uin
     const unsigned groups = (unsigned)(chunks / t->group);
     const size_t n = chunk_positions(t, v.ops->width), share = GCB_SAMPLE_MAX / t->group;
     struct sample sample = {.s = s, .each = n < share / groups ? n : share / groups};
-    struct gcb_fft_chunks which = {.apart = whole / (groups * t->group),
-                                   .pitch = chunk_pitch(t, v.ops->width),
-                                   .count = t->group};
+    struct gcb_fft_chunks which = {.apart = whole / (groups * t->group), .count = t->group};
     double expected, slack;
     uint64_t above;
 
+    which.pitch = chunk_pitch(t, v.ops->width);
     v.fn = sample_block;
     v.ctx = &sample;
     if (v.ops->width == 2) { /* the first group is transformed again, with a scale for its powers */
