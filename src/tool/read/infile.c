@@ -92,7 +92,11 @@ static int find_reader(struct gcb_infile *f, const struct gcb_reader *const *rea
             f->reader = readers[i];
             return 0;
         }
-        gcb_append(names, sizeof(names), "%s%s", i ? " or " : "", readers[i]->name);
+        gcb_append(names, sizeof(names), "%s%s",
+                   i == 0           ? ""
+                   : readers[i + 1] ? ", "
+                                    : " or ",
+                   readers[i]->name);
     }
     kind = gcb_filekind_find(descriptor);
     if (!kind.name)

@@ -1,7 +1,7 @@
 #include "src/tool/read/source_private.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -142,20 +142,49 @@ int gcb_path_compare(const char *a, const char *b)
     return (rank_of(*a) > rank_of(*b)) - (rank_of(*a) < rank_of(*b));
 }
 
-uint32_t gcb_place_rank(const char *file)
+/* Finds the last of the words in a name that a number follows, and the number. */
+static bool find_number(const char *name, const char *const *words, uint64_t *out)
 {
-    const char *name = strrchr(file, '/');
-    uint32_t rank = 0;
+    bool found = false;
 
-    name = name ? name + 1 : file;
-    while ((name = strstr(name, "rank"))) {
-        unsigned long long n;
+    for (; *name; name++) {
+        const char *digits = find_digits(name, words);
+        uint64_t n;
 
-        name += strlen("rank");
-        name += *name == '_' || *name == '-';
-        n = strspn(name, "0123456789") ? strtoull(name, NULL, 10) : ULLONG_MAX;
-        if (n <= UINT32_MAX)
-            rank = (uint32_t)n;
+        if (!digits)
+            continue;
+        errno = 0;
+        n = strtoull(digits, NULL, 10);
+        if (errno == 0 && n < UINT32_MAX) {
+            *out = n;
+            found = true;
+        }
     }
-    return rank;
+    return found;
+}
+
+struct gcb_place gcb_place_of_file(const char *file)
+{
+    static const char *const steps[] = {"step", "iteration", "iter", NULL};
+    static const char *const workers[] = {"rank", "worker", NULL};
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    struct gcb_place p = {.below = name};
+    char path[GCB_READ_PATH + 8];
+    const int n = snprintf(path, sizeof(path), "/./%s", file);
+
+    /* the folder "." in front, because a first folder whose name is a number is no step */
+    if (n > 0 && (size_t)n < sizeof(path)) {
+        p = gcb_place_of(path, false, 0);
+        p.below = p.has_step || p.has_worker ? file + strlen(file) - strlen(p.below) : name;
+    }
+    if (strstr(p.below, "//") || strstr(p.below, "./"))
+        p.below = name;
+    p.has_step |= find_number(name, steps, &p.step);
+    p.has_worker |= find_number(name, workers, &p.worker);
+    return p;
+}
+
+const char *gcb_file_below(const char *file)
+{
+    return gcb_place_of_file(file).below;
 }

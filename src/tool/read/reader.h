@@ -71,6 +71,10 @@ enum gcb_dtype gcb_element_dtype(enum gcb_element element);
 /* Sets the format of `reading` for datasets whose elements are as large as `element`. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
+/* Returns the end of a file's name that is the name of its only tensor: what follows the folders of
+ * step and worker (docs/dataset.md), or the name without folders. */
+const char *gcb_file_below(const char *file);
+
 /* Compares paths component by component: "/a/b" comes directly after "/a". */
 int gcb_path_compare(const char *a, const char *b);
 
@@ -158,7 +162,7 @@ struct gcb_reader {
     void (*close)(void *state);
 };
 
-extern const struct gcb_reader gcb_hdf5;
+extern const struct gcb_reader gcb_hdf5, gcb_npy, gcb_npz, gcb_safetensors;
 /* All readers; ends with NULL. */
 extern const struct gcb_reader *const gcb_readers[];
 

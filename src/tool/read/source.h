@@ -10,14 +10,14 @@
 #include "src/tool/read/synthetic.h"
 
 /*
- * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each
- * dataset of float16, bfloat16, fp8, float32 or float64 anywhere in a file is a tensor. So is a
- * dataset of integers or bytes if --as or its attribute source_dtype (docs/dataset.md) says which
- * floats they are. Other datasets are skipped. gcb_source_remark says what was skipped, and what is
- * doubtful.
+ * Tensors in files of HDF5, NumPy or safetensors. They are read one at a time, so a file may be
+ * larger than memory. Each dataset (or array) of float16, bfloat16, fp8, float32 or float64
+ * anywhere in a file is a tensor. So is a dataset of integers or bytes if --as or its attribute
+ * source_dtype (docs/dataset.md) says which floats they are. Other datasets are skipped.
+ * gcb_source_remark says what was skipped, and what is doubtful.
  *
- * The names of groups give step and worker (docs/dataset.md). Without such groups the step is 0,
- * and the worker is 0, or N in a file named *rankN*.
+ * The names of groups give step and worker, or else the name of the file or its folders
+ * (docs/dataset.md). Otherwise both are 0.
  *
  * A tensor with several names is listed under each name. But if one of the names has a step or
  * worker, the tensor is not listed under names that lack that step or worker.

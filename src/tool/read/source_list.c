@@ -7,7 +7,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/source_private.h"
 
-const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, NULL};
+const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, &gcb_npy, &gcb_npz, &gcb_safetensors,
+                                                NULL};
 
 enum { MAX_NOTES = 256 }; /* most root attributes that are kept from all files together */
 
@@ -37,16 +38,16 @@ static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_list
                                      const char *path, uint64_t linked)
 {
     const struct gcb_place p = gcb_place_of(path, false, linked);
-    const uint64_t worker = p.has_worker ? p.worker : l->rank;
+    const uint64_t worker = p.has_worker ? p.worker : l->place.worker;
 
     t->path = p.below;
     t->dataset = path;
     t->file = l->found.path;
-    t->step = p.step;
+    t->step = p.has_step ? p.step : l->place.step;
     t->worker = worker > UINT32_MAX ? UINT32_MAX : (uint32_t)worker;
     t->has_step = p.has_step;
     t->has_worker = p.has_worker;
-    return p.doubt;
+    return p.doubt == GCB_REMARK_NO_STEP && l->place.has_step ? GCB_REMARKS : p.doubt;
 }
 
 /* ---- in the child: what the reader says ---- */
@@ -347,7 +348,7 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
     err = gcb_infile_find(&l->found, path, gcb_readers, &l->config->limits, diag);
     if (err)
         return err;
-    l->rank = gcb_place_rank(path);
+    l->place = gcb_place_of_file(path);
     file = &s->files[s->file_count++];
     *file = (struct gcb_source_file){.found = l->found};
     err = gcb_source_use(s, file, &lister, diag);

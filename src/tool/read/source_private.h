@@ -82,9 +82,12 @@ struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
  * *epoch if the group is named epoch_N, which is a step only if no group below it is a step. */
 bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
-/* Returns the N of the last "rankN", "rank_N" or "rank-N" in a file's name (without its folders),
- * or 0. */
-uint32_t gcb_place_rank(const char *file);
+/*
+ * Finds the step and worker of a file, for its tensors whose paths have none: the last "stepN",
+ * "iterN", "rankN" or "workerN" in its name or, without, its folders, which count as groups. Sets
+ * `below` as gcb_file_below does.
+ */
+struct gcb_place gcb_place_of_file(const char *file);
 
 /* ---- the source ---- */
 
@@ -157,7 +160,7 @@ struct gcb_listing {
     uint64_t last_step; /* greatest step so far, selected or not */
     uint64_t seen;      /* number of tensors so far, selected or not */
     size_t pending; /* how many of the last values are from a group epoch_N that may be no step */
-    uint32_t rank;  /* worker of the file's tensors that are in no worker group */
+    struct gcb_place place;        /* step and worker of the file's tensors whose paths have none */
     struct gcb_infile found;       /* the file that is being listed */
     struct gcb_port *port;         /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */

@@ -1,0 +1,115 @@
+#ifndef SRC_TOOL_READ_FLAT_H
+#define SRC_TOOL_READ_FLAT_H
+
+#include <zlib.h>
+
+#include "src/tool/read/infile.h"
+#include "src/tool/read/reader.h"
+
+/*
+ * What the readers of .npy, .npz and safetensors share. Such a file is a flat list of named arrays.
+ * It is untrusted, so all numbers are checked before use, and nothing is allocated by a number from
+ * the file unless the file has as many bytes.
+ */
+
+struct gcb_flat {
+    const struct gcb_infile *in;
+    int descriptor; /* -1: not open */
+    /* the parts of the file that arrays take */
+    struct gcb_flat_span {
+        uint64_t begin, end;
+    } * spans;
+    size_t span_count, span_cap;
+};
+
+/* Opens the file that gcb_infile_find found. The caller closes *f even after a failure. */
+int gcb_flat_open(struct gcb_flat *f, const struct gcb_infile *in, const char *path,
+                  struct gcb_diag *diag);
+void gcb_flat_close(struct gcb_flat *f); /* a zeroed struct is allowed */
+
+/* Reads exactly `size` bytes at offset `at`. `name` is for the message, and may be NULL. */
+int gcb_flat_read(const struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
+                  struct gcb_diag *diag);
+
+/* Notes that an array takes the bytes from `begin` to before `end`. Returns 0 or GCB_E_NOMEM. */
+int gcb_flat_take(struct gcb_flat *f, uint64_t begin, uint64_t end, struct gcb_diag *diag);
+/* Refuses the file if two arrays take the same byte. Sorts f->spans. */
+int gcb_flat_check_spans(struct gcb_flat *f, struct gcb_diag *diag);
+
+/* ---- arrays ---- */
+
+enum gcb_flat_kind {
+    GCB_FLAT_OTHER, /* no tensor */
+    GCB_FLAT_FLOAT, /* floats; GCB_ELEMENT_NONE: of a format that gcbench does not read */
+    GCB_FLAT_PLAIN, /* integers or bytes, which may hold a float of 1 or 2 bytes (--as) */
+};
+
+struct gcb_flat_array {
+    char path[GCB_READ_PATH + 1]; /* "/" and the name */
+    enum gcb_flat_kind kind;
+    enum gcb_element element; /* of floats */
+    size_t size;              /* bytes of an element; 0 if that is not known */
+    unsigned rank;
+    uint64_t dims[GCB_MAX_RANK];
+    uint64_t stored; /* bytes that the elements take in the file */
+    uint64_t bytes;  /* bytes of the elements when they are unpacked */
+    uint64_t offset, object;
+    int64_t index; /* the last three are those of struct gcb_tensor */
+};
+
+/* Sets a->path. Refuses a name that no path in a dump can have. */
+int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char *name, size_t n,
+                  struct gcb_diag *diag);
+/* Sets the element, shape and count of *t. Returns false if the array is not a tensor, or if its
+ * shape does not fit its bytes (then t->element is set). */
+bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
+                     const struct gcb_reading *reading);
+/*
+ * Lists an array, or says why it is not a tensor. `err` is the failure of finding out what the
+ * array is, with its message in *diag, or 0: an array that is not wanted may be damaged. Refuses an
+ * array above limits.max_bytes, or that unpacks to far more than it stores.
+ */
+int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
+                  const struct gcb_flat_array *a, int err, struct gcb_diag *diag);
+
+/* ---- streams ---- */
+
+/* Bytes that are read from the first to the last, perhaps inflated. */
+struct gcb_flat_stream {
+    const struct gcb_flat *file;
+    const char *name;     /* for messages */
+    uint64_t at, packed;  /* place in the file of the next byte, and stored bytes from there on */
+    uint64_t left;        /* bytes that can still be read */
+    bool deflated;        /* the stored bytes are deflated */
+    bool checked;         /* the bytes have a checksum: CRC-32 */
+    uint32_t crc, so_far; /* the checksum, and that of the bytes that were read */
+    z_stream inflater;
+    uint8_t block[16384]; /* deflated bytes */
+};
+
+/* Starts to read. The caller has set all members from `file` to `crc`. */
+int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag);
+/* Reads the next `size` bytes. After the last byte, checks that the data ends there, and its
+ * checksum. */
+int gcb_flat_next(struct gcb_flat_stream *s, void *out, uint64_t size, struct gcb_diag *diag);
+void gcb_flat_end(struct gcb_flat_stream *s); /* a zeroed struct is allowed */
+
+/* ---- arrays in the format .npy (npy_array.c) ---- */
+
+struct gcb_npy {
+    struct gcb_flat_array array;
+    struct gcb_flat_stream stream; /* at the next element */
+    bool swapped;                  /* big-endian */
+    bool fortran;                  /* the first index runs fastest */
+    uint64_t next;                 /* number of the next element */
+};
+
+/* Starts npy->stream and reads the header. Sets `array` except its path, stored bytes and what
+ * concerns the tensor's place. */
+int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag);
+/* Reads elements of the tensor after gcb_npy_start, as `read` of struct gcb_reader: in the order of
+ * flatten(), the last index runs fastest. */
+int gcb_npy_read(struct gcb_npy *npy, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
+                 void *out, struct gcb_diag *diag);
+
+#endif
