@@ -46,7 +46,7 @@ follow() { # FILE WORDS [EXTENT]
 }
 
 cat >"$tmp/make.py" <<'PY'
-import os, sys
+import os, sys, zipfile
 import h5py, numpy as np
 os.chdir(sys.argv[1])
 x = np.arange(1, 901, dtype="f4").reshape(30, 30)
@@ -59,7 +59,10 @@ with h5py.File("long.h5", "w") as f:
     f["long"] = x.astype(np.longdouble)
 with h5py.File("part_%03d.h5", "w", driver="family", memb_size=2048) as f:
     f["w"] = x
-np.savez("a.npz", **{"step_1/worker_0/w": x, "step_2/worker_0/w": x})
+with zipfile.ZipFile("a.npz", "w", zipfile.ZIP_BZIP2) as f:
+    for step in (1, 2):
+        with f.open(f"step_{step}/worker_0/w.npy", "w") as member:
+            np.save(member, x)
 with h5py.File("plain.h5", "w") as f:
     f["w"] = x
 PY
@@ -73,7 +76,7 @@ one="1 step x 1 worker x 1 tensor, fp32, 3.6 kB"
 follow "$in/lzf.h5" "/step_0/worker_0/w: it is compressed with lzf, which gcbench does not read; rewrite the file: python3 " \
     "1 step x 1 worker x 2 tensors, fp32, 3.7 kB"
 follow "$in/part_000.h5" "one part of a file that HDF5 divided into several; join them: " "$one"
-follow "$in/a.npz" ", but a NumPy file; convert it: python3 " "2 steps x 1 worker x 1 tensor"
+follow "$in/a.npz" "method 12 of zip, which gcbench does not read; rewrite the file: python3 " "2 steps x 1 worker x 1 tensor"
 run inspect "$in/long.h5"
 exits 0
 says "1 dataset of a float format that gcbench does not read skipped, such as /long; python3 "
