@@ -37,6 +37,7 @@ run() {
 }
 
 case $target in
+arrays) python3 "$here/make_arrays.py" "$folder" ;;
 results) make_results ;;
 logs) make_logs ;;
 *) "$make_seeds" "$target" "$folder" ;;
