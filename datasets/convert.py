@@ -3,7 +3,7 @@
 
     convert.py FILE OUT.h5
 
-FILE is .npz, .npy, .pt, .safetensors, .mat (version 5), or HDF5 that gcbench refuses: with lzf, blosc, zstd or other filters,
+FILE is .npz, .npy, .pt, .safetensors, .mat (version 5), or HDF5 that gcbench refuses: with blosc, zstd or other filters,
 in several parts, or written by a newer HDF5. It needs h5py and NumPy; PyTorch for .pt files, SciPy for .mat files, and
 hdf5plugin for the filters that h5py lacks.
 

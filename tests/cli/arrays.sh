@@ -18,9 +18,10 @@ shapes = (("conv/weight", (8, 3, 3, 3), "f4"), ("fc", (30, 50), "f4"), ("half", 
           ("one", (), "f4"), ("none", (0, 3), "f4"))
 tensors = {f"step_{step:06d}/worker_{worker}/{name}": rng.standard_normal(shape).astype(kind)
            for step in (9, 10) for worker in (0, 1) for name, shape, kind in shapes}
-with h5py.File("twin.h5", "w") as f:
+with h5py.File("twin.h5", "w") as f, h5py.File("lzf.h5", "w") as lzf:
     for name, x in tensors.items():
         f[name] = x
+        lzf.create_dataset(name, data=x, **({"compression": "lzf", "shuffle": True} if x.size > 1 else {}))
 
 
 def safetensors(path, arrays):
@@ -91,7 +92,7 @@ same() { # ROWS FILE...: the rows are those of the twin
 run compress -q --method topk --method fft:chunk=64 --format json twin.h5
 exits 0
 cp "$out" twin.json
-for file in stored.npz deflated.npz fortran.npz big.npz a.safetensors; do
+for file in lzf.h5 stored.npz deflated.npz fortran.npz big.npz a.safetensors; do
     same twin.json $file
     same twin.json --in-process $file
 done

@@ -491,13 +491,25 @@ case("plugin_mandatory.h5", "unsupported", words="it is compressed with zstd")(
 case("filter_count.h5", "corrupt")(patched(_deflated, PIPELINE, b"\xff", 1))
 
 
-@case("filters.h5", tensors=4)
+@case("filters.h5", tensors=7)
 @hdf5
 def _(f):
     f.create_dataset("gzip", data=ramp(5000), compression="gzip")
     f.create_dataset("shuffle", data=ramp(5000), compression="gzip", shuffle=True)
     f.create_dataset("fletcher", data=ramp(5000), fletcher32=True, chunks=(500,))
     f.create_dataset("half", data=ramp(5000, ">f2"), compression="gzip", chunks=(333,))
+    f.create_dataset("lzf", data=ramp(5000) // 9, compression="lzf", chunks=(700,))
+    f.create_dataset("lzf_shuffle", data=ramp(5000), compression="lzf", shuffle=True, fletcher32=True)
+    f.create_dataset("lzf_random", data=np.sin(ramp(5000)), compression="lzf")
+
+
+@case("twice_packed.h5", "unsupported", words="it is packed twice")
+@hdf5
+def _(f):
+    dcpl = plist((64,))
+    dcpl.set_deflate(9)
+    dcpl.set_filter(32000, 0, ())
+    low_level(f, "x", (64,), dcpl)
 
 
 @case("scaleoffset.h5", "unsupported", words="it is compressed with scale-offset")
@@ -517,8 +529,19 @@ def damaged_chunk(path, **options):
     open(path, "wb").write(data)
 
 
+def damaged_lzf(path, place):
+    with h5py.File(path, "w") as f:
+        x = f.create_dataset("x", data=ramp(5000) // 500, chunks=(5000,), compression="lzf")
+        chunk = x.id.get_chunk_info(0)
+    data = bytearray(open(path, "rb").read())
+    data[chunk.byte_offset + chunk.size * place // 90] ^= 0x85
+    open(path, "wb").write(data)
+
+
 case("damaged_deflate.h5", tensors=1, read="corrupt", words="cannot be read")(
     lambda path: damaged_chunk(path, compression="gzip"))
+for place in range(0, 90, 3):
+    case(f"damaged_lzf_{place}.h5", "any", read="any")(lambda path, place=place: damaged_lzf(path, place))
 case("damaged_fletcher.h5", tensors=1, read="corrupt", words="cannot be read")(
     lambda path: damaged_chunk(path, fletcher32=True))
 

@@ -113,8 +113,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The
  * data may be read if
  *   - it is stored in this file, or external storage is allowed;
- *   - its filters are deflate, shuffle and fletcher32, each at most once, and no shuffle comes
- *     after deflate;
+ *   - its filters are deflate or lzf, shuffle and fletcher32, each at most once, and no shuffle
+ *     comes after packing;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
@@ -141,6 +141,16 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
                        struct gcb_diag *diag);
 
 void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
+
+/* ---- the filter LZF (hdf5_lzf.c) ---- */
+
+#define GCB_H5_LZF 32000 /* its number in The HDF Group's list of registered filters */
+
+/* Unpacks n bytes into `out`, or only counts if `out` is NULL. Returns the number of unpacked
+ * bytes, or limit + 1 if they are more than `limit` or the data is damaged. */
+uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t limit);
+/* Lets HDF5 unpack LZF. */
+bool gcb_h5lzf_register(void);
 
 /* ---- the walk (hdf5_walk.c) ---- */
 

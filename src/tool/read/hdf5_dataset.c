@@ -103,6 +103,8 @@ static bool unpacks(const struct chunk_reader *r, uint64_t n, uint32_t mask)
             n -= CHECKSUM;
         else if (d->filters[i] == H5Z_FILTER_DEFLATE)
             n = inflated_size(r->stored, n, r->bytes + CHECKSUM);
+        else if (d->filters[i] == GCB_H5_LZF)
+            n = gcb_h5lzf_unpack(r->stored, n, NULL, r->bytes + CHECKSUM);
     }
     return n == r->bytes;
 }

@@ -155,9 +155,10 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
      * H5Fclose. gcbench does not need it: it closes the files that it writes. The call has an
      * effect only before HDF5 starts. */
     H5dont_atexit();
-    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so this
+    /* These settings hold for the whole process. Other users of HDF5 may have changed them, so this
      * function makes them each time. */
-    if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
+    if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0 ||
+        !gcb_h5lzf_register())
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
     return 0;
 }

@@ -47,7 +47,6 @@ static struct finding unread_filter(H5Z_filter_t id)
         {H5Z_FILTER_SCALEOFFSET, NAMED("scale-offset")},
         {H5Z_FILTER_NBIT, NAMED("n-bit")},
         /* numbers of The HDF Group's list of registered filters */
-        {32000, NAMED("lzf")},
         {32001, NAMED("blosc")},
         {32004, NAMED("lz4")},
         {32008, NAMED("bitshuffle")},
@@ -60,26 +59,27 @@ static struct finding unread_filter(H5Z_filter_t id)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (known[i].id == id)
             return unread(known[i].text);
-    return unread("it has a filter other than deflate, shuffle and fletcher32");
+    return unread("it has a filter other than deflate, lzf, shuffle and fletcher32");
 }
 
 /* Checks a filter, and appends it to d->filters. */
 static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
 {
-    bool deflated = false;
+    const bool packs = id == H5Z_FILTER_DEFLATE || id == GCB_H5_LZF;
+    bool packed = false;
 
-    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
+    if (!packs && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
         return unread_filter(id);
-    /* Data that is deflated twice could inflate by more than MAX_INFLATION. */
+    /* Data that is packed twice could unpack by more than MAX_INFLATION. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
-        deflated |= d->filters[i] == H5Z_FILTER_DEFLATE;
+        packed |= d->filters[i] == H5Z_FILTER_DEFLATE || d->filters[i] == GCB_H5_LZF;
     }
-    /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after
-     * deflating. */
-    if (id == H5Z_FILTER_SHUFFLE && deflated)
-        return unread("it is shuffled after deflating, which gcbench does not read");
+    /* The reader unpacks chunks to count their bytes, but it cannot undo another filter that came
+     * after packing, except a checksum. */
+    if (packed && id != H5Z_FILTER_FLETCHER32)
+        return unread("it is packed twice, or shuffled after packing, which gcbench does not read");
     if (H5Zfilter_avail(id) <= 0)
         return refused("this build of HDF5 lacks the dataset's filter");
     d->filters[d->filter_count++] = id;
