@@ -142,6 +142,44 @@ struct gcb_options {
     const float *weights;
 };
 
+/* ---- methods of your own ---- */
+
+/* What random draws may depend on. */
+struct gcb_own_at {
+    uint64_t seed, step;
+    uint32_t worker;
+};
+
+/*
+ * A method that this library does not have. Its functions return 0, or a status below 0 with words
+ * in diag; they are called with the locks of no object, and by several threads if several objects
+ * are used. Zero-initialise and set `size`.
+ */
+struct gcb_own_method {
+    size_t size;
+    const char *name; /* has a '/', as "python/mine", so that it is no method of gcbench; copied */
+    const char
+        *params; /* "bits=3": shown after the name, and part of each spec; copied. NULL: "" */
+    void *ctx;   /* for the functions */
+    /* Sets the most bytes of a message of n elements. */
+    int (*bound)(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag);
+    /* Writes the message of n finite elements to `out`, which has room for `room` bytes. The same
+     * arguments must give the same bytes. */
+    int (*encode)(void *ctx, const struct gcb_own_at *at, const float *x, uint64_t n, void *out,
+                  size_t room, size_t *length, struct gcb_diag *diag);
+    /* Decodes n elements. The message may be damaged or hostile. */
+    int (*decode)(void *ctx, const void *message, size_t length, float *x, uint64_t n,
+                  struct gcb_diag *diag);
+};
+
+/*
+ * Adds a method to this process, for all specs from now on: "python/mine:bits=3,memory=ef". All
+ * processes that exchange its messages add the same methods in the same order. Not thread-safe: no
+ * other call may run. Adding the same name and parameters again changes nothing. GCB_E_INVALID: the
+ * name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods. GCB_E_NOMEM.
+ */
+int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
+
 /* ---- encoders ---- */
 
 struct gcb_encoder;

@@ -40,6 +40,15 @@ static const struct field fields[] = {
     FIELD(options, weights),
     WHOLE(options),
 
+    FIELD(own_method, size),
+    FIELD(own_method, name),
+    FIELD(own_method, params),
+    FIELD(own_method, ctx),
+    FIELD(own_method, bound),
+    FIELD(own_method, encode),
+    FIELD(own_method, decode),
+    WHOLE(own_method),
+
     FIELD(memory_state, size),
     FIELD(memory_state, residual),
     FIELD(memory_state, momentum),

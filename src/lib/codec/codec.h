@@ -31,6 +31,8 @@ enum gcb_caps {
     GCB_CAP_NO_CONTRACTION = 1u << 6,
     /* bytes may differ between a device and the CPU, because the device uses a library */
     GCB_CAP_DEVICE_MATH = 1u << 7,
+    /* not of this library (src/lib/codec/foreign.h) */
+    GCB_CAP_FOREIGN = 1u << 8,
 };
 
 /* How workers exchange their messages or values (src/lib/exchange/exchange.h). */
@@ -91,7 +93,7 @@ struct gcb_reduce_round {
 /*
  * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
  * nominal_bits, density and largest to NAN, and all else to 0. init sets max_payload, and changes
- * other fields if its codec needs that. The last three fields are results of encode.
+ * other fields if its codec needs that. The last four fields are results.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
@@ -114,6 +116,8 @@ struct gcb_codec_base {
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
     double largest;   /* largest magnitude; NAN: the encoder did not need it */
+    /* Why the last encode, read or describe failed. NULL: the status says it. */
+    const char *words;
 };
 
 /* Copies of what an environment points to, for an object that outlives its caller's environment.
@@ -296,6 +300,8 @@ struct gcb_preset {
 
 struct gcb_codec {
     const char *name;
+    const char *text;  /* parameters that only the method itself reads; NULL: none */
+    const char *timed; /* what its times include: GCB_FIELD_TIMED; NULL: the call alone */
     const char *summary;
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/lib/codec/foreign.h"
 
 static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
@@ -217,10 +218,17 @@ static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_d
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
 {
     const size_t n = spec ? strcspn(spec, ":") : 0;
+    const struct gcb_codec *foreign;
+    const char *rest;
     char name[64];
 
     if (!spec)
         return gcb_invalid(diag, "no method is given");
+    foreign = gcb_foreign_find(spec, &rest);
+    if (foreign) {
+        method_of(out, foreign, NULL);
+        return set_pairs(out, rest, diag);
+    }
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
     if (!find_method(out, name, 0))
         return unknown_method(name, diag);
@@ -288,7 +296,7 @@ static bool differs(const struct gcb_method *a, const struct gcb_method *b, size
 
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b)
 {
-    bool equal = strcmp(a->name, b->name) == 0;
+    bool equal = strcmp(a->name, b->name) == 0 && a->codec == b->codec;
 
     for (size_t row = 0; equal && gcb_method_param(a, row); row++) {
         const bool shown = gcb_method_shows(a, row);
@@ -355,10 +363,14 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row)
 
 bool gcb_method_shows(const struct gcb_method *m, size_t row)
 {
+    const struct gcb_param *p = gcb_method_param(m, row);
+
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
         return m->given[row]; /* true if the user has removed a preset's memory */
     if (row == exchange_row(m))
         return m->given[row];
+    if (p->type == GCB_PARAM_INT && p->min >= p->max) /* it has only one value */
+        return false;
     return gcb_method_applies(m, row);
 }
 
@@ -482,7 +494,11 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum g
 {
     const struct gcb_param *p;
     char separator = ':', text[GCB_PARAM_TEXT];
-    size_t used = (size_t)snprintf(out, size, "%s", m->name);
+    const bool own = m->codec->text && m->codec->text[0];
+    size_t used = (size_t)snprintf(out, size, own ? "%s:%s" : "%s", m->name, m->codec->text);
+
+    if (own)
+        separator = ',';
 
     for (size_t i = 0; (p = gcb_method_param(m, i)) && used < size; i++) {
         const bool main = style == GCB_SPEC_LABEL && p->flags & GCB_PARAM_LABEL;
@@ -510,7 +526,7 @@ char *gcb_method_label(char *out, size_t size, const char *spec)
     struct gcb_method m, plain;
 
     snprintf(out, size, "%s", spec);
-    if (gcb_method_parse(&m, spec, NULL) || gcb_method_parse(&plain, m.name, NULL))
+    if (gcb_method_parse(&m, spec, NULL) || !method_of(&plain, m.codec, m.preset))
         return out;
     for (size_t row = 0; gcb_method_param(&m, row); row++)
         m.given[row] &= differs(&m, &plain, row);

@@ -1,4 +1,4 @@
-#include "src/lib/codec/codec.h"
+#include "src/lib/codec/foreign.h"
 
 static const struct gcb_codec *const codecs[] = {
 #define CODEC(name) &gcb_codec_##name,
@@ -17,5 +17,5 @@ const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id)
     for (size_t i = 0; (codec = gcb_codec_at(i)); i++)
         if (codec->wire_id == wire_id)
             return codec;
-    return NULL;
+    return gcb_foreign_by_wire_id(wire_id);
 }

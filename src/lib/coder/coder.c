@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/foreign.h"
 #include "src/lib/codec/packed.h"
 
 /* ---- creating ---- */
@@ -149,7 +150,11 @@ static int take_frame(struct gcb_coder *c, const struct gcb_frame *frame, struct
     m->codec = gcb_codec_by_wire_id(frame->codec);
     if (!m->codec)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "the message has an unknown codec (wire id %u)", frame->codec);
+                            frame->codec < GCB_WIRE_FOREIGN
+                                ? "the message has an unknown codec (wire id %u)"
+                                : "the message is of a plug-in (wire id %u), which is needed to "
+                                  "decode it",
+                            frame->codec);
     m->name = m->codec->name;
     c->env.wire_id = frame->codec;
     c->env.from_message = true;
@@ -475,8 +480,10 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
     }
     if (err || out->failed) {
         out->len = start;
-        return gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s", c->method.name,
-                            gcb_status_text(err ? err : GCB_E_NOSPACE));
+        return err && c->state->words
+                   ? gcb_diag_set(diag, err, "%s", c->state->words)
+                   : gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s",
+                                  c->method.name, gcb_status_text(err ? err : GCB_E_NOSPACE));
     }
     return gcb_coder_finish(&frame, start, out, diag);
 }
@@ -560,6 +567,8 @@ static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag
 {
     if (!err || err == GCB_E_MISMATCH)
         return err;
+    if (c->state && c->state->words)
+        return gcb_diag_set(diag, err, "%s", c->state->words);
     if (err == GCB_E_NOMEM)
         return gcb_diag_set(diag, err, "method '%s': %s", c->method.name, gcb_status_text(err));
     return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
@@ -626,6 +635,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
     parts->stored = frame.flags & GCB_WIRE_STORED;
     if (!parts->stored) {
         err = gcb_coder_ops(c)->describe(c->state, &payload, &parts->payload);
+        if (err && c->state->words)
+            return gcb_diag_set(diag, err, "%s", c->state->words);
         return err ? gcb_diag_set(diag, err, "payload: %s", gcb_status_text(err)) : 0;
     }
     parts->payload.value_bytes = frame.payload_bytes;
