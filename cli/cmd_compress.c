@@ -264,10 +264,12 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
     if (c->sort)
         gcb_totals_order(order, &c->result, c->sort);
     for (size_t i = 0; i < count; i++) {
+        total = &c->result.totals[order[i]];
+        if (total->failure.status && !total->tally.messages)
+            continue;
         snprintf(name, sizeof(name), "%s%s", c->labels[order[i]].text,
                  order[i] >= c->given ? " (baseline)" : "");
         gcb_table_cell(table, name);
-        total = &c->result.totals[order[i]];
         out_figures(table, out_columns, OUT_COLUMNS - 2, &total->tally, 0);
         add_speed(table, &total->tally, &total->tally.encode, &total->samples[GCB_TIMED_ENCODE]);
         add_speed(table, &total->tally, &total->tally.decode, &total->samples[GCB_TIMED_DECODE]);
@@ -431,6 +433,8 @@ static int show_tables(struct compress *c, struct gcb_diag *diag)
         print_loss(c, m, report->out);
     if (!err)
         err = out_nearer(report, c->methods, c->given, &c->result, diag);
+    if (!err)
+        out_failures(report->out, NULL, &c->result);
     if (!err && !report->quiet)
         print_notes(c, report->out);
     return err;
@@ -449,6 +453,7 @@ static int put_results(struct compress *c, struct gcb_diag *diag)
         .result = &c->result,
         .files = session_name_files(files, &c->s),
     };
+    struct bench_outcome outcome = {.methods = 0};
     struct gcb_row row;
     int err = out_summaries(&c->s.report, &c->s.setting, c->methods, &c->result, files, true, diag);
 
@@ -456,7 +461,7 @@ static int put_results(struct compress *c, struct gcb_diag *diag)
         err = session_put_shard(&c->s, &shard);
     if (!err && c->shapes)
         err = gcb_shapes_rows(c->shapes, c->methods, out_put_row, &c->s.report, diag);
-    if (!err && c->keep && !c->result.interrupted)
+    if (!err && c->keep && !c->result.interrupted && !c->result.totals[0].failure.status)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
         err = show_tables(c, diag);
@@ -467,7 +472,11 @@ static int put_results(struct compress *c, struct gcb_diag *diag)
     }
     if (!err)
         err = out_commit(&c->s.report, diag);
-    if (err || !c->result.interrupted)
+    if (!err && !c->result.interrupted) {
+        bench_outcome_add(&outcome, &c->result);
+        return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
+    }
+    if (err)
         return err;
     return session_interrupted(&c->s, c->keep ? "no file of messages was written" : "");
 }

@@ -1,4 +1,5 @@
 #include "cli/base/output.h"
+#include "src/tool/plugin/plugin.h"
 #include "src/tool/run/restore.h"
 
 struct decompress_options {
@@ -6,6 +7,7 @@ struct decompress_options {
     struct opt_exec exec;
     uint64_t max_bytes; /* 0: the default, half of memory */
     bool in_process;
+    struct opt_list plugins;
 };
 
 /* clang-format off */
@@ -16,6 +18,8 @@ static const struct opt_row rows[] = {
      .help = "refuse a message that decodes to more than this (default: half of memory)"},
     {OPT_ROW("in-process", FLAG, decompress_options, in_process),
      .help = "read files in this process, not in a restricted child; for debugging"},
+    {OPT_ROW("method", LIST, decompress_options, plugins), .metavar = "SPEC",
+     .help = "the plugin: or exec: method of the messages, as it was given to `compress`"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -32,6 +36,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         .in_process = o->in_process,
     };
     struct gcb_h5out *dump = NULL;
+    struct gcb_method method;
     int err;
 
     if (operands->count == 0)
@@ -43,6 +48,11 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     if (!err && backend.gpu.module && (o->exec.threads > 1 || o->exec.isa))
         err = gcb_invalid(ctx->diag, "device %s: %s has a meaning on the cpu only: leave it out",
                           backend.device, o->exec.isa ? "--isa" : "--threads");
+    for (size_t i = 0; !err && i < o->plugins.count; i++)
+        err = gcb_plugin_is(o->plugins.items[i])
+                  ? gcb_plugin_method(&method, o->plugins.items[i], GCB_PLUGIN_SECONDS, ctx->diag)
+                  : gcb_invalid(ctx->diag,
+                                 "--method is for plugin: and exec: methods only: leave it out");
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;

@@ -200,8 +200,12 @@ int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct 
     for (size_t i = 0; !err && i < suite->pair_count; i++) {
         const char *key = suite->pairs[2 * i], *text = suite->pairs[2 * i + 1];
 
+        /* a suite may come from others, and a plug-in runs code */
+        if (strstr(text, "plugin:") || strstr(text, "exec:"))
+            err = gcb_diag_set(&why, GCB_E_INVALID,
+                               "a suite cannot name a plug-in: give --method yourself");
         /* without --method, all methods run */
-        if (strcmp(key, "methods") != 0 || strcmp(text, "all") != 0)
+        else if (strcmp(key, "methods") != 0 || strcmp(text, "all") != 0)
             err = opt_set_field(&cmd_bench.spec, out, key, text, &why);
     }
     return err ? gcb_diag_set(diag, err, "suite %s: %s", suite->file, why.text) : 0;

@@ -13,6 +13,7 @@
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/base/tidy.h"
+#include "src/tool/plugin/peer.h"
 
 /* Each command has a line of its own, so that commits that add commands do not conflict. */
 /* clang-format off */
@@ -277,6 +278,8 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
+    if (argc > 1 && strcmp(argv[1], GCB_PLUGIN_HOST) == 0)
+        exit(gcb_plugin_host(argc, argv));
     /* With several arenas, memory that one thread finds may be out of reach for another. Then FFTW,
      * which ends the process if it gets no memory, could fail although gcb_fft_has_room found
      * enough. */

@@ -8,6 +8,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
+#include "src/tool/plugin/plugin.h"
 
 const char *const opt_orders[] = {"name", "recorded", NULL};
 const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
@@ -311,7 +312,11 @@ const struct opt_row opt_methods_rows[] = {
     {OPT_ROW("method", LIST, opt_methods, specs), .metavar = "SPEC",
      .help = "method to run: NAME[:key=value,...]; repeatable. A key may also be an option: "
              "--theta 0.8 sets theta in each of these methods that has a theta. `gcbench "
-             "methods` lists methods and keys"},
+             "methods` lists methods and keys. plugin:./libmine.so or exec:'python3 mine.py': a "
+             "compressor of your own (docs/adding-a-codec.md)"},
+    {OPT_ROW("plugin-timeout", REAL, opt_methods, seconds), .metavar = "S", .min = 1e-3, .max = 1e6,
+     .help = "seconds that a plugin: or exec: method may take to encode or decode a message "
+             "(default 60)"},
     {.name = NULL},
 };
 
@@ -359,12 +364,19 @@ const char *opt_methods_key_at(size_t i)
     return name ? name : key_of(gcb_exchange_table, &i);
 }
 
+/* Returns the seconds that a plug-in may take for an answer. */
+static double seconds_of(const struct opt_methods *in)
+{
+    return in->seconds > 0.0 ? in->seconds : GCB_PLUGIN_SECONDS;
+}
+
 /* Reads one method and sets those of its parameters that overrides name. Marks the overrides that
  * it takes in `used`, which has a place for each. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_methods *in,
                        bool *used, struct gcb_diag *diag)
 {
-    int err = gcb_method_read(out, spec, diag);
+    int err = gcb_plugin_is(spec) ? gcb_plugin_method(out, spec, seconds_of(in), diag)
+                                  : gcb_method_read(out, spec, diag);
 
     if (!err)
         err = gcb_method_set_all(out, in->overrides.items, in->overrides.count / 2, used, diag);

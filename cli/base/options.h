@@ -150,6 +150,7 @@ struct opt_methods {
     struct opt_list overrides; /* options that set parameters: alternately a key and its value */
     struct opt_list rules;     /* of --method-for */
     const char *nearer_than;   /* the method that the others are compared with; NULL: none */
+    double seconds;            /* of --plugin-timeout; 0: the default */
 };
 extern const struct opt_row opt_methods_rows[];
 extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */

@@ -67,7 +67,8 @@ struct replay {
     struct session s;
     struct gcb_suite suite; /* owns texts of the methods */
     struct gcb_method *methods;
-    size_t count;
+    size_t count;  /* without those that failed */
+    size_t failed; /* plug-ins that failed */
     struct gcb_replay_config config;
     struct gcb_replay replay;
     struct gcb_replay_total *totals;
@@ -215,6 +216,22 @@ static int put_total(struct replay *c)
     return session_put(&c->s, &row);
 }
 
+/* Sends the row of a plug-in that failed, and removes it from the methods. */
+static int put_failure(struct replay *c, const struct gcb_diag *why)
+{
+    int err;
+
+    c->totals[c->done] = (struct gcb_replay_total){.failure = *why};
+    fprintf(c->s.ctx->err, "gcbench: %s: failed: %s\n", c->methods[c->done].name, why->text);
+    err = put_total(c);
+    c->failed++;
+    c->count--;
+    memmove(&c->methods[c->done], &c->methods[c->done + 1],
+            (c->count - c->done) * sizeof(*c->methods));
+    c->done--; /* the next method has its place */
+    return err;
+}
+
 static int run_method(struct replay *c, struct gcb_diag *diag)
 {
     const struct gcb_watch all = session_watch(&c->s);
@@ -243,6 +260,8 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
         gcb_table_destroy(c->steps);
     }
     c->steps = NULL;
+    if (err && gcb_method_caps(method) & GCB_CAP_FOREIGN && diag)
+        return put_failure(c, diag);
     return err ? session_judge(&c->s, err) : put_total(c);
 }
 
@@ -259,7 +278,7 @@ static int run(struct replay *c, struct gcb_diag *diag)
         replay_show_workers(c->s.report.out, &c->replay.plan);
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
-        if (!err && c->totals[c->done].interrupted) {
+        if (!err && c->done < c->count && c->totals[c->done].interrupted) {
             c->done++;
             break;
         }
@@ -286,7 +305,7 @@ static int show(struct replay *c, const struct gcb_label *labels, struct gcb_dia
     if (!err && report->table && !report->quiet)
         opt_note(report->out, "alpha: error of each step's update; cum err: error of the sum of "
                               "all updates; `gcbench help replay` explains the other figures");
-    if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
+    if (!err && c->done == c->count && c->done && !c->totals[c->done - 1].interrupted)
         err = replay_answer(&c->s.report, c->methods, labels, plan, c->totals, c->done, diag);
     return err;
 }
@@ -294,13 +313,16 @@ static int show(struct replay *c, const struct gcb_label *labels, struct gcb_dia
 static int finish(struct replay *c, struct gcb_diag *diag)
 {
     struct gcb_label *labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
-    int err = labels ? show(c, labels, diag) : gcb_diag_nomem(diag, 0, "labels");
+    int err = 0;
+
+    if (c->count)
+        err = labels ? show(c, labels, diag) : gcb_diag_nomem(diag, 0, "labels");
 
     gcb_free(labels);
     if (!err)
         err = out_commit(&c->s.report, diag);
-    if (err || c->done == 0 || !c->totals[c->done - 1].interrupted)
-        return err;
+    if (err || c->count == 0 || !c->totals[c->done - 1].interrupted)
+        return !err && c->failed ? CMD_FAILED : err;
     return session_interrupted(&c->s, "");
 }
 

@@ -14,7 +14,7 @@ from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-TOOL = ("base", "rows", "read", "write", "measure", "run", "search", "replay", "payoff", "exchange", "regress", "plot", "page")
+TOOL = ("base", "plugin", "rows", "read", "write", "measure", "run", "search", "replay", "payoff", "exchange", "regress", "plot", "page")
 
 
 def is_below(target, source):

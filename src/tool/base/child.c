@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ static int close_child(void *cookie)
 }
 
 /* Starts the process in a process group of its own, with the descriptor `out` as its standard
- * output. The process blocks no signals, and SIGPIPE ends it. Returns 0 or a value of errno. */
+ * output, and as its standard input if it talks. The process blocks no signals, and SIGPIPE ends it. Returns 0 or a value of errno. */
 static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;
@@ -70,7 +71,10 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (c->limits.talks)
+        posix_spawn_file_actions_adddup2(&actions, out, 0);
+    else
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_adddup2(&actions, fileno(c->errs), 2);
     if (c->limits.folder)
@@ -107,17 +111,21 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
     c->limits = *limits;
     c->deadline = limits->seconds > 0.0 ? gcb_clock() + limits->seconds : 0.0;
     c->errs = gcb_temp_file();
-    if (!c->errs || pipe2(ends, O_CLOEXEC)) {
+    if (!c->errs || (limits->talks ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+                                   : pipe2(ends, O_CLOEXEC))) {
         err = errno;
         goto out;
     }
     c->fd = ends[0];
-    c->out = fopencookie(c, "r", functions);
-    err = c->out ? spawn(c, argv, ends[1]) : errno;
+    if (limits->talks) /* a child that writes much is cut (gcb_child_trim) */
+        fcntl(fileno(c->errs), F_SETFL, O_APPEND);
+    else
+        c->out = fopencookie(c, "r", functions);
+    err = c->out || limits->talks ? spawn(c, argv, ends[1]) : errno;
 out:
     if (ends[1] >= 0)
         close(ends[1]);
-    if (!c->out && ends[0] >= 0)
+    if (!c->out && ends[0] >= 0 && (err || !limits->talks))
         close(ends[0]);
     if (!err)
         return 0;
@@ -203,6 +211,8 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
     int err = 0, how = 0;
 
     if (c->pid > 0) {
+        if (c->limits.talks) /* the child reads to the end of its input */
+            close(c->fd);
         /* Read the rest, because a child that writes to a full pipe does not end. */
         if (c->out && !feof(c->out) && !ferror(c->out))
             while (fgetc(c->out) != EOF)

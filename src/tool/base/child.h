@@ -13,19 +13,22 @@ struct gcb_child_limits {
     /* called several times a second; true ends the child; may be NULL */
     bool (*stop)(void *ctx);
     void *ctx;
-    bool search;        /* look for argv[0] in $PATH */
+    bool search; /* look for argv[0] in $PATH */
+    /* Standard input and output of the child are a socket, whose other end is `fd`; `out` is NULL.
+     * The caller sets `deadline` before it waits for the child. */
+    bool talks;
     const char *folder; /* working directory of the child; NULL: that of this process */
 };
 
 /*
- * A child process whose output is read while it runs. It is started without a shell and reads no
- * input. It has its own process group, so that ending the child also ends what the child started.
+ * A child process whose output is read while it runs. It is started without a shell and, unless it
+ * talks, reads no input. It has its own process group, so that ending the child also ends what the child started.
  */
 struct gcb_child {
     pid_t pid;       /* 0: there is no process to wait for */
     FILE *out;       /* standard output of the child; reading fails once a limit is reached */
     FILE *errs;      /* standard error of the child, quoted if the child fails */
-    int fd;          /* read end of the child's standard output; `out` owns it */
+    int fd;          /* read end of the child's standard output; `out` owns it if there is one */
     int tidy_place;  /* from gcb_tidy_enter_child */
     double deadline; /* by gcb_clock; 0: none */
     double cpu;      /* processor seconds of the child and its children; set by gcb_child_finish */

@@ -11,6 +11,18 @@ double gcb_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static double left_out;
+
+void gcb_clock_leave_out(double seconds)
+{
+    left_out += seconds;
+}
+
+double gcb_clock_left_out(void)
+{
+    return left_out;
+}
+
 void gcb_clock_wait(double seconds)
 {
     const double whole = floor(seconds);

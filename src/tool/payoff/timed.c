@@ -6,6 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/plugin/plugin.h"
 #include "src/tool/rows/results.h"
 
 /* ---- reading ---- */
@@ -191,7 +192,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
             row->path, "line", row->line);
     if (strcmp(name, "memcpy") == 0)
         return 0; /* measures the machine, not a method */
-    if (gcb_method_parse(&method, spec, NULL))
+    if (gcb_plugin_read(&method, spec, NULL) || gcb_method_check(&method, NULL))
         method.codec = NULL;
     why = refuse(row, &method);
     if (why) {

@@ -90,6 +90,7 @@ struct gcb_replay_total {
     bool feedback;      /* the memory is plain error feedback, which bounds the residual */
     double bound_ratio; /* largest squared residual / its bound (docs/replay.md); NAN: no bound */
     bool interrupted;   /* the watch ended the replay */
+    struct gcb_diag failure; /* status 0, or the error of a plug-in that ended the replay */
 };
 
 struct gcb_replay_observer {

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "src/tool/rows/results.h"
+
 /* Writes the rounds of the exchanges and their bytes. */
 static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
 {
@@ -73,6 +75,19 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     put_figures(row, &step->figures, step, NULL);
 }
 
+/* Writes why the method failed, and nulls instead of figures. */
+static void put_failure(struct gcb_row *row, const struct gcb_replay_total *total)
+{
+    enum gcb_field columns[GCB_FIELDS];
+    const size_t count = gcb_field_columns(columns, GCB_RECORD_BIT(GCB_RECORD_REPLAY));
+
+    gcb_row_text(row, GCB_FIELD_STATUS, "failed");
+    gcb_row_text(row, GCB_FIELD_REASON, total->failure.text);
+    for (size_t i = 0; i < count; i++)
+        if (!gcb_results_json(row->json, columns[i]))
+            gcb_row_null(row, columns[i]);
+}
+
 void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_replay_plan *plan,
                      const struct gcb_replay_total *total, const char *file)
@@ -80,7 +95,12 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_init(row, GCB_RECORD_REPLAY);
     gcb_row_text(row, GCB_FIELD_FILE, file);
     put_setting(row, setting, method, plan);
+    if (total->failure.status) {
+        put_failure(row, total);
+        return;
+    }
     gcb_row_text(row, GCB_FIELD_STATUS, total->interrupted ? "interrupted" : "ok");
+    gcb_row_null(row, GCB_FIELD_REASON);
     gcb_row_u64(row, GCB_FIELD_STEPS, total->steps);
     gcb_row_u64(row, GCB_FIELD_SILENT_STEPS, total->silent_steps);
     gcb_row_u64(row, GCB_FIELD_UNSENT_STEPS, total->unsent_steps);

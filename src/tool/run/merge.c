@@ -10,6 +10,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/strings.h"
+#include "src/tool/plugin/plugin.h"
 #include "src/tool/rows/results.h"
 #include "src/tool/run/trial.h"
 
@@ -750,7 +751,7 @@ static int read_method(struct gcb_method *out, const json_t *text, struct gcb_di
     *out = gcb_copy_method;
     if (strcmp(spec, gcb_copy_method.name) == 0)
         return 0;
-    err = gcb_method_read(out, spec, diag);
+    err = gcb_plugin_read(out, spec, diag);
     if (!err) /* some names, such as sbc, imply a memory, which these runs do not have */
         gcb_method_forget(out);
     return err;

@@ -15,6 +15,16 @@ static bool binds_all(const struct gcb_method *m)
     return true;
 }
 
+static bool binds_foreign(const struct gcb_method *m)
+{
+    return gcb_method_caps(m) & GCB_CAP_FOREIGN;
+}
+
+static bool binds_own(const struct gcb_method *m)
+{
+    return !binds_foreign(m);
+}
+
 static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
 {
     const struct gcb_mview again = {c->z, c->job.config.env.count};
@@ -221,6 +231,39 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
     return gcb_promise_kept(c, NAN, NAN);
 }
 
+#define DAMAGES 32 /* damaged messages that are tried */
+
+/* Decoding must not fail in another way than by refusing the message. */
+static enum gcb_promise_status check_damage(struct gcb_promise_case *c)
+{
+    const struct gcb_mview view = {c->z, c->job.config.env.count};
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    size_t head;
+
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
+    if (c->stored || gcb_frame_parse(&frame, &payload, c->message.data, c->message.len, NULL) ||
+        frame.payload_bytes == 0)
+        return gcb_promise_idle(c, "the message has no payload of the method");
+    head = gcb_frame_head(&frame);
+    for (size_t i = 0; i < DAMAGES; i++) {
+        uint8_t *byte = &c->message.data[head + i * (frame.payload_bytes - 1) / (DAMAGES - 1)];
+        const uint8_t before = *byte;
+        struct gcb_diag why = {.status = 0};
+        int err;
+
+        *byte ^= i % 2 ? 0xff : 1u << (i / 2 % 8);
+        err = c->backend->decode(c->backend->ctx, &c->job, c->message.data, c->message.len, &view,
+                                 NULL, &why);
+        *byte = before;
+        gcb_promise_note_failure(c, err, &why);
+        if (err && err != GCB_E_CORRUPT)
+            return gcb_promise_broken(c, (double)i, NAN, "a damaged message: %.150s", why.text);
+    }
+    return gcb_promise_kept(c, NAN, NAN);
+}
+
 /* ---- sums ---- */
 
 /* The weights of the workers' messages. 0.3 is not a power of two, so its products are rounded. */
@@ -377,9 +420,11 @@ const struct gcb_promise gcb_promises_message[] = {
      "docs/format.md", binds_all, check_size, GCB_PROMISE_ANYWHERE},
     {"refuses-cut", "a message that is cut short or has an additional byte is refused",
      "docs/format.md", binds_all, check_refuses_cut, GCB_PROMISE_ANYWHERE},
-    {"same-threads", "one thread and two threads give the same bytes", "docs/method.md", binds_all,
+    {"damage", "a message with changed bits is refused or decoded; the process goes on",
+     "docs/adding-a-codec.md", binds_foreign, check_damage, GCB_PROMISE_ON_CPU},
+    {"same-threads", "one thread and two threads give the same bytes", "docs/method.md", binds_own,
      check_same_threads, GCB_PROMISE_ON_CPU},
-    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", binds_all,
+    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", binds_own,
      check_same_isa, GCB_PROMISE_ON_CPU},
     {"same-device", "a device and the CPU encode the same message and decode it to the same tensor",
      "docs/method.md", binds_all, check_same_device, GCB_PROMISE_ON_DEVICE},

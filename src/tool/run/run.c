@@ -226,15 +226,20 @@ static const struct gcb_method *method_for(const struct run *r, const struct gcb
 }
 
 /* Adds the names of method and message to an error. Returns the error, which ends the run. With
- * carry_on, stores the error in the method's total instead and returns 0. */
+ * carry_on, or if a plug-in failed, stores the error in the method's total instead and returns 0. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
     struct gcb_diag *failure = &r->result->totals[r->method].failure;
     const struct gcb_message_plan *plan = r->span->in[r->from + r->bench.at].plan;
 
-    gcb_plan_explain(err, method_for(r, plan)->name, plan, c->source, diag);
-    if (!c->carry_on)
+    const struct gcb_method *method = method_for(r, plan);
+    const bool foreign = gcb_method_caps(method) & GCB_CAP_FOREIGN;
+    char spec[256];
+
+    gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_GIVEN);
+    gcb_plan_explain(err, foreign ? spec : method->name, plan, c->source, diag);
+    if (!c->carry_on && !foreign)
         return err;
     *failure = diag ? *diag : (struct gcb_diag){0};
     failure->status = err;

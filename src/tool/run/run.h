@@ -66,7 +66,7 @@ struct gcb_run_total {
     uint64_t last_step; /* step and worker of the last message */
     uint32_t last_worker;
     struct gcb_sample_sums samples[GCB_TIMED];
-    /* with carry_on: the error that ended the method early; status 0: none */
+    /* with carry_on, or of a plug-in: the error that ended the method early; status 0: none */
     struct gcb_diag failure;
     size_t failed_at; /* number of the message that failed */
 };

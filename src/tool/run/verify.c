@@ -1,6 +1,7 @@
 #include "src/tool/run/verify.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,16 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
     return err;
 }
 
+/* Reports that a plug-in makes no coder for the message, as its first promise broken. */
+static int report_start(struct verify *v, struct gcb_verify_check *check, struct gcb_diag *diag)
+{
+    check->promise = gcb_promise_at(0, false);
+    check->outcome = (struct gcb_promise_outcome){GCB_PROMISE_BROKEN, NAN, NAN, ""};
+    snprintf(check->outcome.words, sizeof(check->outcome.words), "%.190s", diag ? diag->text : "");
+    v->result->checks[GCB_PROMISE_BROKEN]++;
+    return v->observer->check(v->observer->ctx, check, diag);
+}
+
 /* Checks the promises of a method on the message in v->x. */
 static int check_method(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         struct gcb_diag *diag)
@@ -195,6 +206,8 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, NULL, diag);
     if (!err)
         err = check_promises(v, &subject, &check, diag);
+    else if (gcb_method_caps(&c->methods[method]) & GCB_CAP_FOREIGN)
+        err = report_start(v, &check, diag);
     gcb_promise_case_fini(&subject);
     if (!err || v->undelivered)
         return err;

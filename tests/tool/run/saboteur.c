@@ -95,6 +95,8 @@ int saboteur_decode(void *ctx, const struct gcb_promise_job *job, const void *me
 
     if (s->fault == FAILS)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "sabotage");
+    if (s->fault == ENDS && !parts) /* the message was damaged */
+        return gcb_diag_set(diag, GCB_E_IO, "sabotage");
     if ((s->fault == TAKES_CUT && length > 20) || s->fault == TAKES_MORE)
         err = 0;
     if (s->fault == LEAVES_OUT)

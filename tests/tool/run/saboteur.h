@@ -13,6 +13,7 @@ enum fault {
     MAKES_NAN,
     FLICKERS,
     FAILS,
+    ENDS,
     FORGETS,
     WEARS_OUT,
     BY_THREADS,

@@ -102,6 +102,7 @@ static const struct {
     {"size", "topk", ODD_PARTS},
     {"refuses-cut", "topk", TAKES_CUT},
     {"refuses-cut", "topk", TAKES_MORE},
+    {"damage", "test/own", ENDS},
     {"sum", "topk", NUDGES},
     {"sum", "topk", IGNORES_WEIGHTS},
     {"sum", "topk", ADDS_DAMAGED},
@@ -421,8 +422,38 @@ static void test_binding(void **state)
     }
 }
 
+/* ---- a method of the test's own: sends float32 ---- */
+
+static int own_bound(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag)
+{
+    *bytes = n * sizeof(float);
+    return 0;
+}
+
+static int own_encode(void *ctx, const struct gcb_own_at *at, const float *x, uint64_t n, void *out,
+                      size_t room, size_t *length, struct gcb_diag *diag)
+{
+    memcpy(out, x, n * sizeof(*x));
+    *length = n * sizeof(*x);
+    return 0;
+}
+
+static int own_decode(void *ctx, const void *message, size_t length, float *x, uint64_t n,
+                      struct gcb_diag *diag)
+{
+    if (length == n * sizeof(*x))
+        memcpy(x, message, length);
+    return length == n * sizeof(*x) ? 0 : GCB_E_CORRUPT;
+}
+
 int main(int argc, char **argv)
 {
+    const struct gcb_own_method own = {.size = sizeof(own),
+                                       .name = "test/own",
+                                       .bound = own_bound,
+                                       .encode = own_encode,
+                                       .decode = own_decode};
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broken),         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_page_has_all),   cmocka_unit_test(test_all_are_broken_once),
@@ -430,6 +461,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_false_alarm), cmocka_unit_test(test_binding),
     };
 
+    if (gcb_method_add(&own, NULL))
+        return 1;
     page = argc > 1 ? argv[1] : NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,247 @@
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/tool/plugin/peer.h"
+
+/*
+ * The process of a shared object: answers requests until its input ends. What the object writes
+ * past a buffer is found: by a page that cannot be written, or by bytes that have changed.
+ */
+
+#define ALIGN 64    /* of buffers */
+#define CANARY 0xa5 /* value of the bytes around a buffer */
+
+/* Memory that ends at a page which cannot be accessed. */
+struct room {
+    uint8_t *map, *end; /* end: the first byte of that page */
+    uint8_t *data;
+    size_t bytes; /* of data */
+};
+
+static struct {
+    int port;            /* the socket */
+    const char *trouble; /* why the object cannot be used; NULL: it can */
+    unsigned (*version)(void);
+    int (*params)(const char *text);
+    size_t (*bound)(uint64_t n);
+    int (*encode)(const struct gcbench_at *at, const float *x, uint64_t n, void *message,
+                  size_t *length);
+    int (*decode)(const void *message, size_t length, float *x, uint64_t n);
+    struct room in, out;
+    char overrun[120]; /* what to say if the object writes past `out` */
+} host;
+
+static bool move(void *data, size_t n, bool out)
+{
+    for (size_t at = 0; at < n;) {
+        const ssize_t moved = out ? write(host.port, (char *)data + at, n - at)
+                                  : read(host.port, (char *)data + at, n - at);
+
+        if (moved == 0 || (moved < 0 && errno != EINTR))
+            return false;
+        at += moved > 0 ? (size_t)moved : 0;
+    }
+    return true;
+}
+
+static void answer(uint64_t status, uint64_t nanoseconds, const void *bytes, size_t length)
+{
+    struct gcbench_answer a = {status, nanoseconds, length};
+
+    if (!move(&a, sizeof(a), true) || !move((void *)(uintptr_t)bytes, length, true))
+        _exit(1);
+}
+
+static void answer_text(uint64_t status, const char *text)
+{
+    answer(status, 0, text, strlen(text));
+}
+
+/* Says that the object wrote past the buffer; other faults end the process. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    const uint8_t *at = info->si_addr;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (host.out.end && at >= host.out.end && at < host.out.end + page) {
+        answer_text(GCBENCH_ENDS, host.overrun);
+        _exit(1);
+    }
+    signal(number, SIG_DFL); /* the instruction runs again */
+}
+
+/* Makes room for `bytes` bytes; keeps memory that is large enough. */
+static bool take_room(struct room *r, uint64_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (bytes > SIZE_MAX / 4)
+        return false;
+    if (!r->map || (size_t)(r->end - r->map) < bytes + 2 * ALIGN) {
+        const size_t size = (bytes + 2 * ALIGN + page - 1) / page * page;
+
+        if (r->map)
+            munmap(r->map, (size_t)(r->end - r->map) + page);
+        r->map =
+            mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (r->map == MAP_FAILED) {
+            r->map = NULL;
+            return false;
+        }
+        r->end = r->map + size;
+        mprotect(r->end, page, PROT_NONE);
+    }
+    r->bytes = bytes;
+    r->data = r->end - (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    memset(r->data - ALIGN, CANARY, ALIGN);
+    memset(r->data + bytes, CANARY, (size_t)(r->end - r->data) - bytes);
+    return true;
+}
+
+/* True if no byte around the buffer has changed. */
+static bool is_whole(const struct room *r)
+{
+    bool whole = true;
+
+    for (const uint8_t *p = r->data - ALIGN; p < r->data; p++)
+        whole &= *p == CANARY;
+    for (const uint8_t *p = r->data + r->bytes; p < r->end; p++)
+        whole &= *p == CANARY;
+    return whole;
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Runs a function of the object on the bytes in host.in and answers. */
+static void run(const struct gcbench_request *r)
+{
+    const struct gcbench_at at = {r->seed, r->step, r->worker};
+    const bool encodes = r->verb == GCBENCH_ENCODE;
+    size_t length = 0;
+    char text[120];
+    uint64_t begin, took;
+    int status;
+
+    if (!take_room(&host.out, encodes ? host.bound(r->elements) : r->elements * sizeof(float))) {
+        answer_text(1, "out of memory");
+        return;
+    }
+    snprintf(host.overrun, sizeof(host.overrun), "it wrote beyond the %zu bytes %s", host.out.bytes,
+             encodes ? "that it gave as its bound" : "of the tensor");
+    memset(host.out.data, 0xff, host.out.bytes); /* NaNs, so that elements left out are found */
+    begin = now();
+    status =
+        encodes ? host.encode(&at, (const float *)(void *)host.in.data, r->elements, host.out.data,
+                              &length)
+                : host.decode(host.in.data, r->length, (float *)(void *)host.out.data, r->elements);
+    took = now() - begin;
+    if (!is_whole(&host.out)) {
+        answer_text(GCBENCH_ENDS, host.overrun);
+        _exit(1);
+    }
+    snprintf(text, sizeof(text), "it returned %d", status);
+    if (!status && encodes && length > host.out.bytes) {
+        snprintf(text, sizeof(text), "it gave %zu as the length; its bound is %zu", length,
+                 host.out.bytes);
+        status = 1;
+    }
+    if (status)
+        answer_text(1, text);
+    else
+        answer(0, took, host.out.data, encodes ? length : host.out.bytes);
+}
+
+static void *find(void *object, const char *name)
+{
+    void *function = dlsym(object, name);
+
+    if (!function && !host.trouble)
+        host.trouble = dlerror();
+    return function;
+}
+
+static void open_object(const char *path, const char *params)
+{
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!object) {
+        host.trouble = dlerror();
+        return;
+    }
+    *(void **)&host.version = find(object, "gcbench_plugin_version");
+    *(void **)&host.params = find(object, "gcbench_plugin_params");
+    *(void **)&host.bound = find(object, "gcbench_plugin_bound");
+    *(void **)&host.encode = find(object, "gcbench_plugin_encode");
+    *(void **)&host.decode = find(object, "gcbench_plugin_decode");
+    if (host.trouble)
+        return;
+    if (host.version() != GCBENCH_PLUGIN_VERSION)
+        host.trouble = "it was built for another version of gcbench-plugin.h";
+    else if (host.params(params))
+        host.trouble = "it refuses these parameters";
+}
+
+/* Moves the socket away from standard input and output, which the object may use. */
+static void take_port(void)
+{
+    host.port = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    close(0);
+    open("/dev/null", O_RDONLY);
+    dup2(2, 1);
+}
+
+static void prepare_process(void)
+{
+    static uint8_t stack[1 << 14];
+    const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    const struct rlimit none = {0, 0};
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &none);
+    sigaltstack(&other, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+int gcb_plugin_host(int argc, char *const *argv)
+{
+    struct gcbench_request r;
+
+    if (argc != 4)
+        return 2;
+    take_port();
+    prepare_process();
+    open_object(argv[2], argv[3]);
+    while (move(&r, sizeof(r), false)) {
+        if (!take_room(&host.in, r.length) || !move(host.in.data, r.length, false))
+            return 1;
+        if (host.trouble) {
+            answer_text(1, host.trouble);
+        } else if (r.verb == GCBENCH_BOUND) {
+            const uint64_t bound = host.bound(r.elements);
+
+            answer(0, 0, &bound, sizeof(bound));
+        } else {
+            run(&r);
+        }
+    }
+    return 0;
+}

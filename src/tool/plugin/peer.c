@@ -1,0 +1,159 @@
+#include "src/tool/plugin/peer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
+
+#define POLL_MS 50            /* between two looks at the standard error of the process */
+#define MOST_ERRORS (1 << 20) /* bytes of standard error that are kept */
+#define MOST_TEXT 200         /* bytes of the text of an answer that are shown */
+#define END_SECONDS 1.0       /* for a process to end after its input has ended */
+
+/* How a transfer ends. */
+enum end { END_DONE, END_CLOSED, END_LATE };
+
+/* Drops what the process has written to standard error if it is too much. */
+static void trim_errors(const struct gcb_peer *p)
+{
+    struct stat s;
+
+    if (p->argv && fstat(fileno(p->child.errs), &s) == 0 && s.st_size > MOST_ERRORS)
+        (void)!ftruncate(fileno(p->child.errs), 0);
+}
+
+/* Waits until the socket is ready for `events`. */
+static enum end await(const struct gcb_peer *p, short events, double until)
+{
+    struct pollfd poller = {.fd = p->fd, .events = events};
+
+    while (poll(&poller, 1, POLL_MS) <= 0) {
+        trim_errors(p);
+        if (gcb_clock() > until)
+            return END_LATE;
+    }
+    return END_DONE;
+}
+
+/* Sends n bytes, or receives them. */
+static enum end transfer(const struct gcb_peer *p, const void *from, void *to, size_t n,
+                         double until)
+{
+    for (size_t at = 0; at < n;) {
+        const ssize_t moved =
+            from ? send(p->fd, (const char *)from + at, n - at, MSG_DONTWAIT | MSG_NOSIGNAL)
+                 : recv(p->fd, (char *)to + at, n - at, MSG_DONTWAIT);
+
+        if (moved > 0)
+            at += (size_t)moved;
+        else if (moved == 0 || (errno != EAGAIN && errno != EINTR))
+            return END_CLOSED;
+        else if (await(p, from ? POLLOUT : POLLIN, until) == END_LATE)
+            return END_LATE;
+    }
+    return END_DONE;
+}
+
+static int start(struct gcb_peer *p, struct gcb_diag *diag)
+{
+    const struct gcb_child_limits limits = {.talks = true};
+    const int err = gcb_child_start(&p->child, p->argv, &limits, diag);
+    char path[40];
+    FILE *score;
+
+    if (err)
+        return err;
+    p->runs = true;
+    p->fd = p->child.fd;
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)p->child.pid);
+    score = fopen(path, "w"); /* if memory runs out, the kernel ends the plug-in and not gcbench */
+    if (score) {
+        fputs("1000\n", score);
+        fclose(score);
+    }
+    return 0;
+}
+
+/* Ends the process. If it has ended by itself, diag says how it did. `what`: see gcb_peer_ask. */
+static void end(struct gcb_peer *p, bool by_itself, const char *what, struct gcb_diag *diag)
+{
+    struct gcb_diag how = {.status = 0};
+
+    p->lost = !p->argv;
+    if (!p->argv || !p->runs)
+        return;
+    if (!by_itself)
+        kill(-p->child.pid, SIGKILL);
+    snprintf(p->child.name, sizeof(p->child.name), "%s", what);
+    p->child.deadline = gcb_clock() + END_SECONDS;
+    if (gcb_child_finish(&p->child, NULL, &how) && by_itself)
+        gcb_diag_set(diag, GCB_E_IO, "%s", how.text);
+    p->runs = false;
+}
+
+/* Receives the text of an answer whose status is not 0. */
+static enum end receive_text(struct gcb_peer *p, const struct gcbench_answer *answer, double until,
+                             int refused, const char *what, struct gcb_diag *diag)
+{
+    char text[GCB_DIAG_TEXT] = "", shown[MOST_TEXT];
+    const enum end e = transfer(p, NULL, text, answer->length, until);
+
+    gcb_escape(shown, sizeof(shown), text);
+    if (e == END_DONE)
+        gcb_diag_set(diag, refused, "%s failed%s%s", what, shown[0] ? ": " : "", shown);
+    return e;
+}
+
+int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
+                 struct gcbench_answer *answer, void *out, size_t room, int refused,
+                 const char *what, struct gcb_diag *diag)
+{
+    const double until = gcb_clock() + p->seconds;
+    struct gcb_diag own;
+    enum end e;
+    int err = 0;
+
+    diag = diag ? diag : &own;
+    if (p->lost)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: the process failed before", what);
+    if (p->argv && !p->runs)
+        err = start(p, diag);
+    if (err)
+        return err;
+    e = transfer(p, request, NULL, sizeof(*request), until);
+    if (e == END_DONE)
+        e = transfer(p, bytes, NULL, request->length, until);
+    if (e == END_DONE)
+        e = transfer(p, NULL, answer, sizeof(*answer), until);
+    if (e == END_DONE &&
+        (answer->status > GCBENCH_ENDS || (answer->status && answer->length >= GCB_DIAG_TEXT))) {
+        err =
+            gcb_diag_set(diag, GCB_E_IO,
+                         "%s: the answer is no frame; only frames may go to standard output", what);
+    } else if (e == END_DONE && answer->status) {
+        e = receive_text(p, answer, until, refused, what, diag);
+        if (e == END_DONE && answer->status != GCBENCH_ENDS)
+            return refused;
+        err = refused;
+    } else if (e == END_DONE && answer->length > room) {
+        err = gcb_diag_set(diag, GCB_E_IO,
+                           "%s: the answer has %" PRIu64 " bytes, at most %zu are allowed", what,
+                           answer->length, room);
+    } else if (e == END_DONE) {
+        e = transfer(p, NULL, out, answer->length, until);
+    }
+    if (e == END_LATE)
+        err = gcb_diag_set(diag, GCB_E_IO, "%s: no answer within %.3g s", what, p->seconds);
+    if (e == END_CLOSED)
+        err = gcb_diag_set(diag, GCB_E_IO, "%s: the process ended", what);
+    if (err)
+        end(p, e == END_CLOSED, what, diag);
+    return err;
+}

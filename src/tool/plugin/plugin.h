@@ -1,0 +1,31 @@
+#ifndef SRC_TOOL_PLUGIN_PLUGIN_H
+#define SRC_TOOL_PLUGIN_PLUGIN_H
+
+#include "src/lib/codec/method.h"
+
+/*
+ * Methods of users, which other processes carry out (src/gcbench-plugin.h):
+ *
+ *   plugin:[NAME=]FILE[:key=value,...]   a shared object
+ *   exec:[NAME=]COMMAND                  a command of the shell; or &N: the descriptor N, a socket
+ *
+ * The method is called plugin/NAME or exec/NAME. Two processes answer: one encodes, one decodes. A
+ * request that fails is the error GCB_E_IO of that coder (GCB_E_CORRUPT: the decoder refused the
+ * message), and the next request starts the process again.
+ */
+
+/* True if the spec names a method of a user. */
+bool gcb_plugin_is(const char *spec);
+
+/* Makes the method. A shared object is loaded once, to check that it can be. `seconds`: most for one
+ * answer. GCB_E_INVALID: the spec is wrong, or the object cannot be used. Only for specs of the
+ * user's command line, because it runs code. */
+int gcb_plugin_method(struct gcb_method *out, const char *spec, double seconds,
+                      struct gcb_diag *diag);
+#define GCB_PLUGIN_SECONDS 60.0
+
+/* Reads the spec of a row like gcb_method_read, also if it is that of a plug-in, which is not
+ * started: such a method cannot encode. */
+int gcb_plugin_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,152 @@
+#!/bin/sh
+# Compressors of a user: the examples in docs/examples are measured by every command; broken ones are rows
+# that say what they did, and nothing else suffers. The second argument is a shared object that breaks a rule
+# (plugin_broken.c). TRIALS sets how many random ones are tried.
+GCBENCH_PLUGIN=$(realpath "$3")
+. "$(dirname "$0")/lib.sh"
+
+root=$(realpath "$(dirname "$0")/../..")
+sample=$root/datasets/sample.h5
+cd "$tmp" || exit 99
+broken=plugin:broken=$GCBENCH_PLUGIN
+
+# summary METHOD FIELD FILE: prints a field of the method's summary
+summary() {
+    python3 -c 'import json, sys
+for line in open(sys.argv[3]):
+    row = json.loads(line)
+    if row["record"] in ("summary", "replay") and row["spec"] == sys.argv[1]: print(row[sys.argv[2]])' "$@"
+}
+# near A B SHARE: succeeds if A differs from B by at most this share of B
+near() {
+    awk -v a="$1" -v b="$2" -v share="$3" 'BEGIN { exit !(a - b <= share * b && b - a <= share * b) }'
+}
+
+# ---- the examples ----
+
+cp "$root/docs/examples/mine.c" "$root/docs/examples/mine.py" .
+check "the example in C compiles" ${CC:-cc} -O2 -Wall -Wextra -Werror -shared -fPIC -I"$root/src" -o libmine.so mine.c -lm
+run compress --method plugin:./libmine.so --method plugin:./libmine.so:bits=5 --method topk --repeat 1 --results c.json -q "$sample"
+exits 0
+check "three bits have a large error" near "$(summary plugin/mine rel_l2 c.json)" 0.35 0.3
+check "five bits have a small error" near "$(summary plugin/mine:bits=5 rel_l2 c.json)" 0.08 0.3
+check "a shared object is timed inside" test "$(summary plugin/mine timed c.json)" = inside
+check "a method of gcbench has no such note" test "$(summary topk:theta=0.85,values=fp32,index=u32 timed c.json)" != inside
+run verify --method plugin:./libmine.so "$sample"
+exits 0
+run replay --allow-gaps --method plugin:./libmine.so:bits=3,memory=ef --results replay.json "$sample"
+exits 0
+check "a memory works" test "$(summary plugin/mine:bits=3,memory=ef,decay=1 status replay.json)" = ok
+run sweep --method plugin:./libmine.so --method topk --vary theta=0.9,0.99 "$sample"
+exits 0
+prints plugin/mine
+run compress --method plugin:./libmine.so:bits=4 --repeat 1 -o m.h5 -q "$sample"
+exits 0
+refused 1 "is of a plug-in" decompress m.h5 -o back.h5
+refused 1 "name and parameters of the plug-in" decompress --method plugin:./libmine.so:bits=5 m.h5 -o back.h5
+run decompress --method plugin:./libmine.so:bits=4 m.h5 -o back.h5
+exits 0
+quiet
+refused 2 "no such file" compress --method plugin:./libno.so "$sample"
+refused 2 "refuses these parameters" compress --method plugin:./libmine.so:bits=99 "$sample"
+refused 2 "invalid ELF header" compress --method plugin:./mine.c "$sample"
+refused 2 "name a command" compress --method exec: "$sample"
+
+run bench --method plugin:./libmine.so --method "exec:nothing=exit 3" --repeat 2 --no-sums --dataset 'fc.*' --results b.json "$sample"
+exits 1
+check "the status of a command is told" sh -c "grep -q 'exit status 3' b.json"
+run bench --method "exec:$PYTHON mine.py" --repeat 2 --no-sums --dataset 'fc.*' --results e.json "$sample"
+exits 0
+check "a command is timed with its way" test "$(summary exec/mine timed e.json)" = round_trip
+check "the program has three bits" near "$(summary exec/mine rel_l2 e.json)" 0.3 0.4
+run verify --method "exec:$PYTHON mine.py" --dataset 'fc.bias' "$sample"
+exits 0
+for command in "payoff --params 25M --workers 16 --bandwidth 1Gb" "plot -o pictures" "report -o page.html"; do
+    # shellcheck disable=SC2086
+    run $command b.json e.json
+    exits 0
+done
+check "the page has the method" grep -q plugin/mine page.html
+run regress b.json b.json
+exits 0
+
+# Files of others cannot name a command.
+for key in methods method; do
+    echo '{"schema": 1, "name": "evil", "'$key'": ["exec:touch run"], "inputs": [{"dist": "laplace", "elements": [100]}]}' >evil.json
+    run bench --suite evil.json
+    exits 2
+    run replay --suite evil.json --allow-gaps "$sample"
+    exits 2
+done
+sed 's#"plugin/mine"#"exec:touch run"#' b.json >evil.json
+run payoff --params 25M --workers 16 --bandwidth 1Gb evil.json
+run plot -o evil evil.json
+run merge evil.json
+check "no row runs a command" test ! -e run
+
+# ---- broken plug-ins ----
+
+# breaks RULE WORDS STATUS [SECONDS]: the row says WORDS, and another method of the run is whole
+breaks() {
+    run compress --method "$broken:$1" --method fp16 --plugin-timeout "${4:-600}" --repeat 1 --dataset 'fc.*' --results x.json --force "$sample"
+    exits "$3"
+    check "$1 is a row" test "$(summary "plugin/broken:$1" status x.json)" = failed
+    check "$1 is told" sh -c "summary() { :; }; grep -q 'plugin/broken:$1, step.*$2' x.json"
+    check "$1: fp16 is whole" test "$(summary fp16 messages x.json)" = 8
+}
+breaks crash "signal 11" 1
+breaks hang "no answer within 0.5 s" 1 0.5
+breaks overrun "beyond the .* bytes" 1
+breaks far "beyond the .* bytes" 1
+breaks before "beyond the .* bytes" 1
+breaks long "as the length" 1
+breaks status "returned 7" 1
+breaks exit "exit status 3" 1
+breaks peeks "depends on more than the message" 5
+
+# promises RULE NAME: verify says that the promise is broken, and goes on
+promises() {
+    run verify --method "$broken:$1" --method fp16 --dataset 'fc.bias' "$sample"
+    exits 5
+    prints "BROKEN  plugin/broken:$1: $2"
+    check "$1: fp16 is checked" grep -qE '^fp16 +[1-9][0-9]* +0 ' "$out"
+}
+promises crash round-trip
+promises peeks round-trip
+promises lazy round-trip
+promises random same-bytes
+promises fragile damage
+
+run replay --allow-gaps --method "$broken:crash" --method fp16 --results p.json --force "$sample"
+exits 1
+check "a plug-in fails in replay" test "$(summary plugin/broken:crash status p.json)" = failed
+check "others are replayed" test "$(summary fp16 status p.json)" = ok
+
+# ---- random ones ----
+
+i=0
+while [ $i -lt "${TRIALS:-30}" ]; do
+    i=$((i + 1))
+    timeout "$hang" "$GCBENCH" compress --method "$broken:seed=$i" --method fp16 --scope model --plugin-timeout 0.3 \
+        --repeat 1 --step 100 --results x.json --force "$sample" >"$out" 2>"$err"
+    echo "{\"record\": \"end\", \"seed\": $i, \"status\": $?}" >>x.json
+    cat x.json >>random.json
+done
+check "random plug-ins break nothing else" python3 - random.json <<'PY'
+import json, sys
+rows, failed = {}, 0
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    if row["record"] == "summary":
+        rows[row["method"]] = row
+    if row["record"] == "end":
+        own = rows["plugin/broken"]
+        assert rows["fp16"]["status"] == "ok" and rows["fp16"]["messages"] == 2, row
+        assert (own["status"], row["status"]) in (("ok", 0), ("failed", 1), ("failed", 5)), (row, own["status"])
+        assert (own["reason"] is None) == (own["status"] == "ok"), row
+        failed += own["status"] == "failed"
+        rows = {}
+print(failed, "failed")
+assert failed > 0
+PY
+finish
