@@ -79,6 +79,7 @@ _FUNCTIONS: Dict[str, List[Any]] = {  # the result, then the arguments
     "gcb_decoder_elements": [c_uint64, _P],
     "gcb_decode": [c_int, _P, _P, c_size_t, _P, _DIAG],
     "gcb_method_info": [c_int, POINTER(MethodInfo), c_size_t, _DIAG],
+    "gcb_method_add": [c_int, _P, _DIAG],
     "gcb_message_info": [c_int, POINTER(MessageInfo), _P, c_size_t, _DIAG],
     "gcb_sum_open": [c_int, *_OPEN[:3], _P, *_OPEN[3:]],
     "gcb_sum_open_like": [c_int, *_LIKE[:3], _P, *_LIKE[3:]],

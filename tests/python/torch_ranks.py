@@ -25,6 +25,22 @@ MORE = ["topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=golomb", "
         "qsgd:collective=allreduce", "signsgd:scale=mean,memory=ef", "topk:theta=0.95,memory=gmc,momentum=0.9",
         "fft:chunk=64,memory=ef", "bf16:collective=allreduce", "powersgd:rank=2,memory=ef", "dgc:momentum=0", "redsync:memory=ef,dense-below=0",
         "sbc:memory=delay,delay=3,momentum=0", "fp16:collective=allgather"]
+
+
+@gcbench.method
+class Halves:
+    """A method of our own: float16."""
+
+    @staticmethod
+    def encode(x):
+        return x.astype(np.float16).tobytes()
+
+    @staticmethod
+    def decode(message, n):
+        return np.frombuffer(message, np.float16, n).astype(np.float32)
+
+
+MORE += [Halves, Halves + ":memory=ef"]
 SPECS = [method.name for method in gcbench.methods()] + MORE
 
 
