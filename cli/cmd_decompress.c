@@ -52,7 +52,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         err = gcb_plugin_is(o->plugins.items[i])
                   ? gcb_plugin_method(&method, o->plugins.items[i], GCB_PLUGIN_SECONDS, ctx->diag)
                   : gcb_invalid(ctx->diag,
-                                 "--method is for plugin: and exec: methods only: leave it out");
+                                "--method is for plugin: and exec: methods only: leave it out");
     if (err)
         return err;
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;

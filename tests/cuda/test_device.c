@@ -385,5 +385,4 @@ RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(baselines), cmocka_unit_te
                   cmocka_unit_test(other_methods_say_so),
                   cmocka_unit_test(other_modules_are_refused), cmocka_unit_test(a_copy_that_fails),
                   cmocka_unit_test(memory_that_does_not_suffice),
-                  cmocka_unit_test(one_wait_for_many_messages),
-                  cmocka_unit_test(events_measure))
+                  cmocka_unit_test(one_wait_for_many_messages), cmocka_unit_test(events_measure))
