@@ -16,14 +16,6 @@ uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)
     return p;
 }
 
-void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n)
-{
-    uint8_t *p = gcb_wbuf_take(w, n);
-
-    if (p)
-        memcpy(p, v, n);
-}
-
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v)
 {
     gcb_put(w, &v, sizeof(v));

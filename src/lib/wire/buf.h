@@ -26,8 +26,16 @@ struct gcb_rbuf {
 /* Returns the next n bytes for the caller to fill, and counts them as written. Returns NULL and
  * sets `failed` if they do not fit. n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
-/* Append n bytes from `v`, or a value. */
-void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n);
+/* Appends n bytes from `v`. */
+static inline void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n)
+{
+    uint8_t *p = gcb_wbuf_take(w, n);
+
+    if (p)
+        memcpy(p, v, n);
+}
+
+/* Append a value. */
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
