@@ -21,7 +21,7 @@ static void check_left(double budget, const char *words)
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
-    struct progress p = {.file = file, .started = now - 10.0, .since = now - 10.0, .end = 1.0};
+    struct progress p = {.file = file, .started = now - 10.0, .since = now - 10.0};
 
     if (budget > 0.0)
         p.deadline = now + budget;
