@@ -24,7 +24,8 @@ __device__ __forceinline__ uint32_t round_to_power(float x, uint32_t byte, uint6
            (gcb_philox_24_by(&draw.keys, index, draw.fine) < (chance & 0xffffffu));
 }
 
-template <class Where> __global__ void encode(Where where, gcb_cuda_draw draw)
+template <class Where>
+__global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_draw draw)
 {
     tile_room &room = shared<tile_room>();
     const tile_work at = find_tile(where);

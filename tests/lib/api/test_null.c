@@ -87,6 +87,28 @@ static int decode(int null, struct gcb_diag *diag)
     return gcb_decode(ARG(0, f.decoder), ARG(1, f.message), f.length, ARG(2, f.y), diag);
 }
 
+static int method_add(int null, struct gcb_diag *diag)
+{
+    return gcb_method_add(ARG(0, &(struct gcb_own_method){.size = 0}), diag);
+}
+
+static int device_encoder_open(int null, struct gcb_diag *diag)
+{
+    struct gcb_device_encoder *e;
+
+    return gcb_device_encoder_open(ARG(0, &e), 0, ARG(1, "topk"), N, NULL, diag);
+}
+
+static int device_encode(int null, struct gcb_diag *diag)
+{
+    return gcb_device_encode(NULL, 0, 0, f.x, NULL, f.message, f.message, NULL, diag);
+}
+
+static int device_sum_slots(int null, struct gcb_diag *diag)
+{
+    return gcb_device_sum_slots(NULL, f.message, 1, NULL, f.y, f.message, NULL, diag);
+}
+
 static int method_info(int null, struct gcb_diag *diag)
 {
     struct gcb_method_info info = {.size = sizeof(info)};
@@ -196,6 +218,7 @@ static const struct {
     {"gcb_decoder_open_like", decoder_open_like, 2},
     {"gcb_decode", decode, 3},
     {"gcb_method_info", method_info, 1},
+    {"gcb_method_add", method_add, 1},
     {"gcb_message_info", message_info, 2},
     {"gcb_sum_open", sum_open, 2},
     {"gcb_sum_open_like", sum_open_like, 2},
@@ -211,15 +234,21 @@ static const struct {
     {"gcb_exchange_set", exchange_set, 3},
     {"gcb_exchange_save", exchange_save, 2},
     {"gcb_exchange_restore", exchange_restore, 2},
+    {"gcb_device_encoder_open", device_encoder_open, 2},
+    {"gcb_device_encode", device_encode, 1},
+    {"gcb_device_sum_slots", device_sum_slots, 1},
 };
 
 /* Functions that have no status, or no pointer. */
 static const char *const others[] = {
-    "gcb_status_text",         "gcb_version",          "gcb_encoder_close",
-    "gcb_encoder_bound",       "gcb_encoder_length",   "gcb_encoder_kept_bytes",
-    "gcb_decoder_close",       "gcb_decoder_elements", "gcb_sum_close",
-    "gcb_exchange_close",      "gcb_reduction_size",   "gcb_reduction_combine",
-    "gcb_exchange_kept_bytes",
+    "gcb_status_text",         "gcb_version",
+    "gcb_encoder_close",       "gcb_encoder_bound",
+    "gcb_encoder_length",      "gcb_encoder_kept_bytes",
+    "gcb_decoder_close",       "gcb_decoder_elements",
+    "gcb_sum_close",           "gcb_exchange_close",
+    "gcb_reduction_size",      "gcb_reduction_combine",
+    "gcb_exchange_kept_bytes", "gcb_device_encoder_close",
+    "gcb_device_slot_bytes",   "gcb_device_scratch_bytes",
 };
 
 static void refused(void **state)
