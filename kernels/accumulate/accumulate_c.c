@@ -1,5 +1,5 @@
 #include "kernels/accumulate/accumulate.h"
-#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/base/accumulate_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
 static void add(float *acc, const float *x, size_t n, float weight)

@@ -1,6 +1,6 @@
 #include "kernels/accumulate/accumulate_cuda.h"
 
-#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/base/accumulate_elem.h"
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/select/entries.cuh"

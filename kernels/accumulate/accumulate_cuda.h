@@ -5,7 +5,7 @@
 
 /*
  * Sums of messages on the device. The arithmetic is the CPU's
- * (kernels/accumulate/accumulate_elem.h), so a sum has the same bits on both. The kernels that add
+ * (kernels/base/accumulate_elem.h), so a sum has the same bits on both. The kernels that add
  * do nothing if result->status is not 0, because then the message was found to be damaged. Arrays
  * are device memory, aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
  */

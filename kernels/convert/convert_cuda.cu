@@ -1,6 +1,6 @@
 #include "kernels/convert/convert_cuda.h"
 
-#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/base/accumulate_elem.h"
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/memory/feedback.cuh"

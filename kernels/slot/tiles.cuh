@@ -10,7 +10,7 @@
  *                   of the message's result and returns false, in all threads of the block. All
  *                   threads call it.
  */
-#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/base/accumulate_elem.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/slot/slot_cuda.h"
 

@@ -1,6 +1,6 @@
 #include "kernels/strata/strata_cuda.h"
 
-#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/base/accumulate_elem.h"
 #include "kernels/cuda/grid.cuh"
 
 using namespace gcb;
