@@ -29,24 +29,34 @@ static inline size_t count_lanes(__m256i mask)
     return (size_t)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask)));
 }
 
-size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
+/* Writes 8 floats as fp16. The conversion instruction does not saturate, so values that are too
+ * large are replaced by the largest fp16 first. Returns their number. */
+static inline size_t narrow_to_fp16(uint8_t *out, const float *x)
 {
     const __m256i sign = _mm256_set1_epi32((int)~GCB_MAGNITUDE_MASK);
     const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504, the largest fp16 */
+    const __m256i bits = load_bits(x);
+    const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);
+    const __m256i limit = _mm256_or_si256(_mm256_and_si256(bits, sign), largest);
+    const __m256 v = _mm256_castsi256_ps(_mm256_blendv_epi8(bits, limit, large));
+
+    _mm_storeu_si128((__m128i *)(void *)out,
+                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    return count_lanes(large);
+}
+
+size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
+{
     size_t saturated = 0, i = 0;
 
-    /* The conversion instruction does not saturate. So values that are too large are replaced by
-     * the largest fp16 first. */
-    for (; i + 8 <= n; i += 8) {
-        const __m256i bits = load_bits(x + i);
-        const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);
-        const __m256i limit = _mm256_or_si256(_mm256_and_si256(bits, sign), largest);
-        const __m256 v = _mm256_castsi256_ps(_mm256_blendv_epi8(bits, limit, large));
-
-        _mm_storeu_si128((__m128i *)(void *)(out + 2 * i),
-                         _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-        saturated += count_lanes(large);
+    for (; i + 16 <= n; i += 16) {
+        saturated += narrow_to_fp16(out + 2 * i, x + i);
+        saturated += narrow_to_fp16(out + 2 * i + 16, x + i + 8);
         gcb_ask_ahead(x + i);
+    }
+    if (i + 8 <= n) {
+        saturated += narrow_to_fp16(out + 2 * i, x + i);
+        i += 8;
     }
     return saturated + gcb_convert_to_fp16_c(out + 2 * i, x + i, n - i);
 }
