@@ -150,14 +150,16 @@ static void add_error(struct page *page, const json_t *row)
         page->left_out[GCB_RECORD_RESULT]++;
         return;
     }
-    if (!of_tensor)
-        set(page, page->tensors, tensor, of_tensor = json_object());
+    if (!of_tensor) {
+        set(page, page->tensors, tensor, json_object());
+        of_tensor = json_object_get(page->tensors, tensor);
+    }
     if (!sum) {
-        sum = json_object();
+        set(page, of_tensor, spec, json_object());
+        sum = json_object_get(of_tensor, spec);
         set_field(page, sum, GCB_FIELD_TENSOR, gcb_row_make_text(tensor));
         set_spec(page, sum, row);
-        page->failed |= json_array_append_new(page->rows[GCB_RECORD_RESULT], sum) != 0;
-        page->failed |= json_object_set(of_tensor, spec, sum) != 0;
+        page->failed |= json_array_append(page->rows[GCB_RECORD_RESULT], sum) != 0;
     }
     count = gcb_results_real(sum, GCB_FIELD_MESSAGES);
     count = isnan(count) ? 1.0 : count + 1.0;
