@@ -14,8 +14,10 @@ int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb
     p->positions = positions;
     p->segments = gcb_sparse_segments(s, positions);
     p->kept = gcb_rbuf_take(in, p->segments * sizeof(uint32_t));
+    if (!p->kept)
+        return GCB_E_CORRUPT;
     p->total = 0;
-    for (uint64_t g = 0; p->kept && g < p->segments; g++) {
+    for (uint64_t g = 0; g < p->segments; g++) {
         const uint64_t kept = gcb_load_u32(p->kept + g * sizeof(uint32_t));
 
         if (kept > gcb_sparse_segment_length(s, positions, g))
@@ -24,7 +26,7 @@ int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb
     }
     if (s->transform_ops->get_side)
         s->transform_ops->get_side(&s->t, in);
-    if (!p->kept || (s->values_ops->get_scale && s->values_ops->get_scale(&s->v, in)))
+    if (s->values_ops->get_scale && s->values_ops->get_scale(&s->v, in))
         return GCB_E_CORRUPT;
     p->values = gcb_rbuf_take(
         in, gcb_values_bytes(s->values_ops, &s->v, p->total * s->transform_ops->width));
