@@ -76,11 +76,13 @@ static void add_plot(struct plotter *p, const struct gcb_plot *plot)
 /* Chooses the plots of --only, or all. */
 static int choose_plots(struct plotter *p, struct gcb_diag *diag)
 {
+    const char *at = p->o->only;
     const struct gcb_plot *plot;
 
-    for (size_t i = 0; !p->o->only && (plot = gcb_plot_at(i)) != NULL; i++)
-        add_plot(p, plot);
-    for (const char *at = p->o->only; at;) {
+    if (!at)
+        for (size_t i = 0; (plot = gcb_plot_at(i)) != NULL; i++)
+            add_plot(p, plot);
+    while (at) {
         const size_t n = strcspn(at, ",");
 
         plot = gcb_plot_find(at, n, diag);
