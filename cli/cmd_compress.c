@@ -227,7 +227,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
     progress_end(&c->s.progress);
-    return session_judge(&c->s, err);
+    return session_status(&c->s, err);
 }
 
 /* ---- tables and notes ---- */

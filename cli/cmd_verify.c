@@ -180,7 +180,7 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
     session_start_progress(&v->s);
     err = gcb_verify(&v->result, &config, &observer, diag);
     progress_end(&v->s.progress);
-    return session_judge(&v->s, err);
+    return session_status(&v->s, err);
 }
 
 /* Prints the table of checks, and the notes on what was not checked. No row has these notes, so

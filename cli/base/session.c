@@ -28,7 +28,7 @@ int session_resolve(struct session *s)
     return err;
 }
 
-int session_judge(const struct session *s, int err)
+int session_status(const struct session *s, int err)
 {
     return err == GCB_E_UNSUPPORTED && s->backend.gpu.module ? GCB_E_BACKEND : err;
 }

@@ -61,7 +61,7 @@ int session_resolve(struct session *s);
 /* Returns the status of the command for `err`, the status of a run: GCB_E_BACKEND if a device was
  * in use and `err` is GCB_E_UNSUPPORTED, because a method does not run on the device; otherwise
  * `err`. */
-int session_judge(const struct session *s, int err);
+int session_status(const struct session *s, int err);
 
 /* Removes the methods' memories, for a command that treats each message by itself. Prints a note if
  * the user named a memory. */

@@ -262,7 +262,7 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     c->steps = NULL;
     if (err && gcb_method_caps(method) & GCB_CAP_FOREIGN && diag)
         return put_failure(c, diag);
-    return err ? session_judge(&c->s, err) : put_total(c);
+    return err ? session_status(&c->s, err) : put_total(c);
 }
 
 /* Replays the methods one after the other, until a signal comes. */
