@@ -452,7 +452,7 @@ static int send_message(struct gcb_container *c, const char *path, const struct 
         .kind = R_MESSAGE, .texts = {path, hash}, .numbers = {rows}, .tensor = set->tensor};
 
     r.tensor.element = GCB_ELEMENT_BYTE;
-    r.tensor.dtype = GCB_F32;
+    r.tensor.dtype = gcb_element_dtype(GCB_ELEMENT_BYTE);
     return gcb_port_put(c->port, &r, diag);
 }
 
