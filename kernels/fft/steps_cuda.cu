@@ -148,6 +148,8 @@ __device__ void put_bins(float *bins, const gcb_cuda_steps &f, const complex *z,
         }
 }
 
+/* Writes the bins, and raises result->max_bits to their largest magnitude; or, if Dct, writes the
+ * coefficients and checks that they are finite. */
 template <bool Dct>
 __global__ void __launch_bounds__(kMostThreads)
     steps_forward(float *__restrict__ bins, const float *__restrict__ x,
@@ -188,7 +190,7 @@ __device__ complex get_bin(const float *bins, const gcb_cuda_steps &f, unsigned 
     return {bins[2 * k], bins[2 * k + 1]};
 }
 
-/* Makes number 0 from bins 0 and m, or coefficients 0 and m. */
+/* Makes number 0, with its parts swapped (join_pair), from bins or coefficients 0 and m. */
 template <bool Dct> __device__ complex get_ends(const float *bins, const gcb_cuda_steps &f)
 {
     const unsigned m = f.steps.m;

@@ -144,8 +144,9 @@ __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in,
     }
 }
 
-/* Replaces the numbers in f.first by their sums over the tiles before, with one block of threads.
- * Refuses the payload if the number of flags is not that of the kept positions. */
+/* Replaces each tile's number of flags in f.first by the sum of the numbers before it, and appends
+ * the sum of all. Runs in one block. Refuses the payload if the sum of all is not the number of
+ * kept positions. */
 __global__ __launch_bounds__(kSumThreads) void sum_flags(gcb_cuda_decoding f, uint64_t tiles,
                                                          gcb_device_result *result)
 {
