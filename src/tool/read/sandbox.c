@@ -105,7 +105,8 @@ static void limit_address_space(uint64_t more)
 /*
  * Rules for the system call `call`. They expect in the accumulator the number of the call that the
  * process makes, and leave the number there if the process makes another call. `argument` counts
- * from 0. A filter sees only the low 32 bits of an argument.
+ * from 0. Only the low 32 bits of an argument are checked; the kernel uses no other bits of these
+ * arguments.
  */
 /* Permits the call. */
 #define ALLOW(call) \
