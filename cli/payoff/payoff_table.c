@@ -89,7 +89,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
 
 /* ---- tables ---- */
 
-/* Adds the cells of a way. `bar`: it is the way with which the others are compared. */
+/* Adds the cells of a way. `bar`: x is the way with which the others are compared. */
 static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar,
                     const struct gcb_setting *s)
 {
@@ -104,7 +104,7 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_seconds(text, t->seconds));
     gcb_factor(text, x->item.gain);
-    /* from below 0.9 to above 1.1, so that the interval says more than its middle */
+    /* show the interval instead of the gain if it contains both a clear loss and a clear gain */
     if (!bar && !isnan(x->item.low) && x->item.low < 0.9 && x->item.high > 1.1)
         snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->item.low),
                  gcb_factor(high, x->item.high));

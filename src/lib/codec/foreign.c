@@ -7,7 +7,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-#define MOST_NAMED 64 /* methods that rows name, in addition to those that can encode */
+/* Most methods that cannot encode: they are known only from the rows of a result file. */
+#define MOST_NAMED 64
 
 /* A method and its codec. */
 struct entry {

@@ -204,6 +204,7 @@ unsigned gcb_sparse_caps(const double *value)
     if (gcb_transforms[(int)value[ROW_TRANSFORM]]->pads) {
         const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
+        /* some chunks may have a length that our own FFT does not have, and go through FFTW */
         if ((int)value[ROW_PAD] == GCB_TRANSFORM_PAD_NONE || !gcb_sparse_pads(chunk))
             caps |= GCB_CAP_LIBRARY_MATH | GCB_CAP_DEVICE_MATH;
         if (chunk == 0 || chunk > GCB_DEVICE_FFT_MOST)

@@ -166,8 +166,8 @@ void gcb_ways_fini(struct gcb_ways *w)
 
 /* ---- measuring ---- */
 
-/* Leaves out a way that failed, with its own message. Returns 0, or what ends the measuring:
- * GCB_E_NOMEM, or 1 after a stop. */
+/* Leaves out a way whose measurement returned an error, with the message `own` as the reason.
+ * Returns 0, or what ends the measuring: GCB_E_NOMEM, or 1 if the user stopped it. */
 static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int err,
                             const struct gcb_diag *own, struct gcb_diag *diag)
 {

@@ -166,7 +166,7 @@ static enum gcb_record record_of(const struct reading *r, size_t length)
     return gcb_record_find(name);
 }
 
-/* True if rows of this record are to be visited. GCB_RECORDS: unknown rows are. */
+/* True if the caller wants rows of this record, or if the record is unknown (GCB_RECORDS). */
 static bool is_wanted(const struct reading *r, enum gcb_record kind)
 {
     return kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(kind);

@@ -25,11 +25,10 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* At an end of the line, the search for the nearest value stops when the gap is this part of the
- * line: 1 / END_SHARE. */
+/* If the nearest value is at an end of the line, gaps of at most 1 / END_SHARE of the line beside it
+ * are not searched. */
 #define END_SHARE 64
-/* The first step of a search that starts near a position is this part of the line: 1 /
- * FIRST_SHARE. */
+/* A search that starts near a position first steps by about 1 / FIRST_SHARE of the line. */
 #define FIRST_SHARE 2048
 /* A gap of at most this many positions is searched even if the values at both ends are equal. */
 #define SHORT_GAP 16

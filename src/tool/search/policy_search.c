@@ -592,8 +592,9 @@ static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment 
     return measured;
 }
 
-/* Divides the budget by what was measured last. *met becomes true if the budget suffices and some
- * method makes messages. *slope as in gcb_allocate. */
+/* Chooses a setting for each unit within the budget, by the sizes and errors of the candidates'
+ * last measurement. *met becomes true if the budget suffices and some method makes messages.
+ * *slope is that of gcb_allocate. */
 static int divide_budget(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_budget_limit limit = limit_of(s);
@@ -616,8 +617,8 @@ static int divide_budget(struct searcher *s, bool *met, double *slope)
     return 0;
 }
 
-/* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope as
- * in divide_budget; *met is false after an interruption. */
+/* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope are
+ * those of divide_budget; *met is false after an interruption. */
 static int measure(struct searcher *s, const struct gcb_layout *layout, bool *met, double *slope,
                    bool *interrupted)
 {
