@@ -86,7 +86,7 @@ static int go_wrong(int function, unsigned char *to, size_t n)
     for (int i = 0; is("loud") && i < 1 << 12; i++)
         fprintf(stderr, "%01000d\n", i);
     if (is("heap")) {
-        char *p = malloc(16);
+        char *volatile p = malloc(16); /* the compiler must not see through it */
 
         memset(p - 16, 0x5a, 64);
         free(p);
