@@ -74,12 +74,10 @@ enum gcbench_verb {
 };
 
 struct gcbench_answer {
-    uint64_t status;      /* 0, or from 1 to 254: the bytes that follow are a text that says why */
+    uint64_t status;      /* 0, or from 1 to 255: the bytes that follow are a text that says why */
     uint64_t nanoseconds; /* of shared objects only: how long the function took */
     uint64_t length;      /* bytes that follow */
 };
-/* The status of an answer after which the process ends. */
-#define GCBENCH_ENDS 255
 
 /* The bytes of an exec: program's message may be this many more than those of the tensor. */
 #define GCBENCH_EXEC_MORE 4096

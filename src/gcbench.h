@@ -175,8 +175,8 @@ struct gcb_own_method {
 /*
  * Adds a method to this process, for all specs from now on: "python/mine:bits=3,memory=ef". All
  * processes that exchange its messages add the same methods in the same order. Not thread-safe: no
- * other call may run. Adding the same name and parameters again changes nothing. GCB_E_INVALID: the
- * name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods. GCB_E_NOMEM.
+ * other call may run. Adding the same name and parameters again replaces the functions.
+ * GCB_E_INVALID: the name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods. GCB_E_NOMEM.
  */
 int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
 

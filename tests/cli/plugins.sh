@@ -47,8 +47,12 @@ refused 1 "name and parameters of the plug-in" decompress --method plugin:./libm
 run decompress --method plugin:./libmine.so:bits=4 m.h5 -o back.h5
 exits 0
 quiet
-refused 2 "no such file" compress --method plugin:./libno.so "$sample"
+refused 2 "o such file" compress --method plugin:./libno.so "$sample"
 refused 2 "refuses these parameters" compress --method plugin:./libmine.so:bits=99 "$sample"
+mkdir other && cp libmine.so other
+refused 2 "two plug-ins are called plugin/mine" compress --method plugin:./libmine.so --method plugin:other/libmine.so "$sample"
+cp libmine.so "$(printf 'lib\377.so')"
+refused 2 "cannot be the name" compress --method "$(printf 'plugin:./lib\377.so')" "$sample"
 refused 2 "invalid ELF header" compress --method plugin:./mine.c "$sample"
 refused 2 "name a command" compress --method exec: "$sample"
 
@@ -59,6 +63,14 @@ run bench --method "exec:$PYTHON mine.py" --repeat 2 --no-sums --dataset 'fc.*' 
 exits 0
 check "a command is timed with its way" test "$(summary exec/mine timed e.json)" = round_trip
 check "the program has three bits" near "$(summary exec/mine rel_l2 e.json)" 0.3 0.4
+sed '/answer = /a\    print("debug")' mine.py >prints.py
+sed '/buffer.flush/a\    sys.stdout.buffer.write(b"x"); sys.stdout.buffer.flush()' mine.py >more.py
+sed '/answer = /a\    import os; os.close(1); os.dup2(2, 0); sys.stdin.read()' mine.py >closes.py
+for program in prints more closes; do
+    run bench --method "exec:$program=$PYTHON $program.py" --repeat 2 --no-sums --dataset 'fc.*' --results "$program.json" "$sample"
+    exits 1
+    check "$program is a row" test "$(summary exec/$program status $program.json)" = failed
+done
 run verify --method "exec:$PYTHON mine.py" --dataset 'fc.bias' "$sample"
 exits 0
 for command in "payoff --params 25M --workers 16 --bandwidth 1Gb" "plot -o pictures" "report -o page.html"; do

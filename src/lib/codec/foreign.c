@@ -154,13 +154,12 @@ static void make_codec(struct entry *e)
     };
 }
 
-/* True if all bytes may stand in a spec, as a name, or as parameters. */
-static bool is_plain(const char *text, bool name)
+/* True if the text has fewer than `size` bytes, and all are readable. */
+static bool is_plain(const char *text, size_t size)
 {
-    for (const char *p = text; *p; p++)
-        if ((unsigned char)*p <= (name ? ' ' : 0x1f) || *p == 0x7f || (name && strchr(":,=", *p)))
-            return false;
-    return true;
+    char shown[256];
+
+    return strlen(text) < size && strcmp(gcb_escape_again(shown, sizeof(shown), text), text) == 0;
 }
 
 int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *foreign,
@@ -168,7 +167,6 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
 {
     const char *name = foreign->own.name, *text = foreign->own.params ? foreign->own.params : "";
     const bool encodes = foreign->own.encode != NULL;
-    char shown[64];
     struct entry *e;
 
     for (size_t i = 0; i < count; i++) {
@@ -176,15 +174,17 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
         if (strcmp(e->name, name) != 0 || strcmp(e->text, text) != 0 ||
             (encodes && !e->foreign.own.encode))
             continue;
+        if (encodes)
+            e->foreign = *foreign;
         *out = &e->codec;
         return 0;
     }
-    if (!strchr(name, '/') || strlen(name) >= sizeof(e->name) || strlen(text) >= sizeof(e->text) ||
-        !is_plain(name, true) || !is_plain(text, false))
+    if (!strchr(name, '/') || strpbrk(name, " :,=") || !is_plain(name, sizeof(e->name)) ||
+        !is_plain(text, sizeof(e->text)))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "'%s' cannot be the name of a method of your own: it has a '/', no "
                             "spaces and at most 63 bytes; its parameters have at most 127",
-                            gcb_escape(shown, sizeof(shown), name));
+                            gcb_show(name).text);
     if (count == sizeof(entries) / sizeof(*entries) || (encodes && can_encode == GCB_MOST_FOREIGN))
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "a process has at most %d methods of its own",
                             GCB_MOST_FOREIGN);

@@ -59,7 +59,8 @@ static int close_child(void *cookie)
 }
 
 /* Starts the process in a process group of its own, with the descriptor `out` as its standard
- * output, and as its standard input if it talks. The process blocks no signals, and SIGPIPE ends it. Returns 0 or a value of errno. */
+ * output, and as its standard input if it talks. The process blocks no signals, and SIGPIPE ends it.
+ * Returns 0 or a value of errno. */
 static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;
@@ -117,7 +118,7 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
         goto out;
     }
     c->fd = ends[0];
-    if (limits->talks) /* a child that writes much is cut (gcb_child_trim) */
+    if (limits->talks) /* so that the caller can empty the file while the child writes */
         fcntl(fileno(c->errs), F_SETFL, O_APPEND);
     else
         c->out = fopencookie(c, "r", functions);

@@ -22,7 +22,8 @@ struct gcb_child_limits {
 
 /*
  * A child process whose output is read while it runs. It is started without a shell and, unless it
- * talks, reads no input. It has its own process group, so that ending the child also ends what the child started.
+ * talks, reads no input. It has its own process group, so that ending the child also ends what the
+ * child started.
  */
 struct gcb_child {
     pid_t pid;       /* 0: there is no process to wait for */

@@ -29,8 +29,7 @@ struct room {
 };
 
 static struct {
-    int port;            /* the socket */
-    const char *trouble; /* why the object cannot be used; NULL: it can */
+    int port; /* the socket */
     unsigned (*version)(void);
     int (*params)(const char *text);
     size_t (*bound)(uint64_t n);
@@ -62,31 +61,32 @@ static void answer(uint64_t status, uint64_t nanoseconds, const void *bytes, siz
         _exit(1);
 }
 
-static void answer_text(uint64_t status, const char *text)
+/* Ends the process. The last line of its standard error says why. */
+static _Noreturn void give_up(const char *why)
 {
-    answer(status, 0, text, strlen(text));
+    (void)!write(2, "\n", 1);
+    (void)!write(2, why, strlen(why));
+    _exit(1);
 }
 
 /* Says that the object wrote past the buffer; other faults end the process. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     const uint8_t *at = info->si_addr;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-    if (host.out.end && at >= host.out.end && at < host.out.end + page) {
-        answer_text(GCBENCH_ENDS, host.overrun);
-        _exit(1);
-    }
-    signal(number, SIG_DFL); /* the instruction runs again */
+    if (host.out.end && at >= host.out.end && at < host.out.end + sysconf(_SC_PAGESIZE))
+        give_up(host.overrun);
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 /* Makes room for `bytes` bytes; keeps memory that is large enough. */
-static bool take_room(struct room *r, uint64_t bytes)
+static void take_room(struct room *r, uint64_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
     if (bytes > SIZE_MAX / 4)
-        return false;
+        give_up("out of memory");
     if (!r->map || (size_t)(r->end - r->map) < bytes + 2 * ALIGN) {
         const size_t size = (bytes + 2 * ALIGN + page - 1) / page * page;
 
@@ -94,10 +94,8 @@ static bool take_room(struct room *r, uint64_t bytes)
             munmap(r->map, (size_t)(r->end - r->map) + page);
         r->map =
             mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (r->map == MAP_FAILED) {
-            r->map = NULL;
-            return false;
-        }
+        if (r->map == MAP_FAILED)
+            give_up("out of memory");
         r->end = r->map + size;
         mprotect(r->end, page, PROT_NONE);
     }
@@ -105,7 +103,6 @@ static bool take_room(struct room *r, uint64_t bytes)
     r->data = r->end - (bytes + ALIGN - 1) / ALIGN * ALIGN;
     memset(r->data - ALIGN, CANARY, ALIGN);
     memset(r->data + bytes, CANARY, (size_t)(r->end - r->data) - bytes);
-    return true;
 }
 
 /* True if no byte around the buffer has changed. */
@@ -134,14 +131,11 @@ static void run(const struct gcbench_request *r)
     const struct gcbench_at at = {r->seed, r->step, r->worker};
     const bool encodes = r->verb == GCBENCH_ENCODE;
     size_t length = 0;
-    char text[120];
+    char text[40];
     uint64_t begin, took;
     int status;
 
-    if (!take_room(&host.out, encodes ? host.bound(r->elements) : r->elements * sizeof(float))) {
-        answer_text(1, "out of memory");
-        return;
-    }
+    take_room(&host.out, encodes ? host.bound(r->elements) : r->elements * sizeof(float));
     snprintf(host.overrun, sizeof(host.overrun), "it wrote beyond the %zu bytes %s", host.out.bytes,
              encodes ? "that it gave as its bound" : "of the tensor");
     memset(host.out.data, 0xff, host.out.bytes); /* NaNs, so that elements left out are found */
@@ -151,28 +145,23 @@ static void run(const struct gcbench_request *r)
                               &length)
                 : host.decode(host.in.data, r->length, (float *)(void *)host.out.data, r->elements);
     took = now() - begin;
-    if (!is_whole(&host.out)) {
-        answer_text(GCBENCH_ENDS, host.overrun);
-        _exit(1);
-    }
+    if (!is_whole(&host.out))
+        give_up(host.overrun);
+    if (!status && length > host.out.bytes)
+        give_up("it gave more bytes than its bound as the length");
     snprintf(text, sizeof(text), "it returned %d", status);
-    if (!status && encodes && length > host.out.bytes) {
-        snprintf(text, sizeof(text), "it gave %zu as the length; its bound is %zu", length,
-                 host.out.bytes);
-        status = 1;
-    }
     if (status)
-        answer_text(1, text);
+        answer(1, 0, text, strlen(text));
     else
         answer(0, took, host.out.data, encodes ? length : host.out.bytes);
 }
 
 static void *find(void *object, const char *name)
 {
-    void *function = dlsym(object, name);
+    void *function = object ? dlsym(object, name) : NULL;
 
-    if (!function && !host.trouble)
-        host.trouble = dlerror();
+    if (!function)
+        give_up(dlerror());
     return function;
 }
 
@@ -180,43 +169,30 @@ static void open_object(const char *path, const char *params)
 {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-    if (!object) {
-        host.trouble = dlerror();
-        return;
-    }
     *(void **)&host.version = find(object, "gcbench_plugin_version");
     *(void **)&host.params = find(object, "gcbench_plugin_params");
     *(void **)&host.bound = find(object, "gcbench_plugin_bound");
     *(void **)&host.encode = find(object, "gcbench_plugin_encode");
     *(void **)&host.decode = find(object, "gcbench_plugin_decode");
-    if (host.trouble)
-        return;
     if (host.version() != GCBENCH_PLUGIN_VERSION)
-        host.trouble = "it was built for another version of gcbench-plugin.h";
-    else if (host.params(params))
-        host.trouble = "it refuses these parameters";
+        give_up("it was built for another version of gcbench-plugin.h");
+    if (host.params(params))
+        give_up("it refuses these parameters");
 }
 
-/* Moves the socket away from standard input and output, which the object may use. */
-static void take_port(void)
+/* Moves the socket away from standard input and output, which the object may use. Faults say what
+ * they are, and memory is not dumped. */
+static void prepare_process(void)
 {
+    const struct rlimit none = {0, 0};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+
     host.port = fcntl(0, F_DUPFD_CLOEXEC, 3);
     close(0);
     open("/dev/null", O_RDONLY);
     dup2(2, 1);
-}
-
-static void prepare_process(void)
-{
-    static uint8_t stack[1 << 14];
-    const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    const struct rlimit none = {0, 0};
-    struct sigaction action = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &none);
-    sigaltstack(&other, NULL);
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
 }
@@ -224,20 +200,18 @@ static void prepare_process(void)
 int gcb_plugin_host(int argc, char *const *argv)
 {
     struct gcbench_request r;
+    uint64_t bound;
 
     if (argc != 4)
         return 2;
-    take_port();
     prepare_process();
     open_object(argv[2], argv[3]);
     while (move(&r, sizeof(r), false)) {
-        if (!take_room(&host.in, r.length) || !move(host.in.data, r.length, false))
+        take_room(&host.in, r.length);
+        if (!move(host.in.data, r.length, false))
             return 1;
-        if (host.trouble) {
-            answer_text(1, host.trouble);
-        } else if (r.verb == GCBENCH_BOUND) {
-            const uint64_t bound = host.bound(r.elements);
-
+        if (r.verb == GCBENCH_BOUND) {
+            bound = host.bound(r.elements);
             answer(0, 0, &bound, sizeof(bound));
         } else {
             run(&r);

@@ -15,10 +15,11 @@
 #define POLL_MS 50            /* between two looks at the standard error of the process */
 #define MOST_ERRORS (1 << 20) /* bytes of standard error that are kept */
 #define MOST_TEXT 200         /* bytes of the text of an answer that are shown */
+#define MOST_STATUS 255       /* of an answer */
 #define END_SECONDS 1.0       /* for a process to end after its input has ended */
 
-/* How a transfer ends. */
-enum end { END_DONE, END_CLOSED, END_LATE };
+/* How a transfer ends. END_WRONG: with bytes that are no answer. */
+enum end { END_DONE, END_CLOSED, END_LATE, END_WRONG };
 
 /* Drops what the process has written to standard error if it is too much. */
 static void trim_errors(const struct gcb_peer *p)
@@ -87,28 +88,26 @@ static void end(struct gcb_peer *p, bool by_itself, const char *what, struct gcb
     struct gcb_diag how = {.status = 0};
 
     p->lost = !p->argv;
-    if (!p->argv || !p->runs)
+    if (!p->argv)
         return;
     if (!by_itself)
         kill(-p->child.pid, SIGKILL);
     snprintf(p->child.name, sizeof(p->child.name), "%s", what);
     p->child.deadline = gcb_clock() + END_SECONDS;
-    if (gcb_child_finish(&p->child, NULL, &how) && by_itself)
+    if (gcb_child_finish(&p->child, NULL, &how) && by_itself && !p->child.late)
         gcb_diag_set(diag, GCB_E_IO, "%s", how.text);
     p->runs = false;
 }
 
-/* Receives the text of an answer whose status is not 0. */
-static enum end receive_text(struct gcb_peer *p, const struct gcbench_answer *answer, double until,
-                             int refused, const char *what, struct gcb_diag *diag)
+/* Sends a request and receives the first part of the answer. */
+static enum end talk(const struct gcb_peer *p, const struct gcbench_request *request,
+                     const void *bytes, struct gcbench_answer *answer, double until)
 {
-    char text[GCB_DIAG_TEXT] = "", shown[MOST_TEXT];
-    const enum end e = transfer(p, NULL, text, answer->length, until);
+    enum end e = transfer(p, request, NULL, sizeof(*request), until);
 
-    gcb_escape(shown, sizeof(shown), text);
     if (e == END_DONE)
-        gcb_diag_set(diag, refused, "%s failed%s%s", what, shown[0] ? ": " : "", shown);
-    return e;
+        e = transfer(p, bytes, NULL, request->length, until);
+    return e == END_DONE ? transfer(p, NULL, answer, sizeof(*answer), until) : e;
 }
 
 int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
@@ -116,6 +115,7 @@ int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, cons
                  const char *what, struct gcb_diag *diag)
 {
     const double until = gcb_clock() + p->seconds;
+    char text[GCB_DIAG_TEXT] = "", shown[MOST_TEXT];
     struct gcb_diag own;
     enum end e;
     int err = 0;
@@ -127,33 +127,28 @@ int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, cons
         err = start(p, diag);
     if (err)
         return err;
-    e = transfer(p, request, NULL, sizeof(*request), until);
+    trim_errors(p);
+    /* bytes that are here before the request belong to no answer */
+    e = recv(p->fd, text, 1, MSG_DONTWAIT | MSG_PEEK) > 0 ? END_WRONG
+                                                          : talk(p, request, bytes, answer, until);
+    if (e == END_DONE && (answer->status > MOST_STATUS ||
+                          answer->length > (answer->status ? sizeof(text) - 1 : room)))
+        e = END_WRONG;
     if (e == END_DONE)
-        e = transfer(p, bytes, NULL, request->length, until);
-    if (e == END_DONE)
-        e = transfer(p, NULL, answer, sizeof(*answer), until);
-    if (e == END_DONE &&
-        (answer->status > GCBENCH_ENDS || (answer->status && answer->length >= GCB_DIAG_TEXT))) {
-        err =
-            gcb_diag_set(diag, GCB_E_IO,
-                         "%s: the answer is no frame; only frames may go to standard output", what);
-    } else if (e == END_DONE && answer->status) {
-        e = receive_text(p, answer, until, refused, what, diag);
-        if (e == END_DONE && answer->status != GCBENCH_ENDS)
-            return refused;
-        err = refused;
-    } else if (e == END_DONE && answer->length > room) {
+        e = transfer(p, NULL, answer->status ? text : out, answer->length, until);
+    if (e == END_WRONG)
         err = gcb_diag_set(diag, GCB_E_IO,
-                           "%s: the answer has %" PRIu64 " bytes, at most %zu are allowed", what,
-                           answer->length, room);
-    } else if (e == END_DONE) {
-        e = transfer(p, NULL, out, answer->length, until);
-    }
+                           "%s: the answer is no frame of at most %zu bytes; only frames may go to "
+                           "standard output",
+                           what, room);
     if (e == END_LATE)
         err = gcb_diag_set(diag, GCB_E_IO, "%s: no answer within %.3g s", what, p->seconds);
     if (e == END_CLOSED)
-        err = gcb_diag_set(diag, GCB_E_IO, "%s: the process ended", what);
+        err = gcb_diag_set(diag, GCB_E_IO, "%s: the process ended or closed its output", what);
     if (err)
         end(p, e == END_CLOSED, what, diag);
-    return err;
+    if (err || !answer->status)
+        return err;
+    gcb_escape(shown, sizeof(shown), text);
+    return gcb_diag_set(diag, refused, "%s failed%s%s", what, shown[0] ? ": " : "", shown);
 }

@@ -1,7 +1,8 @@
 #include "src/tool/plugin/plugin.h"
 
 #include <ctype.h>
-#include <limits.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,12 @@ enum { ENCODER, DECODER, PEERS };
 struct plugin {
     struct gcb_peer peers[PEERS];
     bool object; /* a shared object, not a command */
-    bool loaded; /* the object */
     char *argv[5];
+    const struct gcb_codec *codec;
+    struct plugin *next;
 };
+
+static struct plugin *plugins;
 
 /* ---- requests ---- */
 
@@ -53,9 +57,7 @@ static int bound(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag)
     int err = 0;
 
     if (p->object)
-        err = ask(p, ENCODER, &request, NULL, &answer, &most, sizeof(most),
-                  p->loaded ? "its bound" : "loading", diag);
-    p->loaded = true;
+        err = ask(p, ENCODER, &request, NULL, &answer, &most, sizeof(most), "its bound", diag);
     if (!err && most > n * 16 + (1 << 20))
         return gcb_diag_set(diag, GCB_E_IO, "its bound for %llu elements is %llu bytes",
                             (unsigned long long)n, (unsigned long long)most);
@@ -130,53 +132,36 @@ static size_t name_length(const char *text)
     return text[n] == '=' ? n : 0;
 }
 
-/* Returns the base name of a path of `length` bytes without its suffix, and without the "lib" of a
- * shared object. *n becomes its length. */
-static const char *base_of(const char *path, size_t length, bool object, size_t *n)
+/* Writes KIND/BASE: the base name of a path of `length` bytes, without its suffix and without the
+ * "lib" of a shared object. */
+static void name_after(char *name, size_t size, bool object, const char *path, size_t length)
 {
-    const char *base = path;
+    const char *slash = memrchr(path, '/', length);
+    const char *base = slash ? slash + 1 : path, *dot;
 
-    for (size_t i = 0; i < length; i++)
-        if (path[i] == '/')
-            base = path + i + 1;
     length -= (size_t)(base - path);
     if (object && length > 3 && strncmp(base, "lib", 3) == 0) {
         base += 3;
         length -= 3;
     }
-    for (*n = 0; *n < length && (base[*n] != '.' || *n == 0);)
-        (*n)++;
-    return base;
+    dot = memchr(base, '.', length);
+    snprintf(name, size, "%s/%.*s", object ? "plugin" : "exec",
+             (int)(dot && dot > base ? (size_t)(dot - base) : length), base);
 }
 
-/* True if the word is a file with a suffix, such as mine.py but not python3.11. */
-static bool is_script(const char *word, size_t length)
+/* Names a command by its second word, such as mine.py of "python3 mine.py", or by its first word if
+ * the second one is missing or is an option. Returns the words after it. */
+static const char *name_command(char *name, size_t size, const char *command)
 {
-    const char *dot = memrchr(word, '.', length);
+    const char *word = command + strspn(command, " ");
+    const char *second = word + strcspn(word, " ");
 
-    return dot && dot > word && dot + 1 < word + length && isalpha((unsigned char)dot[1]) &&
-           !memchr(dot, '/', length - (size_t)(dot - word));
-}
-
-/* Names a command by its first word that is a script, or by its first word. *rest becomes the words
- * after it. */
-static void name_command(char *name, size_t size, const char *command, const char **rest)
-{
-    const char *best = NULL, *word = command + strspn(command, " ");
-    size_t length = 0, n;
-
-    for (; *word; word += n + strspn(word + n, " ")) {
-        n = strcspn(word, " ");
-        if (best && !is_script(word, n))
-            continue;
-        best = word;
-        length = n;
-        if (is_script(word, n))
-            break;
-    }
-    *rest = best ? best + length + strspn(best + length, " ") : "";
-    word = base_of(best ? best : command, length, false, &n);
-    snprintf(name, size, "exec/%.*s", (int)n, word);
+    second += strspn(second, " ");
+    if (*second && *second != '-')
+        word = second;
+    name_after(name, size, false, word, strcspn(word, " "));
+    word += strcspn(word, " ");
+    return word + strspn(word, " ");
 }
 
 /* Divides the pairs of a shared object: those of memories and exchanges go to `ours`, all others to
@@ -203,42 +188,25 @@ static void divide_pairs(const char *pairs, char *own, char *ours, size_t size)
 /* What a spec says. */
 struct words {
     bool object;
-    char name[64], own[512], ours[512];
+    char name[300], own[512], ours[512];
     char *command; /* the command, or the path of the object; owned */
 };
 
-static int read_object(struct words *w, const char *text, size_t named, struct gcb_diag *diag)
+static int read_object(struct words *w, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, ":");
-    char *path = gcb_strndup(text, n), shown[160];
-    size_t length;
-    const char *base;
+    char *path = gcb_strndup(text, n);
 
     if (!path)
         return gcb_diag_nomem(diag, n, "a path");
+    if (!w->name[0])
+        name_after(w->name, sizeof(w->name), true, path, n);
     w->command = realpath(path, NULL);
-    gcb_escape(shown, sizeof(shown), path);
     gcb_free(path);
     if (!w->command)
-        return gcb_diag_set(diag, GCB_E_INVALID, "plugin:%s: no such file", shown);
-    base = base_of(text, n, true, &length);
-    if (!named)
-        snprintf(w->name, sizeof(w->name), "plugin/%.*s", (int)length, base);
+        return gcb_diag_set(diag, GCB_E_INVALID, "plugin:%s: %s", gcb_show(text).text,
+                            strerror(errno));
     divide_pairs(text[n] ? text + n + 1 : "", w->own, w->ours, sizeof(w->own));
-    return 0;
-}
-
-static int read_command(struct words *w, const char *text, size_t named, struct gcb_diag *diag)
-{
-    const char *rest;
-
-    w->command = strdup(text);
-    if (!w->command)
-        return gcb_diag_nomem(diag, strlen(text), "a command");
-    if (named)
-        return 0;
-    name_command(w->name, sizeof(w->name), text, &rest);
-    snprintf(w->own, sizeof(w->own), "%s", rest);
     return 0;
 }
 
@@ -257,7 +225,12 @@ static int read_words(struct words *w, const char *spec, struct gcb_diag *diag)
     if (!*text)
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: name a %s after the colon",
                             w->object ? "plugin" : "exec", w->object ? "shared object" : "command");
-    return w->object ? read_object(w, text, named, diag) : read_command(w, text, named, diag);
+    if (w->object)
+        return read_object(w, text, diag);
+    if (!named)
+        snprintf(w->own, sizeof(w->own), "%s", name_command(w->name, sizeof(w->name), text));
+    w->command = strdup(text);
+    return w->command ? 0 : gcb_diag_nomem(diag, strlen(text), "a command");
 }
 
 /* Makes the processes, which are not started yet. Takes over w->command. */
@@ -279,13 +252,15 @@ static struct plugin *make(struct words *w, double seconds)
         p->peers[i] = (struct gcb_peer){.argv = served ? NULL : p->argv,
                                         .seconds = seconds,
                                         .fd = served ? atoi(w->command + 1) : -1};
+    if (served) /* no other plug-in gets the socket */
+        fcntl(p->peers[0].fd, F_SETFD, FD_CLOEXEC);
     w->command = NULL;
-    return p;
+    p->next = plugins;
+    return plugins = p;
 }
 
 /* Adds the method of the words, and loads a shared object. */
-static int add(const struct gcb_codec **codec, struct words *w, double seconds,
-               struct gcb_diag *diag)
+static int add(struct words *w, double seconds, struct gcb_diag *diag)
 {
     struct plugin *p = make(w, seconds);
     const struct gcb_foreign foreign = {
@@ -310,19 +285,34 @@ static int add(const struct gcb_codec **codec, struct words *w, double seconds,
     p->peers[ENCODER].seconds = seconds;
     if (err)
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: %s", w->name, why.text);
-    return gcb_foreign_add(codec, &foreign, diag);
+    return gcb_foreign_add(&p->codec, &foreign, diag);
+}
+
+/* Adds the method unless it was added before. Two plug-ins cannot have one name. */
+static int add_once(struct words *w, double seconds, struct gcb_diag *diag)
+{
+    for (const struct plugin *p = plugins; p; p = p->next) {
+        if (!p->codec || strcmp(p->codec->name, w->name) != 0 ||
+            strcmp(p->codec->text, w->own) != 0)
+            continue;
+        if (strcmp(p->argv[2], w->command) == 0)
+            return 0;
+        return gcb_diag_set(diag, GCB_E_INVALID, "two plug-ins are called %s: name one: %s:NAME=%s",
+                            gcb_show(w->name).text, w->object ? "plugin" : "exec",
+                            gcb_show(w->command).text);
+    }
+    return add(w, seconds, diag);
 }
 
 int gcb_plugin_method(struct gcb_method *out, const char *spec, double seconds,
                       struct gcb_diag *diag)
 {
-    const struct gcb_codec *codec;
-    char full[1200];
+    char full[1600];
     struct words w;
     int err = read_words(&w, spec, diag);
 
     if (!err)
-        err = add(&codec, &w, seconds, diag);
+        err = add_once(&w, seconds, diag);
     free(w.command);
     if (err)
         return err;
