@@ -181,7 +181,11 @@ int index_decode(const struct gcb_index *x, const uint8_t *data, size_t length, 
 {
     struct gcb_rbuf in = {.data = data, .len = length};
     struct gcb_index_cursor c = {.n = n, .kept = kept};
+    static uint64_t tables[8192]; /* shared by all calls, as by the messages of a codec */
 
+    assert_true(x->table_bytes <= sizeof(tables));
+    if (kept % 2) /* a coder that keeps tables must also work without memory for them */
+        c.tables = tables;
     if (x->open(&c, &in))
         return GCB_E_CORRUPT;
     for (uint64_t done = 0; done < kept; done += GCB_TILE) {

@@ -2,29 +2,51 @@
 
 #include <string.h>
 
-#include "src/lib/codec/codec.h" /* GCB_TILE */
+/* floor(log2(v)) for v >= 1 below 2^31: the exponent of a float. Compilers vectorise it. Without the
+ * second highest bit, v rounds to no higher power of two. */
+static unsigned exponent_of(uint32_t v)
+{
+    const float f = (float)(int32_t)(v & ~(v >> 1));
+    uint32_t bits;
 
-/* Counts the gaps by sum and symbol. Sets golomb_bits, and in gap_bits the low bits that follow the
- * symbols. */
+    memcpy(&bits, &f, sizeof(bits));
+    return (bits >> 23) - 127;
+}
+
+void gcb_gap_block_fill(struct gcb_gap_block *block, const uint32_t *pos, size_t n, uint32_t next)
+{
+    uint16_t magnitude[GCB_TILE + 2] = {0};
+
+    block->gap[0] = pos[0] - next;
+    for (size_t i = 1; i < n; i++)
+        block->gap[i] = pos[i] - pos[i - 1] - 1;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t gap = block->gap[i], e = exponent_of(gap + (gap < 16));
+
+        block->symbol[i] = (uint16_t)(gap < 16 ? gap : 12 + e);
+        magnitude[i + 2] = (uint16_t)e;
+    }
+    for (size_t i = 0; i < n; i++)
+        block->sum[i] = magnitude[i] + magnitude[i + 1];
+}
+
+/* Counts the gaps by sum and symbol. Sets golomb_bits. */
 static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
 {
-    struct gcb_gap_past past = {0, 0};
-    uint32_t next = 0;
+    struct gcb_gap_block block;
 
     memset(m->count, 0, sizeof(m->count));
     m->golomb_bits = kept * (b + 1);
-    m->gap_bits = 0;
-    for (uint64_t i = 0; i < kept; i++) {
-        const uint32_t gap = pos[i] - next;
-        unsigned low, symbol = gcb_gap_symbol(gap, &low);
+    for (uint64_t at = 0; at < kept; at += GCB_TILE) {
+        const size_t n = gcb_tile_length(kept, at);
+        uint32_t quotients = 0; /* the gaps of all blocks are below 2^31 together */
 
-        if (i % GCB_TILE == 0)
-            past = (struct gcb_gap_past){0, 0};
-        m->count[past.sum][symbol]++;
-        m->golomb_bits += gap >> b;
-        m->gap_bits += low;
-        gcb_gap_update_past(&past, symbol);
-        next = pos[i] + 1;
+        gcb_gap_block_fill(&block, pos + at, n, at ? pos[at - 1] + 1 : 0);
+        for (size_t i = 0; i < n; i++)
+            quotients += block.gap[i] >> b;
+        for (size_t i = 0; i < n; i++)
+            m->count[block.sum[i]][block.symbol[i]]++;
+        m->golomb_bits += quotients;
     }
 }
 
@@ -104,20 +126,31 @@ static void make_groups(struct gcb_gap_codes *m)
     }
 }
 
-/* Makes a code for each group. Adds the bits of all symbols to gap_bits. */
+/* Makes a code for each group. Sets gap_bits. */
 static void make_codes(struct gcb_gap_codes *m)
 {
+    uint16_t code[GCB_PREFIX_SYMBOLS];
+    uint8_t bits[GCB_PREFIX_SYMBOLS];
+
+    m->gap_bits = 0;
     m->head_bits = 8 + 6 * (m->groups - 1); /* the first byte, and where the later groups begin */
     for (unsigned g = 0; g < m->groups; g++) {
         const struct gcb_gap_group *group = &m->group[g];
 
         gcb_prefix_lengths(m->length[g], group->count);
-        gcb_prefix_codes(m->code[g], m->bits[g], m->length[g]);
+        gcb_prefix_codes(code, bits, m->length[g]);
         m->head_bits += gcb_prefix_size(m->length[g]);
-        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
-            m->gap_bits += (uint64_t)group->count[s] * m->bits[g][s];
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+            const unsigned low = s < 16 ? 0 : s - 12;
+            const uint64_t lowest = s < 16 ? s : UINT64_C(1) << low;
+
+            m->word[g][s] = (struct gcb_gap_word){code[s] - (lowest << bits[s]), bits[s],
+                                                  (uint8_t)(bits[s] + low)};
+            m->gap_bits += (uint64_t)group->count[s] * m->word[g][s].all;
+        }
         /* the next group overwrites what belongs to it */
-        memset(m->code_for_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
+        for (unsigned sum = group->from; sum < GCB_GAP_SUMS; sum++)
+            m->for_sum[sum] = m->word[g];
     }
 }
 

@@ -2,6 +2,7 @@
 #define SRC_LIB_SPARSE_GAP_CODES_H
 
 #include "kernels/index/gap_elem.h"
+#include "src/lib/codec/codec.h" /* GCB_TILE */
 #include "src/lib/sparse/prefix.h"
 
 /*
@@ -20,17 +21,31 @@ struct gcb_gap_group {
     uint64_t joined_cost; /* cost of a code for this group and the next */
 };
 
-/* The codes of one message. The struct has about 16 KiB. */
+/* How a gap is written: the lowest `all` bits of (gap << bits) + add. */
+struct gcb_gap_word {
+    uint64_t add;      /* the code, less the lowest gap of its symbol << bits */
+    uint8_t bits, all; /* bits of the code; and with the bits that follow it */
+};
+
+/* The gaps of a block, the symbol of each gap, and the sum of the magnitudes before it. */
+struct gcb_gap_block {
+    uint32_t gap[GCB_TILE];
+    uint16_t symbol[GCB_TILE], sum[GCB_TILE];
+};
+
+/* Fills `block` for n <= GCB_TILE positions. `next`: lowest possible position of the first. */
+void gcb_gap_block_fill(struct gcb_gap_block *block, const uint32_t *pos, size_t n, uint32_t next);
+
+/* The codes of one message. The struct has about 20 KiB. */
 struct gcb_gap_codes {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS]; /* number of gaps by sum and symbol */
     struct gcb_gap_group group[GCB_GAP_SUMS];         /* in the end, one group for each code */
     unsigned groups;
-    uint8_t code_for_sum[GCB_GAP_SUMS];                /* number of the code after this sum */
-    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS]; /* lengths that define the codes */
-    uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];  /* what is written for a symbol */
-    uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];   /* bits of `code` */
-    uint64_t head_bits;                                /* bits to send the codes */
-    uint64_t gap_bits;                                 /* bits to send all gaps in these codes */
+    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];           /* lengths that define the codes */
+    struct gcb_gap_word word[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS]; /* by code and symbol */
+    const struct gcb_gap_word *for_sum[GCB_GAP_SUMS];            /* the row of `word` after a sum */
+    uint64_t head_bits;                                          /* bits to send the codes */
+    uint64_t gap_bits;    /* bits to send all gaps in these codes */
     uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
 };
 

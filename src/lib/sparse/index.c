@@ -46,6 +46,11 @@ static uint64_t block_offset(const struct gcb_index_cursor *c, uint64_t b)
     return b ? gcb_load_u32(c->directory + (b - 1) * DIRECTORY_ENTRY + 4) : 0;
 }
 
+uint64_t gcb_block_first(const struct gcb_index_cursor *c, uint64_t done)
+{
+    return gcb_load_u32(c->directory + (done / GCB_TILE - 1) * DIRECTORY_ENTRY) + UINT64_C(1);
+}
+
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end)
 {
     const uint64_t b = c->done / GCB_TILE, blocks = (c->kept + GCB_TILE - 1) / GCB_TILE;
@@ -54,7 +59,7 @@ int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const u
 
     if (from > to || to > length)
         return GCB_E_CORRUPT;
-    if (b && gcb_load_u32(c->directory + (b - 1) * DIRECTORY_ENTRY) != c->next - 1)
+    if (b && gcb_block_first(c, c->done) != c->next)
         return GCB_E_CORRUPT;
     *p = c->body + from;
     *end = c->body + to;

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "kernels/index/golomb_elem.h"
 #include "src/lib/sparse/gap_codes.h"
 #include "src/lib/sparse/index.h"
@@ -34,21 +36,25 @@ static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t n, uint32_t 
                           const void *codes)
 {
     const struct gcb_gap_codes *m = codes;
-    struct gcb_gap_past past = {0, 0};
     struct gcb_bitw w = {.p = p};
+    struct gcb_gap_block block;
+    uint64_t held = 0; /* bits that wait for more, so that several codes are written at once */
+    unsigned holds = 0;
 
     if (next == 0) /* the first block */
         put_codes(&w, m);
+    gcb_gap_block_fill(&block, pos, n, next);
     for (uint64_t i = 0; i < n; i++) {
-        const uint32_t gap = pos[i] - next;
-        const unsigned code = m->code_for_sum[past.sum];
-        unsigned low, symbol = gcb_gap_symbol(gap, &low), bits = m->bits[code][symbol];
-        const uint64_t low_bits = gap & ((UINT32_C(1) << low) - 1);
+        const struct gcb_gap_word word = m->for_sum[block.sum[i]][block.symbol[i]];
 
-        gcb_bitw_put(&w, m->code[code][symbol] | low_bits << bits, bits + low);
-        gcb_gap_update_past(&past, symbol);
-        next = pos[i] + 1;
+        if (holds + word.all > 56) {
+            gcb_bitw_put(&w, held, holds);
+            held = holds = 0;
+        }
+        held |= (((uint64_t)block.gap[i] << word.bits) + word.add) << holds;
+        holds += word.all;
     }
+    gcb_bitw_put(&w, held, holds);
     return gcb_bitw_finish(&w);
 }
 
@@ -68,10 +74,30 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
 
 /* ---- decoding ---- */
 
+/*
+ * The codes and, if they stay between calls, a block that was read ahead: two blocks that are read
+ * at the same time take little longer than one. An entry has, from its lowest bit on:
+ *   6 bits  bits of a code and of what follows it
+ *   5 bits  the symbol's magnitude m
+ *   4 bits  the lowest gap of the symbol, less 2^m - 1
+ *   1 bit   whether m bits follow the code
+ */
 struct tables {
-    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* each row as gcb_prefix_table fills it */
-    const uint16_t *for_sum[GCB_GAP_SUMS];             /* the row for each sum */
+    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];
+    const uint16_t *for_sum[GCB_GAP_SUMS]; /* the row for each sum */
+    uint64_t ahead_at, ahead_next;         /* c->done before `ahead` (0: none), c->next after it */
+    uint32_t ahead[GCB_TILE];
 };
+
+static uint16_t entry_of(unsigned symbol)
+{
+    struct gcb_gap_past past = {0, 0};
+
+    gcb_gap_update_past(&past, symbol);
+    if (symbol < 16)
+        return (uint16_t)(past.last << 6 | (symbol + 1 - (1u << past.last)) << 11);
+    return (uint16_t)(past.last | past.last << 6 | 1u << 11 | 1u << 15);
+}
 
 static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
 {
@@ -85,8 +111,12 @@ static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
 static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
 {
     uint8_t length[GCB_PREFIX_SYMBOLS];
+    uint16_t value[GCB_PREFIX_SYMBOLS];
     unsigned from = 0;
 
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        value[s] = entry_of(s);
+    t->ahead_at = 0;
     for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
         t->for_sum[sum] = t->entry[0];
     for (unsigned g = 1; g < codes; g++) {
@@ -99,7 +129,7 @@ static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
         from = start;
     }
     for (unsigned g = 0; g < codes; g++)
-        if (gcb_prefix_get(r, length) || gcb_prefix_table(t->entry[g], length))
+        if (gcb_prefix_get(r, length) || gcb_prefix_table(t->entry[g], length, value))
             return GCB_E_CORRUPT;
     return gcb_bitr_get(r, r->fill % 8) || r->failed ? GCB_E_CORRUPT : 0;
 }
@@ -111,52 +141,98 @@ static const uint8_t *after_tables(const struct gcb_bitr *r)
     return r->p - r->fill / 8;
 }
 
-/* Reads the `count` positions of a block; positions are below n. Returns the last position plus 1,
- * or n + 1 if the block is damaged. */
-static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *pos, size_t count,
-                         uint64_t next, uint64_t n)
+/* A block that is being read. */
+struct block {
+    struct gcb_bitr r;
+    const uint16_t *row; /* the table of the next code */
+    unsigned last;       /* magnitude of the last gap */
+    uint64_t next;
+};
+
+static inline uint32_t get_position(const struct tables *t, struct block *b)
 {
-    struct gcb_gap_past past = {0, 0};
+    unsigned entry, magnitude, low;
 
-    for (size_t i = 0; i < count; i++) {
-        unsigned entry, symbol;
-        uint32_t gap;
-
-        gcb_bitr_refill(r); /* one refill is enough: a code and its low bits have at most 40 bits */
-        entry = t->for_sum[past.sum][r->acc % GCB_PREFIX_ENTRIES];
-        symbol = entry >> 4;
-        gcb_bitr_skip(r, entry & 15);
-        gap = symbol; /* the inverse of gcb_gap_symbol */
-        if (symbol >= 16)
-            gap = UINT32_C(1) << (symbol - 12) | (uint32_t)gcb_bitr_get(r, symbol - 12);
-        next += gap;
-        if (r->failed || next >= n)
-            return n + 1;
-        pos[i] = (uint32_t)next++;
-        gcb_gap_update_past(&past, symbol);
-    }
-    return next;
+    gcb_bitr_refill(&b->r); /* one refill is enough: a code and its low bits have at most 40 bits */
+    entry = b->row[b->r.acc % GCB_PREFIX_ENTRIES];
+    magnitude = entry >> 6 & 31;
+    low = magnitude & -(entry >> 15);
+    b->next += (1u << magnitude) - 1 + (entry >> 11 & 15) +
+               (b->r.acc >> ((entry & 63) - low) & ((1u << low) - 1));
+    gcb_bitr_skip(&b->r, entry & 63);
+    b->row = t->for_sum[b->last + magnitude];
+    b->last = magnitude;
+    return (uint32_t)b->next++;
 }
 
-/* Each call reads the codes again, because a cursor does not keep their tables. */
+/* Reads the n positions of a block and, if `also` is not NULL, those of the next block, m <= n, to
+ * `ahead`. They ascend, so it is enough that the caller checks the last one. */
+static void get_positions(const struct tables *t, struct block *b, uint32_t *pos, size_t n,
+                          struct block *also, uint32_t *ahead, size_t m)
+{
+    struct block x = *b, y = *also;
+    size_t i = 0;
+
+    for (; i < m; i++) {
+        pos[i] = get_position(t, &x);
+        ahead[i] = get_position(t, &y);
+    }
+    for (; i < n; i++)
+        pos[i] = get_position(t, &x);
+    *b = x;
+    *also = y;
+}
+
+/* Finds the block after `done` positions. Returns 0 or GCB_E_CORRUPT. */
+static int open_block(struct block *b, const struct tables *t, const struct gcb_index_cursor *c)
+{
+    *b = (struct block){.row = t->for_sum[0], .next = c->next};
+    return gcb_blocks_next(c, &b->r.p, &b->r.end);
+}
+
+/* c->next after a block, or n + 1 if it is damaged. */
+static uint64_t close_block(const struct block *b, uint64_t n)
+{
+    return gcb_bitr_is_done(&b->r) && b->next <= n ? b->next : n + 1;
+}
+
+/* Without c->tables, each call reads the codes again. */
 static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
-    struct gcb_bitr head = {.p = c->body + 1, .end = c->end}, r = {.p = NULL};
+    struct gcb_bitr head = {.p = c->body + 1, .end = c->end};
     struct tables own, *t = c->tables ? c->tables : &own;
+    struct gcb_index_cursor after = *c;
+    struct block b, also = {.row = NULL};
+    size_t m = 0;
 
     if (c->param < GCB_GAP_MARK)
         return gcb_index_golomb.next(c, pos, n);
-    if (gcb_blocks_next(c, &r.p, &r.end))
-        return GCB_E_CORRUPT;
     if ((c->done == 0 || t == &own) && get_tables(t, &head, c->param - GCB_GAP_MARK + 1))
         return GCB_E_CORRUPT;
-    if (c->done == 0)
-        r.p = after_tables(&head);
-    if (r.p > r.end)
+    if (open_block(&b, t, c))
         return GCB_E_CORRUPT;
-    c->next = get_gaps(t, &r, pos, n, c->next, c->n);
+    if (c->done == 0)
+        b.r.p = after_tables(&head);
+    if (b.r.p > b.r.end)
+        return GCB_E_CORRUPT;
+    after.done += n;
+    if (c->done && t->ahead_at == c->done && t != &own) {
+        memcpy(pos, t->ahead, n * sizeof(*pos));
+        c->next = t->ahead_next;
+    } else {
+        if (t != &own && after.done < c->kept) {
+            after.next = gcb_block_first(c, after.done);
+            m = gcb_tile_length(c->kept, after.done);
+            if (open_block(&also, t, &after))
+                return GCB_E_CORRUPT;
+        }
+        get_positions(t, &b, pos, n, &also, t->ahead, m);
+        c->next = close_block(&b, c->n);
+        t->ahead_next = close_block(&also, c->n);
+        t->ahead_at = after.done;
+    }
     c->done += n;
-    return c->next <= c->n && gcb_bitr_is_done(&r) ? 0 : GCB_E_CORRUPT;
+    return c->next <= c->n ? 0 : GCB_E_CORRUPT;
 }
 
 const struct gcb_index gcb_index_adaptive = {

@@ -4,7 +4,7 @@
 
 #include "src/lib/base/status.h"
 
-int gcb_prefix_table(uint16_t *table, const uint8_t *length)
+int gcb_prefix_table(uint16_t *table, const uint8_t *length, const uint16_t *value)
 {
     uint16_t code[GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_PREFIX_SYMBOLS];
@@ -14,7 +14,7 @@ int gcb_prefix_table(uint16_t *table, const uint8_t *length)
     gcb_prefix_codes(code, bits, length);
     for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
         for (unsigned at = code[s]; length[s] && at < GCB_PREFIX_ENTRIES; at += 1u << bits[s])
-            table[at] = (uint16_t)(s << 4 | bits[s]);
+            table[at] = (uint16_t)(value[s] + bits[s]);
     return 0;
 }
 

@@ -56,14 +56,16 @@ static void test_deep_tree(void **state)
 {
     uint32_t count[GCB_PREFIX_SYMBOLS] = {1, 1};
     uint8_t length[GCB_PREFIX_SYMBOLS];
-    uint16_t table[GCB_PREFIX_ENTRIES];
+    uint16_t table[GCB_PREFIX_ENTRIES], value[GCB_PREFIX_SYMBOLS];
 
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        value[s] = (uint16_t)(s << 4);
     for (unsigned s = 2; s < GCB_PREFIX_SYMBOLS; s++)
         count[s] = count[s - 1] + count[s - 2];
     gcb_prefix_lengths(length, count);
     for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
         assert_in_range(length[s], 1, GCB_PREFIX_BITS);
-    assert_int_equal(gcb_prefix_table(table, length), 0);
+    assert_int_equal(gcb_prefix_table(table, length, value), 0);
 }
 
 /* Lengths of an incomplete code are refused; lengths that were written are read back. */
@@ -75,11 +77,13 @@ static void test_prefix_lengths(void **state)
     static const uint8_t bad[][GCB_PREFIX_SYMBOLS] = {{0}, {2, 2, 2}, {1, 1, 1},
                                                       {2}, {10, 1},   {1, 1, 10}};
     const uint8_t *const codes[] = {good, lone};
-    uint16_t table[GCB_PREFIX_ENTRIES];
+    uint16_t table[GCB_PREFIX_ENTRIES], value[GCB_PREFIX_SYMBOLS];
 
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        value[s] = (uint16_t)(s << 4);
     assert_int_equal(gcb_prefix_size(eight), 6 + 4 + 7); /* one below 4, then the same */
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-        assert_int_equal(gcb_prefix_table(table, bad[i]), GCB_E_CORRUPT);
+        assert_int_equal(gcb_prefix_table(table, bad[i], value), GCB_E_CORRUPT);
     for (size_t i = 0; i < 2; i++) {
         uint8_t data[64], back[GCB_PREFIX_SYMBOLS];
         struct gcb_bitw w = {.p = data};
@@ -90,7 +94,7 @@ static void test_prefix_lengths(void **state)
         assert_int_equal(r.end - data, (gcb_prefix_size(codes[i]) + 7) / 8);
         assert_int_equal(gcb_prefix_get(&r, back), 0);
         assert_memory_equal(back, codes[i], sizeof(back));
-        assert_int_equal(gcb_prefix_table(table, back), 0);
+        assert_int_equal(gcb_prefix_table(table, back, value), 0);
         assert_int_equal(table[0] & 15, i == 0 ? 1 : 0);
         assert_int_equal(table[0] >> 4, i == 0 ? 5 : 42);
     }
