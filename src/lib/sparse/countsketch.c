@@ -64,9 +64,9 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
     if (env->decoding)
         return 0;
     if (s->columns > env->count && cells_of(s) > MOST_SPARE)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
-                            s->columns, env->count);
+        return gcb_invalid(diag,
+                           "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
+                           s->columns, env->count);
     s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, GCB_DRAW_HASHES) ^ env->seed;
     if (env->workers) /* an exchange passes its own table to contribute */
         return 0;
@@ -384,28 +384,14 @@ static const struct gcb_reduce_ops countsketch_reduce = {
 /* ---- about the method ---- */
 
 static const struct gcb_param countsketch_params[] = {
-    {.name = "cells",
-     .help = "cells of the table for each element of the tensor",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct countsketch, cells),
-     .def = 0.2,
-     .min = 1e-6,
-     .max = 1,
-     .flags = GCB_PARAM_LABEL,
-     .rate = GCB_RATE_UP},
-    {.name = "rows",
-     .help = "rows of the table; an element has a cell in each",
-     .type = GCB_PARAM_INT,
-     .offset = offsetof(struct countsketch, rows),
-     .def = 5,
-     .min = 1,
-     .max = MOST_ROWS,
-     .flags = GCB_PARAM_WIRE},
-    {.name = "columns",
-     .help = "columns of the table; 0: as many as `cells` allows",
-     .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct countsketch, asked),
-     .max = MOST_COLUMNS},
+    {GCB_PARAM("cells", REAL, struct countsketch, cells),
+     .help = "cells of the table for each element of the tensor", .def = 0.2, .min = 1e-6, .max = 1,
+     .flags = GCB_PARAM_LABEL, .rate = GCB_RATE_UP},
+    {GCB_PARAM("rows", INT, struct countsketch, rows),
+     .help = "rows of the table; an element has a cell in each", .def = 5, .min = 1,
+     .max = MOST_ROWS, .flags = GCB_PARAM_WIRE},
+    {GCB_PARAM("columns", SIZE, struct countsketch, asked),
+     .help = "columns of the table; 0: as many as `cells` allows", .max = MOST_COLUMNS},
     {.name = "theta",
      .help = "share of estimates dropped",
      .type = GCB_PARAM_REAL,

@@ -264,10 +264,8 @@ static const struct gcb_param randomk_params[ROWS + 1] = {
                    .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
                    .complement = {"density", "p"},
                    .rate = GCB_RATE_DOWN},
-    [ROW_SCALING] = {.name = "scaling",
+    [ROW_SCALING] = {GCB_PARAM("scaling", CHOICE, struct gcb_randomk, scaling),
                      .help = "unbiased: kept elements are multiplied by n / k",
-                     .type = GCB_PARAM_CHOICE,
-                     .offset = offsetof(struct gcb_randomk, scaling),
                      .choices = scalings},
 };
 

@@ -25,8 +25,7 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
                          struct gcb_diag *diag)
 {
     if (t->chunk & (t->chunk - 1))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two, or 0");
+        return gcb_invalid(diag, "transform=hadamard needs a chunk that is a power of two, or 0");
     t->unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
     t->coef = gcb_alloc_array(t->env.count, sizeof(float));
     return t->coef ? 0 : gcb_diag_nomem(diag, t->env.count * sizeof(float), "a spectrum");
