@@ -204,8 +204,7 @@ static int read_object(struct words *w, const char *text, struct gcb_diag *diag)
     w->command = realpath(path, NULL);
     gcb_free(path);
     if (!w->command)
-        return gcb_diag_set(diag, GCB_E_INVALID, "plugin:%s: %s", gcb_show(text).text,
-                            strerror(errno));
+        return gcb_invalid(diag, "plugin:%s: %s", gcb_show(text).text, strerror(errno));
     divide_pairs(text[n] ? text + n + 1 : "", w->own, w->ours, sizeof(w->own));
     return 0;
 }
@@ -223,8 +222,8 @@ static int read_words(struct words *w, const char *spec, struct gcb_diag *diag)
         text += named + 1;
     }
     if (!*text)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: name a %s after the colon",
-                            w->object ? "plugin" : "exec", w->object ? "shared object" : "command");
+        return gcb_invalid(diag, "%s: name a %s after the colon", w->object ? "plugin" : "exec",
+                           w->object ? "shared object" : "command");
     if (w->object)
         return read_object(w, text, diag);
     if (!named)
@@ -284,7 +283,7 @@ static int add(struct words *w, double seconds, struct gcb_diag *diag)
     err = bound(p, 1, &bytes, &why);
     p->peers[ENCODER].seconds = seconds;
     if (err)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: %s", w->name, why.text);
+        return gcb_invalid(diag, "%s: %s", w->name, why.text);
     return gcb_foreign_add(&p->codec, &foreign, diag);
 }
 
@@ -297,9 +296,9 @@ static int add_once(struct words *w, double seconds, struct gcb_diag *diag)
             continue;
         if (strcmp(p->argv[2], w->command) == 0)
             return 0;
-        return gcb_diag_set(diag, GCB_E_INVALID, "two plug-ins are called %s: name one: %s:NAME=%s",
-                            gcb_show(w->name).text, w->object ? "plugin" : "exec",
-                            gcb_show(w->command).text);
+        return gcb_invalid(diag, "two plug-ins are called %s: name one: %s:NAME=%s",
+                           gcb_show(w->name).text, w->object ? "plugin" : "exec",
+                           gcb_show(w->command).text);
     }
     return add(w, seconds, diag);
 }
