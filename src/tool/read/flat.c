@@ -117,6 +117,36 @@ int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char
     return 0;
 }
 
+int gcb_flat_parse(const struct gcb_flat *f, const char *name, const char *text, size_t size,
+                   json_t **out, struct gcb_diag *diag)
+{
+    json_error_t error;
+
+    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (json_is_object(*out))
+        return 0;
+    if (!*out && json_error_code(&error) == json_error_out_of_memory)
+        return gcb_diag_nomem(diag, size, "the header of a file");
+    return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "damaged: its header is not valid");
+}
+
+bool gcb_flat_shape(struct gcb_flat_array *a, const json_t *list)
+{
+    json_t *number;
+    size_t i;
+
+    if (!json_is_array(list) || json_array_size(list) > GCB_MAX_RANK)
+        return false;
+    json_array_foreach(list, i, number)
+    {
+        if (!json_is_integer(number) || json_integer_value(number) < 0)
+            return false;
+        a->dims[i] = (uint64_t)json_integer_value(number);
+    }
+    a->rank = (unsigned)i;
+    return true;
+}
+
 bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
                      const struct gcb_reading *reading)
 {

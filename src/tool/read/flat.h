@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_READ_FLAT_H
 #define SRC_TOOL_READ_FLAT_H
 
+#include <jansson.h>
 #include <zlib.h>
 
 #include "src/tool/read/infile.h"
@@ -60,6 +61,12 @@ struct gcb_flat_array {
 /* Sets a->path. Refuses a name that no path in a dump can have. */
 int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char *name, size_t n,
                   struct gcb_diag *diag);
+/* Parses a header, which must be a JSON object without a key that occurs twice. The caller ends *out
+ * with json_decref, also after a failure. */
+int gcb_flat_parse(const struct gcb_flat *f, const char *name, const char *text, size_t size,
+                   json_t **out, struct gcb_diag *diag);
+/* Sets a->rank and a->dims from a list of numbers. Returns false if it is no shape. */
+bool gcb_flat_shape(struct gcb_flat_array *a, const json_t *list);
 /* Sets the element, shape and count of *t. Returns false if the array is not a tensor, or if its
  * shape does not fit its bytes (then t->element is set). */
 bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,

@@ -1,7 +1,7 @@
 /* Arrays in NumPy's format .npy: a header such as
  * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and then the elements. */
-#include <errno.h>
-#include <stdlib.h>
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -18,169 +18,91 @@ static const char magic[] = "\x93NUMPY";
 static int fail_header(const struct gcb_npy *npy, struct gcb_diag *diag)
 {
     return gcb_infile_fail(npy->stream.file->in, npy->stream.name, GCB_E_CORRUPT, diag,
-                           "damaged: the header of its array is not valid");
+                           "damaged: its header is not valid");
 }
 
 /* ---- the header ---- */
 
-/* Skips blanks, then this character. Returns false if another character is there. */
-static bool skip(const char **at, char c)
+/* Spells a dictionary of Python as JSON: other quotes and brackets, small letters, no comma before a
+ * bracket, no L after a number (Python 2). */
+static void spell_as_json(char *text)
 {
-    *at += strspn(*at, " \t\n");
-    if (**at != c)
-        return false;
-    ++*at;
-    return true;
-}
+    char quote = '\0', *last = text; /* the last character that is not blank */
 
-/* Skips blanks, then this word. */
-static bool skip_word(const char **at, const char *word)
-{
-    const size_t n = strlen(word);
-
-    *at += strspn(*at, " \t\n");
-    if (strncmp(*at, word, n) != 0)
-        return false;
-    *at += n;
-    return true;
-}
-
-/* Skips a string. Sets *text to its first character and returns its length, or -1. */
-static int skip_string(const char **at, const char **text)
-{
-    const char quote = **at;
-    size_t n;
-
-    if (quote != '\'' && quote != '"')
-        return -1;
-    *text = *at + 1;
-    n = strcspn(*text, quote == '"' ? "\"\\" : "'\\");
-    if ((*text)[n] != quote)
-        return -1;
-    *at = *text + n + 1;
-    return (int)n;
-}
-
-/* Skips a value in brackets, such as the list of fields of a structured type. */
-static bool skip_nested(const char **at)
-{
-    const char *text;
-    int depth = 0;
-
-    do {
-        *at += strspn(*at, " \t\n");
-        if (**at == '\'' || **at == '"') {
-            if (skip_string(at, &text) < 0)
-                return false;
-            continue;
+    for (char *c = text; *c; c++) {
+        if (quote ? *c == quote : *c == '\'' || *c == '"') {
+            quote = quote ? '\0' : *c;
+            *c = '"';
+        } else if (!quote) {
+            if (*last == ',' && strchr(")]}", *c))
+                *last = ' ';
+            *c = *c == '('   ? '['
+                 : *c == ')' ? ']'
+                 : *c == 'L' ? ' '
+                             : (char)tolower((unsigned char)*c);
         }
-        if (**at == '\0')
-            return false;
-        depth += !!strchr("([{", **at) - !!strchr(")]}", **at);
-        ++*at;
-    } while (depth > 0);
-    return depth == 0;
+        if (*c != ' ')
+            last = c;
+    }
 }
 
-/* Reads a type such as '<f4'. Any other description is that of another type. */
-static bool read_type(struct gcb_npy *npy, const char **at)
+/* Sets a type such as "<f4". NULL and other texts are other types. */
+static void set_type(struct gcb_npy *npy, const char *type)
 {
     struct gcb_flat_array *a = &npy->array;
-    const char *text;
-    char kind;
-    int n;
+    unsigned size;
+    char order, kind;
+    int n = 0;
 
-    *at += strspn(*at, " \t\n");
-    if (**at == '[' || **at == '(')
-        return skip_nested(at);
-    n = skip_string(at, &text);
-    if (n < 0)
-        return false;
-    if (n < 3 || n > 4 || !strchr("<>|", text[0]) || (int)strspn(text + 2, "0123456789") < n - 2)
-        return true;
-    npy->swapped = text[0] == '>';
-    kind = text[1];
-    a->size = strtoul(text + 2, NULL, 10);
+    a->kind = GCB_FLAT_OTHER;
+    a->element = GCB_ELEMENT_NONE;
+    a->size = 0;
+    if (!type || sscanf(type, "%c%c%2u%n", &order, &kind, &size, &n) != 3 || type[n] ||
+        !strchr("<>|", order))
+        return;
+    npy->swapped = order == '>';
+    a->size = size;
     if (kind == 'f') {
         a->kind = GCB_FLAT_FLOAT;
-        a->element = a->size == 2   ? GCB_ELEMENT_FP16
-                     : a->size == 4 ? GCB_ELEMENT_FP32
-                     : a->size == 8 ? GCB_ELEMENT_FP64
-                                    : GCB_ELEMENT_NONE;
-    } else if (strchr("iuV", kind) && a->size > 0) {
+        a->element = size == 2   ? GCB_ELEMENT_FP16
+                     : size == 4 ? GCB_ELEMENT_FP32
+                     : size == 8 ? GCB_ELEMENT_FP64
+                                 : GCB_ELEMENT_NONE;
+    } else if (strchr("iuV", kind) && size > 0) {
         a->kind = GCB_FLAT_PLAIN;
     }
-    return true;
 }
 
-/* Reads a shape such as (), (3,) or (3, 4). */
-static bool read_shape(struct gcb_flat_array *a, const char **at)
+/* Reads the dictionary. */
+static int read_header(struct gcb_npy *npy, char *text, size_t size, struct gcb_diag *diag)
 {
-    bool more = true;
-    char *end;
+    const struct gcb_flat_stream *s = &npy->stream;
+    json_t *header, *type, *shape;
+    int fortran, err;
 
-    if (!skip(at, '('))
-        return false;
-    while (!skip(at, ')')) {
-        if (!more || a->rank == GCB_MAX_RANK || **at < '0' || **at > '9')
-            return false;
-        errno = 0;
-        a->dims[a->rank++] = strtoull(*at, &end, 10);
-        if (errno)
-            return false;
-        *at = end + (*end == 'L'); /* Python 2 */
-        more = skip(at, ',');
+    spell_as_json(text);
+    err = gcb_flat_parse(s->file, s->name, text, size, &header, diag);
+    if (!err && (json_unpack(header, "{s:o, s:b, s:o!}", "descr", &type, "fortran_order", &fortran,
+                             "shape", &shape) != 0 ||
+                 !gcb_flat_shape(&npy->array, shape)))
+        err = fail_header(npy, diag);
+    if (!err) {
+        set_type(npy, json_string_value(type));
+        npy->fortran = fortran && npy->array.rank > 1;
     }
-    return true;
-}
-
-static bool read_order(struct gcb_npy *npy, const char **at)
-{
-    npy->fortran = skip_word(at, "True");
-    return npy->fortran || skip_word(at, "False");
-}
-
-/* Reads the dictionary. Each key must occur once. */
-static bool read_header(struct gcb_npy *npy, const char *at)
-{
-    unsigned seen = 0;
-    bool more = true;
-
-    if (!skip(&at, '{'))
-        return false;
-    while (!skip(&at, '}')) {
-        const char *key;
-        const int n = more ? skip_string(&at, &key) : -1;
-        const unsigned bit = n == 5 && memcmp(key, "descr", 5) == 0             ? 1
-                             : n == 13 && memcmp(key, "fortran_order", 13) == 0 ? 2
-                             : n == 5 && memcmp(key, "shape", 5) == 0           ? 4
-                                                                                : 0;
-
-        if (bit == 0 || seen & bit || !skip(&at, ':') ||
-            !(bit == 1   ? read_type(npy, &at)
-              : bit == 2 ? read_order(npy, &at)
-                         : read_shape(&npy->array, &at)))
-            return false;
-        seen |= bit;
-        more = skip(&at, ',');
-    }
-    return seen == 7 && at[strspn(at, " \t\n")] == '\0';
+    json_decref(header);
+    return err;
 }
 
 int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag)
 {
-    struct gcb_flat_array *a = &npy->array;
     uint8_t start[8], length[4] = {0};
     char *text = NULL;
     uint32_t n;
     int err = gcb_flat_start(&npy->stream, diag);
 
-    a->kind = GCB_FLAT_OTHER;
-    a->element = GCB_ELEMENT_NONE;
-    a->size = 0;
-    a->rank = 0;
     npy->next = 0;
-    npy->swapped = npy->fortran = false;
+    npy->swapped = false;
     if (!err)
         err = gcb_flat_next(&npy->stream, start, sizeof(start), diag);
     if (!err && (memcmp(start, magic, sizeof(magic) - 1) != 0 || start[6] < 1 || start[6] > 3))
@@ -195,11 +117,10 @@ int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag)
         err =
             text ? gcb_flat_next(&npy->stream, text, n, diag) : gcb_diag_nomem(diag, n, "a header");
     }
-    if (!err && (strlen(text) != n || !read_header(npy, text)))
-        err = fail_header(npy, diag);
+    if (!err)
+        err = read_header(npy, text, n, diag);
     gcb_free(text);
-    a->bytes = npy->stream.left;
-    npy->fortran &= a->rank > 1;
+    npy->array.bytes = npy->stream.left;
     return err;
 }
 

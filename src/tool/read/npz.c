@@ -1,5 +1,5 @@
 /* The reader of NumPy's .npz: a zip archive of .npy files, stored or deflated, also with zip64. The
- * central directory says where they are; what their local headers say must agree. */
+ * central directory says where they are. */
 #include <string.h>
 #include <unistd.h>
 
@@ -25,12 +25,12 @@ enum { METHOD_STORED = 0, METHOD_DEFLATED = 8 };
 struct npz {
     struct gcb_flat file;
     uint8_t *directory;
-    size_t length;                      /* bytes of the directory */
-    uint64_t begin;                     /* its place in the file, where the members end */
-    uint64_t count;                     /* number of its records */
-    struct gcb_npy npy;                 /* the array that is being read */
-    uint64_t end;                       /* where its data ends in the file */
-    uint8_t local[LOCAL + 2 * COMMENT]; /* its local header */
+    size_t length;                  /* bytes of the directory */
+    uint64_t begin;                 /* its place in the file, where the members end */
+    uint64_t count;                 /* number of its records */
+    struct gcb_npy npy;             /* the array that is being read */
+    uint64_t end;                   /* where its data ends in the file */
+    uint8_t local[LOCAL + COMMENT]; /* its local header */
 };
 
 /* A file in the archive. */
@@ -59,30 +59,26 @@ static int fail_directory(const struct npz *z, struct gcb_diag *diag)
 
 /* ---- the directory ---- */
 
-/* Replaces the numbers that do not fit into 32 bits by those of the zip64 extra field. A NULL
- * number is not replaced. Returns false if the extra fields are damaged. */
-static bool widen(const uint8_t *extra, size_t length, uint64_t *const numbers[3])
+/* Replaces the numbers that do not fit into 32 bits by those of the zip64 extra field. Returns false
+ * if the extra fields are damaged. */
+static bool widen(struct member *m, const uint8_t *extra, size_t length)
 {
-    struct gcb_rbuf in = {.data = extra, .len = length};
+    uint64_t *const numbers[] = {&m->size, &m->packed, &m->at};
+    struct gcb_rbuf in = {.data = extra, .len = length}, wide = {.len = 0};
 
-    while (gcb_rbuf_left(&in) >= 4) {
+    while (gcb_rbuf_left(&in) >= 4 && !wide.data) {
         const uint8_t *head = gcb_rbuf_take(&in, 4),
                       *field = gcb_rbuf_take(&in, load_u16(head + 2));
-        struct gcb_rbuf wide = {.data = field, .len = load_u16(head + 2)};
 
         if (!field)
             return false;
-        if (load_u16(head) != 1)
-            continue;
-        for (int i = 0; i < 3; i++)
-            if (numbers[i] && *numbers[i] == UINT32_MAX)
-                *numbers[i] = gcb_get_u64(&wide);
-        return !wide.failed;
+        if (load_u16(head) == 1)
+            wide = (struct gcb_rbuf){.data = field, .len = load_u16(head + 2)};
     }
     for (int i = 0; i < 3; i++)
-        if (numbers[i] && *numbers[i] == UINT32_MAX)
-            return false;
-    return true;
+        if (*numbers[i] == UINT32_MAX)
+            *numbers[i] = gcb_get_u64(&wide);
+    return !wide.failed;
 }
 
 /* Replaces the numbers of the end record, which is at `at`, by those of the zip64 end record, if
@@ -105,10 +101,7 @@ static int read_end64(struct npz *z, uint64_t *at, uint64_t *length, struct gcb_
     if (err)
         return err;
     if (memcmp(end, "PK\6\6", 4) != 0 || gcb_load_u64(end + 4) != *at - LOCATOR - where - 12 ||
-        gcb_load_u32(locator + 4) || gcb_load_u32(end + 16) || gcb_load_u32(end + 20) ||
-        (z->count != UINT16_MAX && z->count != gcb_load_u64(end + 32)) ||
-        (*length != UINT32_MAX && *length != gcb_load_u64(end + 40)) ||
-        (z->begin != UINT32_MAX && z->begin != gcb_load_u64(end + 48)))
+        gcb_load_u32(locator + 4) || gcb_load_u32(end + 16) || gcb_load_u32(end + 20))
         return fail_directory(z, diag);
     z->count = gcb_load_u64(end + 32);
     *length = gcb_load_u64(end + 40);
@@ -185,40 +178,26 @@ static int read_member(struct npz *z, struct member *m, size_t *at, struct gcb_d
     m->name = (const char *)gcb_rbuf_take(&in, m->name_length);
     extra = gcb_rbuf_take(&in, extra_length);
     if (!gcb_rbuf_take(&in, load_u16(r + 32)) || load_u16(r + 34) ||
-        !widen(extra, extra_length, (uint64_t *const[]){&m->size, &m->packed, &m->at}) ||
-        m->at > z->begin || m->packed > z->begin - m->at)
+        !widen(m, extra, extra_length) || m->at > z->begin || m->packed > z->begin - m->at)
         return fail_directory(z, diag);
     *at = in.pos;
     return 0;
 }
 
-/* Reads the local header, which must agree with the directory. Sets *data to the place of the
- * data. */
+/* Reads the local header, which must have the name that the directory has. The directory alone gives
+ * sizes and checksum. Sets *data to the place of the data. */
 static int read_local(struct npz *z, const struct member *m, uint64_t *data, struct gcb_diag *diag)
 {
     const char *path = z->npy.array.path;
-    uint8_t *r = z->local;
-    uint64_t packed, size;
-    size_t length, extra;
-    int err = gcb_flat_read(&z->file, path, m->at, r, LOCAL, diag);
+    const uint8_t *r = z->local;
+    int err = gcb_flat_read(&z->file, path, m->at, z->local, LOCAL + m->name_length, diag);
 
     if (err)
         return err;
-    length = load_u16(r + 26);
-    extra = load_u16(r + 28);
-    packed = gcb_load_u32(r + 18);
-    size = gcb_load_u32(r + 22);
-    err = gcb_flat_read(&z->file, path, m->at + LOCAL, r + LOCAL, length + extra, diag);
-    if (err)
-        return err;
-    *data = m->at + LOCAL + length + extra;
-    if (memcmp(r, "PK\3\4", 4) != 0 || load_u16(r + 6) != m->flags ||
-        load_u16(r + 8) != m->method || length != m->name_length ||
-        memcmp(r + LOCAL, m->name, length) != 0 || *data > z->begin ||
-        m->packed > z->begin - *data || (m->method == METHOD_STORED && m->packed != m->size) ||
-        !widen(r + LOCAL + length, extra, (uint64_t *const[]){&size, &packed, NULL}) ||
-        (!(m->flags & FLAG_LATE) &&
-         (gcb_load_u32(r + 14) != m->crc || packed != m->packed || size != m->size)))
+    *data = m->at + LOCAL + m->name_length + load_u16(r + 28);
+    if (memcmp(r, "PK\3\4", 4) != 0 || load_u16(r + 26) != m->name_length ||
+        memcmp(r + LOCAL, m->name, m->name_length) != 0 || *data > z->begin ||
+        m->packed > z->begin - *data)
         return fail(z, path, "its header does not agree with the directory", diag);
     z->end = *data + m->packed;
     return 0;
@@ -262,23 +241,6 @@ static bool is_array(const struct member *m)
     return m->name_length > 4 && memcmp(m->name + m->name_length - 4, ".npy", 4) == 0;
 }
 
-/* Finds out what a member is, and sets z->npy. Reads all of an array that is not a tensor, because
- * without its checksum its type may be wrong. */
-static int examine(struct npz *z, const struct member *m, struct gcb_listing *listing,
-                   struct gcb_diag *diag)
-{
-    struct gcb_flat_stream *s = &z->npy.stream;
-    struct gcb_tensor t;
-    int err = start_array(z, m, diag);
-
-    if (err || !gcb_listing_selects(listing, z->npy.array.path, 0))
-        return err;
-    gcb_flat_tensor(&t, &z->npy.array, gcb_listing_reading(listing));
-    while (t.element == GCB_ELEMENT_NONE && s->left > 0 && !err)
-        err = gcb_flat_next(s, z->local, s->left < COMMENT ? s->left : COMMENT, diag);
-    return err;
-}
-
 /* Lists a member. A folder is not listed. */
 static int list_member(struct npz *z, const struct member *m, struct gcb_listing *listing,
                        struct gcb_diag *diag)
@@ -294,7 +256,7 @@ static int list_member(struct npz *z, const struct member *m, struct gcb_listing
     if (err)
         return err;
     if (is_array(m))
-        return gcb_flat_list(&z->file, listing, a, examine(z, m, listing, diag), diag);
+        return gcb_flat_list(&z->file, listing, a, start_array(z, m, diag), diag);
     err = read_local(z, m, &data, diag);
     if (err || folder)
         return err;

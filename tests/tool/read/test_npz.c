@@ -194,14 +194,8 @@ static void test_refused(void **state)
         int status;
         const char *words;
     } cases[] = {
-        {0, 0, IN_LOCAL, 6, 2, 1, GCB_E_CORRUPT, "does not agree"},
-        {0, 0, IN_LOCAL, 8, 2, 0, GCB_E_CORRUPT, "does not agree"},
-        {0, 0, IN_LOCAL, 14, 4, 1, GCB_E_CORRUPT, "does not agree"},
-        {0, 0, IN_LOCAL, 18, 4, 1, GCB_E_CORRUPT, "does not agree"},
-        {0, 0, IN_LOCAL, 22, 4, 1, GCB_E_CORRUPT, "does not agree"},
+        {0, 0, IN_LOCAL, 28, 2, 0xffff, GCB_E_CORRUPT, "does not agree"},
         {0, 0, IN_LOCAL, 30, 1, 'x', GCB_E_CORRUPT, "does not agree"},
-        {1, 0, IN_LOCAL, 55, 8, 1, GCB_E_CORRUPT, "does not agree"},
-        {1, 0, IN_LOCAL, 53, 2, 99, GCB_E_CORRUPT, "does not agree"},
         {0, 0, IN_CENTRAL, 0, 4, 0, GCB_E_CORRUPT, "directory"},
         {0, 0, IN_CENTRAL, 8, 2, 1, GCB_E_UNSUPPORTED, "encrypted"},
         {0, 0, IN_CENTRAL, 8, 2, 0x20, GCB_E_UNSUPPORTED, "method 8"},
@@ -284,7 +278,8 @@ static void test_bomb(void **state)
     flatmake_expect_failure(&f, "a.npz", GCB_E_CORRUPT, "declares 1048576 bytes but stores");
 }
 
-/* Any byte may be wrong: the file is refused, or gives the same tensors. */
+/* Any byte may be wrong: the file is refused, or gives the same tensors, or one of them and a note
+ * that the other has a type that is not read. */
 static void test_damage(void **state)
 {
     for (unsigned bits = 0; bits < 8; bits++) {
@@ -296,7 +291,7 @@ static void test_damage(void **state)
         for (size_t i = 0; i < f.size; i++)
             for (unsigned change = 1; change < 256; change *= 4) {
                 struct gcb_diag diag = {0};
-                char out[1024];
+                char out[1024], *note;
                 int err;
 
                 f.bytes[i] ^= (uint8_t)change;
@@ -305,7 +300,10 @@ static void test_damage(void **state)
                 refused += err != 0;
                 if (err && (diag.status != err || err == GCB_E_INTERNAL))
                     fail_msg("byte %zu: status %d, %s", i, err, diag.text);
-                if (!err && strcmp(out, pair_text) != 0)
+                note = strstr(out, "; +1 skipped");
+                if (note)
+                    *note = '\0';
+                if (!err && (note ? !strstr(pair_text, out) : strcmp(out, pair_text) != 0))
                     fail_msg("byte %zu of %zu, bits %u: read %s", i, f.size, bits, out);
             }
         assert_true(refused > f.size);

@@ -75,21 +75,22 @@ static void test_offsets(void **state)
     refuse(TWO("4", "8"), 9, "belong to no tensor");
     refuse(TWO("4", "8"), 7, "outside of the file");
     refuse(TWO("8", "4"), 8, "outside of the file");
-    refuse(TWO("18446744073709551612", "18446744073709551615"), 8, "outside of the file");
-    refuse(TWO("18446744073709551612", "18446744073709551616"), 8, "not what safetensors writes");
+    refuse(TWO("9223372036854775804", "9223372036854775807"), 8, "outside of the file");
+    refuse(TWO("-4", "4"), 8, "outside of the file");
+    refuse(TWO("4", "9223372036854775808"), 8, "header is not valid");
     refuse(ONE("F16", "[3]", "0", "4"), 4, "does not fit its 4 bytes");
     refuse(ONE("F16", "[1]", "0", "4"), 4, "does not fit its 4 bytes");
     refuse(ONE("F16", "[4294967296,4294967296,2]", "0", "4"), 4, "does not fit its 4 bytes");
-    refuse(ONE("F16", "[9223372036854775810]", "0", "4"), 4, "does not fit its 4 bytes");
+    refuse(ONE("F16", "[9223372036854775807]", "0", "4"), 4, "does not fit its 4 bytes");
     refuse("{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
            "\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[2,4]}}",
-           4, "are the same tensor");
+           4, "header is not valid");
 }
 
 static void test_names(void **state)
 {
     static const char *const names[] = {
-        "", "/", "a//b", "../a", "a/.", "\\u0000", "a\\u0000b",
+        "", "/", "a//b", "../a", "a/.",
     };
     char header[256], deep[6000];
 
@@ -128,6 +129,8 @@ static void test_json(void **state)
         "{\"w\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[2]}}",
         "{\"w\":{\"dtype\":\"F16\",\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
         "{\"w\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2],\"x\":1}}",
+        "{\"a\\u0000b\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
+        "{\"\xff\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
         "{\"\\ud800\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
         "{\"\\udc00\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
         "{\"\\ud800\\u0041\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
@@ -142,10 +145,10 @@ static void test_json(void **state)
     struct flatmake f;
 
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
-        refuse(headers[i], 2, "not what safetensors writes");
+        refuse(headers[i], 2, "header is not valid");
     make(&f, ONE("F16", "[1]", "0", "2"), 2);
     f.bytes[f.size - 3] = 0; /* the end of the header */
-    flatmake_expect_failure(&f, "a.safetensors", GCB_E_CORRUPT, "not what safetensors writes");
+    flatmake_expect_failure(&f, "a.safetensors", GCB_E_CORRUPT, "header is not valid");
 }
 
 static void test_cut(void **state)
@@ -159,8 +162,6 @@ static void test_cut(void **state)
 
         assert_int_equal(flatmake_read(out, &cut, "w", none, true, &diag), GCB_E_CORRUPT);
     }
-    memcpy(f.bytes, "\x00\xe1\xf5\x05", 4);
-    flatmake_expect_failure(&f, "w", GCB_E_CORRUPT, "longer than 100 MB");
     memcpy(f.bytes, "\x00\xe0\xf5\x05", 4);
     flatmake_expect_failure(&f, "w", GCB_E_CORRUPT, "header is not complete");
 }
