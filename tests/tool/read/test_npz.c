@@ -215,7 +215,7 @@ static void test_refused(void **state)
         {0, 0, IN_CENTRAL, 42, 4, UINT32_MAX, GCB_E_CORRUPT, "directory"},
         {0, 0, IN_CENTRAL, 42, 4, UINT32_MAX - 1, GCB_E_CORRUPT, "directory"},
         {1, 0, IN_CENTRAL, 69, 2, 2, GCB_E_CORRUPT, "directory"},
-        {1, 0, IN_CENTRAL, 71, 8, UINT64_MAX, GCB_E_CORRUPT, "does not agree"},
+        {1, 0, IN_CENTRAL, 71, 8, UINT64_MAX, GCB_E_CORRUPT, "does not fit"},
         {1, 0, IN_CENTRAL, 79, 8, UINT64_MAX, GCB_E_CORRUPT, "directory"},
         {1, 0, IN_CENTRAL, 87, 8, UINT64_MAX - 5, GCB_E_CORRUPT, "directory"},
         {1, 0, IN_END64, 0, 4, 0, GCB_E_CORRUPT, "directory"},
