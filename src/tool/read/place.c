@@ -1,5 +1,6 @@
 #include "src/tool/read/source_private.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,16 +143,19 @@ int gcb_path_compare(const char *a, const char *b)
     return (rank_of(*a) > rank_of(*b)) - (rank_of(*a) < rank_of(*b));
 }
 
-/* Finds the last of the words in a name that a number follows, and the number. */
+/* Finds the last of the words in a name that a number follows, and the number. A word begins after
+ * a character that is no letter, or with a capital after a small letter. */
 static bool find_number(const char *name, const char *const *words, uint64_t *out)
 {
     bool found = false;
+    char before = '\0';
 
-    for (; *name; name++) {
+    for (; *name; before = *name++) {
         const char *digits = find_digits(name, words);
         uint64_t n;
 
-        if (!digits)
+        if (!digits || (isalpha((unsigned char)before) &&
+                        !(islower((unsigned char)before) && isupper((unsigned char)*name))))
             continue;
         errno = 0;
         n = strtoull(digits, NULL, 10);
@@ -165,7 +169,6 @@ static bool find_number(const char *name, const char *const *words, uint64_t *ou
 
 struct gcb_place gcb_place_of_file(const char *file)
 {
-    static const char *const steps[] = {"step", "iteration", "iter", NULL};
     static const char *const workers[] = {"rank", "worker", NULL};
     const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     struct gcb_place p = {.below = name};
@@ -179,7 +182,7 @@ struct gcb_place gcb_place_of_file(const char *file)
     }
     if (strstr(p.below, "//") || strstr(p.below, "./"))
         p.below = name;
-    p.has_step |= find_number(name, steps, &p.step);
+    p.has_step |= find_number(name, step_words, &p.step);
     p.has_worker |= find_number(name, workers, &p.worker);
     return p;
 }

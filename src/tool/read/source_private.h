@@ -84,8 +84,8 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
 /*
  * Finds the step and worker of a file, for its tensors whose paths have none: the last "stepN",
- * "iterN", "rankN" or "workerN" in its name or, without, its folders, which count as groups. Sets
- * `below` as gcb_file_below does.
+ * "iterN", "rankN" or "workerN" in its name, at the start of a word, or, without, its folders,
+ * which count as groups. Sets `below` as gcb_file_below does.
  */
 struct gcb_place gcb_place_of_file(const char *file);
 
