@@ -8,7 +8,7 @@
 
 static void as_on_the_cpu(void **state)
 {
-    static const uint64_t sizes[] = {1, 33, 4096, 9001};
+    static const uint64_t sizes[] = {0, 1, 33, 4096, 9001};
 
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     gcb_host_grid(2); /* blocks take several pieces of work */
@@ -104,6 +104,94 @@ static void damaged_slots(void **state)
     assert_true(refused >= 2);
 }
 
+/* The sum of `workers` slots and of their messages. The slots are copies of the party's. */
+static void compare_many(struct slot_party *p, unsigned workers, const float *weights)
+{
+    uint8_t *slots_dev, *scratch_dev, *slot = malloc(p->slot);
+
+    assert_int_equal(device.module->memory.alloc((void **)&slots_dev, workers * p->slot, NULL), 0);
+    assert_int_equal(device.module->memory.alloc((void **)&scratch_dev,
+                                                 gcb_device_scratch_bytes(p->e, workers), NULL),
+                     0);
+    for (unsigned i = 0; i < workers; i++) {
+        const struct slot_worker *w = &p->worker[i % SLOT_WORKERS];
+
+        slot_party_copy(p, 0, slot, p->slots_dev + i % SLOT_WORKERS * p->slot, p->slot,
+                        GCB_COPY_OUT);
+        slot_party_copy(p, 0, slots_dev + i * p->slot, slot, p->slot, GCB_COPY_IN);
+        assert_int_equal(gcb_sum_add(p->sum, w->message, w->length, weights[i], NULL), 0);
+    }
+    assert_int_equal(gcb_sum_finish(p->sum, p->want, NULL), 0);
+    assert_int_equal(gcb_device_sum_slots(p->e, slots_dev, workers, weights, p->out_dev,
+                                          scratch_dev, NULL, NULL),
+                     0);
+    slot_party_copy(p, 0, p->out, p->out_dev, p->n * sizeof(float), GCB_COPY_OUT);
+    assert_memory_equal(p->out, p->want, p->n * sizeof(float));
+    device.module->memory.free(slots_dev);
+    device.module->memory.free(scratch_dev);
+    free(slot);
+}
+
+/* Sums of more slots than one launch adds, with weights. */
+static void many_workers(void **state)
+{
+    const unsigned workers = 2 * GCB_CUDA_PAYLOADS + 3;
+    float weights[2 * GCB_CUDA_PAYLOADS + 3];
+    struct slot_party p;
+
+    for (unsigned i = 0; i < workers; i++)
+        weights[i] = 0.1f * (float)i - 2.0f;
+    for (size_t i = 0; device_slots[i]; i++) {
+        slot_party_open(&p, &device, device_slots[i], 300);
+        slot_party_load(&p, 0);
+        slot_party_encode(&p, 0);
+        slot_party_wait(&p);
+        for (unsigned k = 0; k < SLOT_WORKERS; k++)
+            assert_int_equal(gcb_encode(p.worker[k].cpu, 0, k, p.worker[k].x, p.worker[k].message,
+                                        gcb_encoder_bound(p.worker[k].cpu), &p.worker[k].length,
+                                        NULL),
+                             0);
+        compare_many(&p, workers, weights);
+        slot_party_close(&p);
+    }
+}
+
+/* Torch gives a NULL pointer for an empty tensor. */
+static void empty_tensors(void **state)
+{
+    struct slot_party p;
+
+    slot_party_open(&p, &device, "topk:memory=ef", 0);
+    assert_int_equal(
+        gcb_device_encode(p.e, 0, 0, NULL, NULL, p.slots_dev, p.worker[0].scratch_dev, NULL, NULL),
+        0);
+    assert_int_equal(
+        gcb_device_sum_slots(p.e, p.slots_dev, 1, NULL, NULL, p.worker[0].scratch_dev, NULL, NULL),
+        0);
+    slot_party_close(&p);
+}
+
+/* The thread goes on with its own device. */
+static void device_of_the_thread(void **state)
+{
+    struct slot_party p;
+    struct gcb_device again;
+    unsigned used;
+
+    slot_party_open(&p, &device, "fp16", 100);
+    assert_int_equal(device.module->use(1, NULL), 0);
+    slot_party_encode(&p, 0);
+    device.module->used(&used, NULL);
+    assert_int_equal(used, 1);
+    slot_party_sum(&p);
+    device.module->used(&used, NULL);
+    assert_int_equal(used, 1);
+    assert_int_equal(gcb_device_adopt(&again, device.module, 0, NULL), 0);
+    assert_int_equal(again.before, 1);
+    slot_party_wait(&p);
+    slot_party_close(&p);
+}
+
 static void refuses(void **state)
 {
     static const char *const without[] = {"fft",
@@ -116,6 +204,7 @@ static void refuses(void **state)
                                           "redsync",
                                           "topk:memory=dgc",
                                           "signsgd"};
+    const float endless = INFINITY;
     struct gcb_device_encoder *e;
     struct slot_party p;
 
@@ -139,6 +228,9 @@ static void refuses(void **state)
     assert_int_equal(gcb_device_sum_slots(p.e, p.slots_dev, 0, NULL, p.out_dev,
                                           p.worker[0].scratch_dev, NULL, NULL),
                      GCB_E_INVALID);
+    assert_int_equal(gcb_device_sum_slots(p.e, p.slots_dev, 1, &endless, p.out_dev,
+                                          p.worker[0].scratch_dev, NULL, NULL),
+                     GCB_E_INVALID);
     assert_int_equal(gcb_device_sum_slots(NULL, p.slots_dev, 1, NULL, p.out_dev,
                                           p.worker[0].scratch_dev, NULL, NULL),
                      GCB_E_INVALID);
@@ -147,5 +239,6 @@ static void refuses(void **state)
 
 RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(as_on_the_cpu),
                   cmocka_unit_test(calls_only_queue), cmocka_unit_test(a_tensor_that_is_not_finite),
-                  cmocka_unit_test(damaged_slots), cmocka_unit_test(refuses),
-                  cmocka_unit_test(nothing_is_left))
+                  cmocka_unit_test(damaged_slots), cmocka_unit_test(many_workers),
+                  cmocka_unit_test(empty_tensors), cmocka_unit_test(device_of_the_thread),
+                  cmocka_unit_test(refuses), cmocka_unit_test(nothing_is_left))

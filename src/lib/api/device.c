@@ -11,7 +11,11 @@ int gcb_device_encoder_open(struct gcb_device_encoder **out, unsigned device, co
 
     if (!err)
         err = gcb_device_open(&there, device, diag);
-    return err ? err : gcb_slots_create(out, &there, &s.method, &s.config, diag);
+    if (err)
+        return err;
+    err = gcb_slots_create(out, &there, &s.method, &s.config, diag);
+    there.module->use(there.before, NULL);
+    return err;
 }
 
 void gcb_device_encoder_close(struct gcb_device_encoder *e)

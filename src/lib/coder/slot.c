@@ -1,6 +1,7 @@
 #include "src/lib/coder/slot.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "kernels/cuda/align.h"
 #include "src/gcbench.h"
@@ -16,6 +17,7 @@ struct gcb_device_encoder {
     struct gcb_coder *encoder, *decoder;
     struct gcb_device_stream *stream; /* stands for the caller's stream during a call */
     struct gcb_memory_params memory;
+    unsigned before; /* the device that the thread used before a call */
 };
 
 _Static_assert(sizeof(struct gcb_slot_head) == sizeof(struct gcb_device_result) &&
@@ -181,8 +183,20 @@ static int check_array(const void *dev, const char *name, struct gcb_diag *diag)
  * caller's. */
 static int begin_call(struct gcb_device_encoder *e, void *stream, struct gcb_diag *diag)
 {
-    e->device.module->stream.point(e->stream, stream);
-    return e->device.module->use(e->device.index, diag);
+    const struct gcb_device_module *module = e->device.module;
+    const int err = module->used(&e->before, diag);
+
+    module->stream.point(e->stream, stream);
+    return err ? err : module->use(e->device.index, diag);
+}
+
+/* Ends a call, whose error is `err`: the thread uses its own device again. */
+static int end_call(const struct gcb_device_encoder *e, int err, struct gcb_diag *diag)
+{
+    err = e->device.module->stream.told(e->stream, err, diag);
+    if (e->before != e->device.index)
+        e->device.module->use(e->before, NULL);
+    return err;
 }
 
 /* Scratch that is aligned as kernels need. */
@@ -198,7 +212,7 @@ static int check_encode(const struct gcb_device_encoder *e, const float *x_dev,
     const bool feedback = e->memory.kind == GCB_MEMORY_EF;
     int err = count_of(e) ? check_array(x_dev, "the tensor", diag) : 0;
 
-    if (!err && !residual_dev != !feedback)
+    if (!err && count_of(e) && !residual_dev != !feedback)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            feedback ? "memory=ef needs a residual"
                                     : "a residual needs a method with memory=ef");
@@ -245,7 +259,7 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
     err =
         e->encoder->there->encode_async(e->encoder->state, &in, (uint8_t *)slot_dev + HEAD, &call);
     slot->end(e->stream, &in, call.result_dev);
-    return e->device.module->stream.told(e->stream, err, diag);
+    return end_call(e, err, diag);
 }
 
 /* What a sum is made of. */
@@ -315,10 +329,14 @@ static int add_each(struct gcb_device_encoder *e, const struct summands *p, floa
 }
 
 static int check_sum(const struct gcb_device_encoder *e, const void *slots_dev, unsigned workers,
-                     const float *out_dev, const void *scratch_dev, struct gcb_diag *diag)
+                     const float *weights, const float *out_dev, const void *scratch_dev,
+                     struct gcb_diag *diag)
 {
     int err = workers ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "there are 0 workers");
 
+    for (unsigned i = 0; weights && !err && i < workers; i++)
+        if (!isfinite(weights[i]))
+            err = gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
     if (!err)
         err = check_array(slots_dev, "the array of slots", diag);
     if (!err && count_of(e))
@@ -337,7 +355,7 @@ int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, un
     int err = e ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the encoder is NULL");
 
     if (!err)
-        err = check_sum(e, slots_dev, workers, out_dev, scratch_dev, diag);
+        err = check_sum(e, slots_dev, workers, weights, out_dev, scratch_dev, diag);
     if (!err)
         err = begin_call(e, stream, diag);
     if (err)
@@ -356,5 +374,5 @@ int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, un
     module->stream.zero(e->stream, p.results, workers * sizeof(*p.results));
     err = e->decoder->there->sum_async ? add_together(e, &p, out_dev) : add_each(e, &p, out_dev);
     module->slot.poison(e->stream, out_dev, count_of(e), &p.slots);
-    return module->stream.told(e->stream, err, diag);
+    return end_call(e, err, diag);
 }

@@ -112,7 +112,7 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
     if (!check_version(module, diag))
         return GCB_E_BACKEND;
     err = module->probe(&out->facts, index, diag);
-    if (!err && module->use(index, diag))
+    if (!err && (module->used(&out->before, diag) || module->use(index, diag)))
         err = GCB_E_BACKEND; /* the first use of the device failed, so it counts as missing */
     if (err)
         return err;

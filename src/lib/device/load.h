@@ -15,6 +15,7 @@
 struct gcb_device {
     const struct gcb_device_module *module;
     unsigned index;
+    unsigned before; /* the device that the opening thread used before it opened this one */
     struct gcb_device_facts facts;
 };
 

@@ -161,6 +161,8 @@ struct gcb_device_module {
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
     /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);
+    /* Sets *index to the device that this host thread uses. Returns 0 or GCB_E_DEVICE. */
+    int (*used)(unsigned *index, struct gcb_diag *diag);
 
     struct gcb_device_memory_fns memory;
     struct gcb_device_stream_fns stream;

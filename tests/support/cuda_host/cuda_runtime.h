@@ -85,6 +85,7 @@ struct cudaDeviceProp {
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device);
 enum cudaDeviceAttr { cudaDevAttrClockRate = 13 };
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device);

@@ -62,6 +62,7 @@ bool idle; /* work is dropped instead of run */
 double device_clock;
 struct gcb_host_counts counts;
 uint64_t limit_bytes;
+thread_local int used_device;
 
 size_t page_size()
 {
@@ -333,7 +334,16 @@ cudaError_t cudaSetDevice(int device)
 {
     if (fault_seen)
         return refused(state());
-    return device == 0 ? cudaSuccess : refused(cudaErrorInvalidDevice);
+    if (device != 0 && device != 1) /* 1 is not counted: it stands for the caller's own device */
+        return refused(cudaErrorInvalidDevice);
+    used_device = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = used_device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)

@@ -102,6 +102,15 @@ int use(unsigned index, struct gcb_diag *diag)
     return TRY(diag, cudaSetDevice(static_cast<int>(index)));
 }
 
+int used(unsigned *index, struct gcb_diag *diag)
+{
+    int device = 0;
+    const int err = TRY(diag, cudaGetDevice(&device));
+
+    *index = static_cast<unsigned>(device);
+    return err;
+}
+
 struct gcb_device_clock *clock_open(unsigned index)
 {
     gcb::fault untold = {};
@@ -298,6 +307,7 @@ const struct gcb_device_module table = {
     gcb_device_codecs,
     probe,
     use,
+    used,
     {alloc_device, free_device, alloc_pinned, free_pinned},
     {stream_create, stream_destroy, wait, launches, copy, zero, stream_wrap, stream_unwrap, point,
      told},
