@@ -41,7 +41,7 @@ class Slots(Handle):
     def encode(self, step: int, worker: int, x: torch.Tensor, slot: torch.Tensor, scratch: torch.Tensor,
                residual: Optional[torch.Tensor] = None) -> None:
         """x may be overwritten if there is a residual."""
-        self._call(lib.gcb_device_encode, step, worker, _floats(x, self._n), _floats(residual, self._n),
+        self._call(lib.gcb_device_encode, count("step", step), count("worker", worker, 32), _floats(x, self._n), _floats(residual, self._n),
                    _bytes(slot, self.bytes), _bytes(scratch, self.scratch_bytes(0)), _stream(x))
 
     def sum(self, slots: torch.Tensor, workers: int, out: torch.Tensor, scratch: torch.Tensor) -> None:
@@ -82,6 +82,11 @@ class _Bucket:
         self.residual = torch.zeros_like(x) if state.feedback else None
         self.before = torch.zeros_like(x) if state.feedback and state.scaler is not None else None
         self.scale: Optional[torch.Tensor] = None  # of the residual
+        self.bad: Optional[torch.Tensor] = None  # true if the last mean has an infinity or NaN
+
+    def kept(self, skipped: Optional[torch.Tensor]) -> torch.Tensor:
+        """The residual, or the one before the last step if that step was skipped."""
+        return self.residual if skipped is None else torch.where(skipped, self.before, self.residual)
 
 
 class Compression:
@@ -90,27 +95,45 @@ class Compression:
     spec           a method with slots, "name:key=value,..."; "memory=ef" for error feedback
     model          the DistributedDataParallel module
     process_group  default: the module's
-    start          number of steps at the beginning that are not compressed. DDP changes its buckets in the second step
+    start          number of steps at the beginning that are not compressed: at least 2, because DDP changes its buckets
+                   in the second step
     scaler         a GradScaler: residuals follow its scale, and keep what they had in a step that it skips
     seed           of random methods
+
+    A model with static_graph or find_unused_parameters is refused.
     """
 
     def __init__(self, spec: str, *, model: DistributedDataParallel, process_group: Any = None, start: int = 2,
                  scaler: Any = None, seed: int = 1) -> None:
+        if not isinstance(model, DistributedDataParallel):
+            raise TypeError(f"model is a {type(model).__name__}, not a DistributedDataParallel")
+        if model.static_graph or model.find_unused_parameters:
+            raise ValueError("a model with static_graph or find_unused_parameters needs gcbench.torch")
+        if start < 2:
+            raise ValueError(f"start={start}: DDP changes its buckets in the second step, so it is at least 2")
         self.spec, self.group, self.start = spec, process_group or model.process_group, start
         self.scaler, self.seed, self.step = scaler, seed, -1
         self.feedback = "memory=ef" in spec
         self._names = {id(p): plain_name(name) for name, p in model.module.named_parameters()}
         self._sizes = {plain_name(name): p.numel() for name, p in model.module.named_parameters()}
         self._buckets: Dict[Tuple[str, ...], _Bucket] = {}
-        self._saved: Dict[str, torch.Tensor] = {}  # residuals that load_state_dict() gave
+        self._saved: Dict[str, torch.Tensor] = {}  # residuals that load_state_dict() gave, and their scale
+        self._saved_scale: Optional[float] = None
+        self._skipped: Optional[torch.Tensor] = None  # true if the last step was
         self._check_same(model)
 
     def _check_same(self, model: DistributedDataParallel) -> None:
-        """Workers with other settings would read each other's bytes."""
-        mine = repr((self.spec, self.start, self.seed, self.scaler is not None))
+        """Workers with other settings would read each other's bytes. A wrong method fails here, and on all ranks."""
+        failed: Optional[Exception] = None
+        try:
+            Slots(self.spec, 64, device=next(model.parameters()).device.index or 0).close()
+        except Exception as error:
+            failed = error
+        mine = repr((self.spec, self.start, self.seed, self.scaler is not None, str(failed or "")))
         said = [None] * dist.get_world_size(self.group)
         dist.all_gather_object(said, mine, group=self.group)
+        if failed is not None:
+            raise failed
         if set(said) != {mine}:
             raise ValueError(f"all ranks need the same settings; they have {sorted(set(map(str, said)))}")
 
@@ -119,13 +142,22 @@ class Compression:
         if one is None:
             one = self._buckets[names] = _Bucket(self, names, x)
             if one.residual is not None and self._saved:
-                one.residual.copy_(torch.cat([self._saved[name].flatten() for name in names]))
+                one.residual.copy_(torch.cat([self._saved[name].flatten() if name in self._saved else
+                                              torch.zeros(self._sizes[name], device=x.device) for name in names]))
+                one.scale = None if self._saved_scale is None else torch.tensor(self._saved_scale, device=x.device)
         return one
 
+    def _was_skipped(self) -> Optional[torch.Tensor]:
+        """True if a mean of the last step was not finite: then the scaler has skipped the step on all workers. The host
+        does not learn it."""
+        bad = [one.bad for one in self._buckets.values() if one.bad is not None]
+        return torch.stack(bad).any() if bad else None
+
     def _follow_scale(self, one: _Bucket) -> None:
-        """Brings the residual to the scaler's scale. The host does not learn the scale."""
+        """Takes a skipped step back, and brings the residual to the scaler's scale, which the host does not learn."""
         if self.scaler is None or one.residual is None:
             return
+        one.residual.copy_(one.kept(self._skipped))
         scale = self.scaler._get_scale_async()
         if scale is not None:
             if one.scale is not None:
@@ -136,7 +168,10 @@ class Compression:
     def _reduce(self, bucket: Any) -> torch.futures.Future:
         if bucket.index() == 0:
             self.step += 1
+            self._skipped = self._was_skipped()
         buffer = bucket.buffer()
+        if buffer.dtype not in (torch.float32, torch.float16, torch.bfloat16) or buffer.layout is not torch.strided:
+            raise TypeError(f"the gradients are {buffer.dtype}: only dense float32, float16 and bfloat16 are supported")
         if self.step < self.start:
             buffer.div_(dist.get_world_size(self.group))
             return dist.all_reduce(buffer, group=self.group, async_op=True).get_future().then(lambda done: done.value()[0])
@@ -153,20 +188,26 @@ class Compression:
 
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps between two steps: each worker needs its own."""
-        residuals = {}
+        residuals, scale = dict(self._saved), self._saved_scale
+        skipped = self._was_skipped()
         for names, one in self._buckets.items():
             if one.residual is not None:
-                parts = one.residual.split([self._sizes[name] for name in names])
+                parts = one.kept(skipped).split([self._sizes[name] for name in names])
                 residuals.update({name: part.clone() for name, part in zip(names, parts)})
-        return {"spec": self.spec, "step": self.step, "residuals": residuals}
+                scale = scale if one.scale is None else float(one.scale)
+        return {"spec": self.spec, "step": self.step, "worker": dist.get_rank(self.group),
+                "workers": dist.get_world_size(self.group), "scale": scale, "residuals": residuals}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Puts back what state_dict() gave, before the first step of a new Compression with the same method."""
         if state["spec"] != self.spec or self._buckets:
             raise ValueError(f"a state of {state['spec']} is for a new Compression of this method")
-        if state["residuals"] and {n: r.numel() for n, r in state["residuals"].items()} != self._sizes:
-            raise ValueError("the state is of another model")
-        self._saved = dict(state["residuals"])
+        if (state["worker"], state["workers"]) != (dist.get_rank(self.group), dist.get_world_size(self.group)):
+            raise ValueError(f"the state is of worker {state['worker']} of {state['workers']}: give each worker its own")
+        for name, residual in state["residuals"].items():
+            if self._sizes.get(name) != residual.numel() or not residual.isfinite().all():
+                raise ValueError(f"the state of {name} is of another model, or not finite")
+        self._saved, self._saved_scale = dict(state["residuals"]), state["scale"]
         self.step, self.start = state["step"], state["step"] + 1 + self.start
 
 
@@ -174,10 +215,12 @@ def _take(done: torch.futures.Future, one: _Bucket, x: torch.Tensor, buffer: tor
     """Gives DDP the mean. Torch's current stream is one that has waited for the bytes."""
     done.value()
     one.slots.sum(one.all, one.all.numel() // one.slots.bytes, x, one.scratch)
-    if one.before is not None:  # the sum is NaN on all workers if one worker's tensor was not finite
-        one.residual.copy_(torch.where(x[:1].isnan(), one.before, one.residual))
     if x is not buffer:
+        if x.is_cuda:
+            x.record_stream(torch.cuda.current_stream(x.device))
         buffer.copy_(x)
+    if one.before is not None:
+        one.bad = buffer.isfinite().all().logical_not()
     return buffer
 
 

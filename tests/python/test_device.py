@@ -29,22 +29,22 @@ class Scaler:
 
 
 def train(hook, state_of, steps=STEPS, poison=None):
-    """A training of two ranks. In step `poison` rank 1 has an infinite gradient, and no step is taken."""
+    """A training of two ranks with several buckets. In step `poison` rank 1 has an infinite gradient of one parameter, and no
+    step is taken."""
     torch.manual_seed(3)
-    ddp = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 4)))
+    ddp = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 4)), bucket_cap_mb=0.001)
     state = state_of(ddp)
     ddp.register_comm_hook(state, hook)
     optimizer = torch.optim.SGD(ddp.parameters(), 0.1)
+    ddp.module[2].bias.register_hook(lambda g: g * float("inf") if (step, dist.get_rank()) == (poison, 1) else g)
     kept = []
     for step in range(steps):
         x = torch.randn(8, 40, generator=torch.Generator().manual_seed(10 * step + dist.get_rank()))
         optimizer.zero_grad()
         loss = (ddp(x) - x[:, :4]).square().mean()
-        if step == poison:
-            loss = loss * (float("inf") if dist.get_rank() == 1 else 1.0)
         loss.backward()
         if step == poison:
-            assert all(p.grad.isnan().all() for p in ddp.parameters())
+            assert ddp.module[2].bias.grad.isnan().all() and ddp.module[0].weight.grad.isfinite().all()
         else:
             optimizer.step()
         if hasattr(state, "_buckets"):
@@ -72,10 +72,11 @@ def skipped_step(folder):
     assert len(kept[3]) == 4 and any(part.any() for part in kept[3].values())
     for name, part in kept[3].items():
         assert torch.equal(part, kept[4][name]), name
-    one = next(iter(state._buckets.values()))
-    before, scaler.scale = one.residual.clone(), torch.tensor(0.5)
+    assert len(state._buckets) > 1
+    one, scaler.scale, state._skipped = next(iter(state._buckets.values())), torch.tensor(0.5), state._was_skipped()
+    before = one.kept(state._skipped).clone()
     state._follow_scale(one)
-    assert torch.equal(one.residual, before * 0.5)
+    assert torch.equal(one.residual, before * 0.5) and state.state_dict()["scale"] == 0.5
     print("ok: skipped step")
 
 
@@ -90,10 +91,18 @@ def checkpoint(folder):
         new.load_state_dict(saved)
         return new
     _, later, new = train(gcbench.device.hook, again, steps=3)
-    assert new.step == saved["step"] + 3 and not later[1] and later[2].keys() == saved["residuals"].keys()
-    for wrong in ({**saved, "spec": "topk"}, {**saved, "residuals": {}, "spec": "fp16"}):
+    assert new.step == saved["step"] + 3 and all(torch.equal(part, later[1][name]) for name, part in saved["residuals"].items())
+    assert not any(torch.equal(part, later[2][name]) for name, part in saved["residuals"].items())
+    new._buckets = {}
+    for wrong in ({"spec": "topk"}, {"worker": 2}, {"residuals": {"0.weight": torch.zeros(1)}},
+                  {"residuals": {"0.bias": torch.full((30,), float("nan"))}}):
         with pytest.raises(ValueError):
-            gcbench.device.Compression.load_state_dict(new, wrong)
+            new.load_state_dict({**saved, **wrong})
+    plain = nn.Linear(4, 4)
+    for wrong in ({"start": 1}, {"spec": "sbc"}, {"model": plain}):
+        settings = {"spec": "topk", "model": nn.parallel.DistributedDataParallel(nn.Linear(4, 4)), **wrong}
+        with pytest.raises((TypeError, ValueError, gcbench.Error)):
+            gcbench.device.Compression(**settings)
     with pytest.raises(gcbench.Error, match="has no slots"):
         gcbench.device.Slots("sbc", 100)
     print("ok: checkpoint")
