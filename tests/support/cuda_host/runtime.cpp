@@ -252,8 +252,13 @@ bool failed()
 
 void enqueue(cudaStream_t stream, std::function<void()> work)
 {
-    static gcb_host_stream first; /* the default stream, whose work runs at once */
+    static gcb_host_stream first; /* the default stream, whose work runs at once, on any thread */
+    static std::recursive_mutex one_thread;
     cudaStream_t into = stream ? stream : &first;
+    std::unique_lock<std::recursive_mutex> turn(one_thread, std::defer_lock);
+
+    if (!stream)
+        turn.lock();
 
     into->work.push_back([work] {
         if (fault_seen || idle) /* events are reached all the same */
