@@ -118,7 +118,7 @@ exec "$0.whole" "$@"
 END
 chmod +x "$bundle/gcbench"
 bare "$bundle/run" --small --elements 4096 --only '@(bf16|range:max=1|randomk)' \
-    --patience $((3 * ${GCBENCH_TEST_PATIENCE:-1})) --out "$tmp/faulty"
+    --patience $((10 * ${GCBENCH_TEST_PATIENCE:-1})) --out "$tmp/faulty"
 exits 1
 check "the fault and the hang are rows" test "$(grep -c '"step".*"bench .*"failed"' "$tmp/faulty/rows.jsonl")" = 2
 check "the method after them was timed" grep -qE '^\| randomk \| [0-9]+ \| [0-9.]+ ms' "$tmp/faulty/report.md"

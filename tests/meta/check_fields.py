@@ -22,7 +22,7 @@ UPDATE = "cli/docs/generate.py build/cli/docs/tables.json fields docs/rows.md > 
 CALL = re.compile(r"\b(?:json_object_[gs]et\w*|json_(?:un)?pack|gcb_field_find)\([^;]*$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 TYPES = {"text": str, "integer": int, "real": (int, float), "bool": bool, "list": list, "object": dict}
-FOREIGN = ("cli/docs/", "src/tool/run/", "src/tool/payoff/net_saved.c")  # JSON with keys of its own
+FOREIGN = ("cli/docs/", "src/tool/read/", "src/tool/run/", "src/tool/payoff/net_saved.c")  # JSON with keys of its own
 
 
 def names_of(text):
