@@ -4,12 +4,30 @@
 /* Error feedback inside an encoder's kernels (gcb_device_input). The residual is added when the
  * tensor is first read, and the new residual is written when the codes are made. Below, p stands
  * for carry * residual + x, the value to encode. */
+#include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/memory/memory_elem.h"
 
 namespace gcb
 {
+
+/* The blocks of kernels that handle a tensor element by element. Each thread takes runs of `each`
+ * elements: its first begins at first_run(), and runs_apart() elements lie from one to its next. */
+struct runs {
+    static constexpr unsigned threads = 256;
+    static constexpr unsigned each = 4; /* one access of 16 bytes */
+};
+
+__device__ __forceinline__ uint64_t first_run()
+{
+    return thread_of_grid() * runs::each;
+}
+
+__device__ __forceinline__ uint64_t runs_apart()
+{
+    return threads_of_grid() * runs::each;
+}
 
 /* Element i of p. */
 __device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t i)

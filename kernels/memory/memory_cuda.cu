@@ -9,28 +9,11 @@ using namespace gcb;
 namespace
 {
 
-struct tuning {
-    static constexpr unsigned threads = 256;
-    static constexpr unsigned each = 4; /* one access of 16 bytes */
-};
-
-/* The first element of this thread's first run. */
-__device__ uint64_t first_run()
-{
-    return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
-}
-
-/* The distance, in elements, from one run of a thread to its next. */
-__device__ uint64_t runs_apart()
-{
-    return gridDim.x * uint64_t{tuning::threads} * tuning::each;
-}
-
 /* Stores p over x. load_input does this; the values that it loads are not used here. */
 __global__ void compensate_all(gcb_device_input in)
 {
     for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {
-        float v[tuning::each];
+        float v[runs::each];
 
         load_input(v, in, i);
     }
@@ -39,7 +22,7 @@ __global__ void compensate_all(gcb_device_input in)
 __global__ void store_residuals(float *__restrict__ left, const float *__restrict__ p, uint64_t n)
 {
     for (uint64_t i = first_run(); i < n; i += runs_apart()) {
-        float v[tuning::each];
+        float v[runs::each];
 
         load_floats(v, left, i, n);
         subtract_run(v, p, i, n);
@@ -50,11 +33,11 @@ __global__ void store_residuals(float *__restrict__ left, const float *__restric
 __global__ void carry_gradient(gcb_cuda_memory m, const float *__restrict__ gradient)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
-        float left[tuning::each], g[tuning::each];
+        float left[runs::each], g[runs::each];
 
         load_floats(left, m.left, i, m.n);
         load_floats(g, gradient, i, m.n);
-        for (unsigned e = 0; e < tuning::each; e++)
+        for (unsigned e = 0; e < runs::each; e++)
             left[e] = gcb_memory_carried(m.factor, left[e], g[e]);
         store_floats(m.left, left, i, m.n);
     }
@@ -65,12 +48,12 @@ __global__ void add_momentum(gcb_cuda_memory m, const float *__restrict__ gradie
     const float scale = m.scale ? *m.scale : 1.0f;
 
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
-        float left[tuning::each], u[tuning::each], x[tuning::each];
+        float left[runs::each], u[runs::each], x[runs::each];
 
         load_floats(left, m.left, i, m.n);
         load_floats(u, m.momentum, i, m.n);
         load_floats(x, gradient, i, m.n);
-        for (unsigned e = 0; e < tuning::each; e++) {
+        for (unsigned e = 0; e < runs::each; e++) {
             x[e] *= scale;
             u[e] = gcb_memory_momentum(m.factor, u[e], x[e], m.nesterov);
             left[e] = gcb_memory_accumulated(left[e], u[e], x[e], m.nesterov);
@@ -83,17 +66,17 @@ __global__ void add_momentum(gcb_cuda_memory m, const float *__restrict__ gradie
 __global__ void remove_sent(gcb_cuda_memory m, const float *__restrict__ sent, int masks)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
-        float v[tuning::each], s[tuning::each];
+        float v[runs::each], s[runs::each];
 
         load_floats(v, m.left, i, m.n);
         load_floats(s, sent, i, m.n);
-        for (unsigned e = 0; e < tuning::each; e++)
+        for (unsigned e = 0; e < runs::each; e++)
             v[e] = gcb_memory_remaining(v[e], s[e], m.clears);
         store_floats(m.left, v, i, m.n);
         if (!masks)
             continue;
         load_floats(v, m.momentum, i, m.n);
-        for (unsigned e = 0; e < tuning::each; e++)
+        for (unsigned e = 0; e < runs::each; e++)
             v[e] = gcb_memory_masked(v[e], s[e]);
         store_floats(m.momentum, v, i, m.n);
     }
@@ -101,7 +84,7 @@ __global__ void remove_sent(gcb_cuda_memory m, const float *__restrict__ sent, i
 
 /* ---- clipping ---- */
 
-constexpr unsigned kWarps = tuning::threads / kWarp;
+constexpr unsigned kWarps = runs::threads / kWarp;
 
 /* Computes the sum of squares of each sum block (kernels/reduce/reduce.h), one in each warp. */
 __global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
@@ -126,7 +109,7 @@ __global__ void compute_scale(float *scale, const double *part, uint64_t count, 
 /* A grid for runs of n elements. */
 uint64_t grid_of_runs(uint64_t n)
 {
-    return grid_over(pieces_of(n, tuning::threads * tuning::each), kManyBlocks);
+    return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
 }
 
 } /* namespace */
@@ -135,12 +118,12 @@ int gcb_cuda_memory_compensate(gcb_device_stream *s, const gcb_device_input *in)
 {
     if (!in->residual || in->compensated || in->n == 0)
         return 0;
-    return launch(compensate_all, grid_of_runs(in->n), tuning::threads, 0, s, *in);
+    return launch(compensate_all, grid_of_runs(in->n), runs::threads, 0, s, *in);
 }
 
 int gcb_cuda_memory_residual(gcb_device_stream *s, float *left, const float *p, uint64_t n)
 {
-    return launch(store_residuals, grid_of_runs(n), tuning::threads, 0, s, left, p, n);
+    return launch(store_residuals, grid_of_runs(n), runs::threads, 0, s, left, p, n);
 }
 
 int gcb_cuda_memory_copy(gcb_device_stream *s, float *to, const float *x, uint64_t n)
@@ -165,14 +148,14 @@ int gcb_cuda_memory_pad(gcb_device_stream *s, float *to, const float *x, uint64_
 int gcb_cuda_memory_add_gradient(gcb_device_stream *s, const gcb_cuda_memory *m,
                                  const float *gradient)
 {
-    return launch(m->momentum ? add_momentum : carry_gradient, grid_of_runs(m->n), tuning::threads,
-                  0, s, *m, gradient);
+    return launch(m->momentum ? add_momentum : carry_gradient, grid_of_runs(m->n), runs::threads, 0,
+                  s, *m, gradient);
 }
 
 int gcb_cuda_memory_remove_sent(gcb_device_stream *s, const gcb_cuda_memory *m, const float *sent,
                                 int masks)
 {
-    return launch(remove_sent, grid_of_runs(m->n), tuning::threads, 0, s, *m, sent, masks);
+    return launch(remove_sent, grid_of_runs(m->n), runs::threads, 0, s, *m, sent, masks);
 }
 
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)
@@ -186,7 +169,7 @@ int gcb_cuda_memory_clip(gcb_device_stream *s, float *scale, const float *gradie
     const uint64_t count = sum_blocks_of(n);
     double *part = static_cast<double *>(scratch);
 
-    launch(square_sums, blocks_over(count, kWarps), tuning::threads, 0, s, part, gradient, n);
-    return launch(compute_scale, 1, tuning::threads, sizeof(chain_room), s, scale,
+    launch(square_sums, blocks_over(count, kWarps), runs::threads, 0, s, part, gradient, n);
+    return launch(compute_scale, 1, runs::threads, sizeof(chain_room), s, scale,
                   static_cast<const double *>(part), count, limit);
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "kernels/base/hd.h"
-#include "kernels/cuda/grid.cuh"
 #include "kernels/memory/feedback.cuh"
 
 using namespace gcb;
@@ -11,24 +10,9 @@ using namespace gcb;
 namespace
 {
 
-struct tuning {
-    static constexpr unsigned threads = 256;
-    static constexpr unsigned each = 4; /* one access of 16 bytes */
-};
-
-__device__ uint64_t first_run()
-{
-    return thread_of_grid() * tuning::each;
-}
-
-__device__ uint64_t runs_apart()
-{
-    return threads_of_grid() * tuning::each;
-}
-
 unsigned blocks_over(uint64_t n)
 {
-    return grid_over(pieces_of(n, tuning::threads * tuning::each), kManyBlocks);
+    return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
 }
 
 __device__ bool nonfinite(const gcb_device_result *result)
@@ -41,7 +25,7 @@ __global__ void begin(gcb_device_input in, gcb_device_result *result)
     uint32_t most = 0;
 
     for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {
-        float v[tuning::each];
+        float v[runs::each];
 
         load_input(v, in, i);
         most = larger(most, largest_of(v));
@@ -52,7 +36,7 @@ __global__ void begin(gcb_device_input in, gcb_device_result *result)
 __device__ void copy_floats(float *to, const float *from, uint64_t n)
 {
     for (uint64_t i = first_run(); i < n; i += runs_apart()) {
-        float v[tuning::each];
+        float v[runs::each];
 
         load_floats(v, from, i, n);
         store_floats(to, v, i, n);
@@ -78,7 +62,7 @@ __global__ void end(gcb_device_input in, gcb_device_result *result)
 
 __global__ void poison(float *out, uint64_t n, gcb_cuda_slots slots)
 {
-    const float nan[tuning::each] = {NAN, NAN, NAN, NAN};
+    const float nan[runs::each] = {NAN, NAN, NAN, NAN};
     bool failed = false;
 
     for (unsigned i = 0; i < slots.count; i++) {
@@ -95,21 +79,21 @@ __global__ void poison(float *out, uint64_t n, gcb_cuda_slots slots)
 
 int gcb_cuda_slot_begin(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result)
 {
-    return launch(begin, blocks_over(in->n), tuning::threads, 0, s, *in, result);
+    return launch(begin, blocks_over(in->n), runs::threads, 0, s, *in, result);
 }
 
 int gcb_cuda_slot_spare(gcb_device_stream *s, const gcb_device_input *in,
                         const gcb_device_result *result)
 {
-    return launch(spare, blocks_over(in->n), tuning::threads, 0, s, *in, result);
+    return launch(spare, blocks_over(in->n), runs::threads, 0, s, *in, result);
 }
 
 int gcb_cuda_slot_end(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result)
 {
-    return launch(end, in->residual ? blocks_over(in->n) : 1, tuning::threads, 0, s, *in, result);
+    return launch(end, in->residual ? blocks_over(in->n) : 1, runs::threads, 0, s, *in, result);
 }
 
 int gcb_cuda_slot_poison(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_slots *slots)
 {
-    return launch(poison, blocks_over(n), tuning::threads, 0, s, out, n, *slots);
+    return launch(poison, blocks_over(n), runs::threads, 0, s, out, n, *slots);
 }

@@ -202,7 +202,7 @@ static int end_call(const struct gcb_device_encoder *e, int err, struct gcb_diag
 /* Scratch that is aligned as kernels need. */
 static uint8_t *align_scratch(void *scratch_dev)
 {
-    return (uint8_t *)scratch_dev + (HEAD - (uintptr_t)scratch_dev % HEAD) % HEAD;
+    return (uint8_t *)(uintptr_t)gcb_cuda_align256((uintptr_t)scratch_dev);
 }
 
 static int check_encode(const struct gcb_device_encoder *e, const float *x_dev,
