@@ -142,9 +142,11 @@ class Compression:
         if one is None:
             one = self._buckets[names] = _Bucket(self, names, x)
             if one.residual is not None and self._saved:
+                none = torch.zeros(max(self._sizes[name] for name in names), dtype=x.dtype, device=x.device)
                 one.residual.copy_(torch.cat([self._saved[name].flatten() if name in self._saved else
-                                              torch.zeros(self._sizes[name], device=x.device) for name in names]))
-                one.scale = None if self._saved_scale is None else torch.tensor(self._saved_scale, device=x.device)
+                                              none[:self._sizes[name]] for name in names]))
+                if self._saved_scale is not None:
+                    one.scale = torch.tensor(self._saved_scale, dtype=torch.float32, device=x.device)
         return one
 
     def _was_skipped(self) -> Optional[torch.Tensor]:
