@@ -1,21 +1,17 @@
-/* Every table that shows measured numbers stays within 80 columns, whatever was measured, and says
- * whether the machine was busy. */
+/* Numbers and texts fit into the columns of tables, whatever was measured; notes on a busy machine
+ * and on odd input. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/replay/replay.h"
-#include "src/lib/base/alloc.h"
+#include "cli/base/output.h"
+#include "cli/base/session.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
-#include "tests/cli/printed.h"
 #include "tests/support/test.h"
 
 static const double seconds[] = {1e-300, 1e-12, 1e-6, 1.0, 12345.6, 1e12, 1e300, NAN};
 #define SECONDS (sizeof(seconds) / sizeof(seconds[0]))
-
-static const char *specs[] = {"identity", "topk", "fft", "qsgd"};
-static struct gcb_method methods[4];
 
 /* The machine that notes are about. */
 static struct gcb_host machine;
@@ -27,13 +23,31 @@ void __wrap_gcb_host_read(struct gcb_host *out)
     *out = machine;
 }
 
-static int parse(void **state)
-{
-    int err = 0;
+/* What is printed into `report`. */
+struct printed {
+    char *text;
+    size_t size;
+    struct out_report report;
+};
 
-    for (size_t i = 0; !err && i < 4; i++)
-        err = gcb_method_parse(&methods[i], specs[i], NULL);
-    return err;
+static const double values[] = {
+    0.0,     1.0,    -1.0,   0.123456789, 9.995,    99.995,   12345.678, 999999.5,
+    1234567, 1e9,    1e-5,   1e-12,       -1e-12,   1.234e17, 1.234e99,  -1.234e99,
+    1e300,   1e-300, 5e-324, -1e300,      INFINITY, NAN,
+};
+#define VALUES (sizeof(values) / sizeof(values[0]))
+
+static void begin(struct printed *p)
+{
+    *p = (struct printed){.report.width = 80, .report.table = true};
+    p->report.out = open_memstream(&p->text, &p->size);
+    assert_non_null(p->report.out);
+}
+
+static void end(struct printed *p)
+{
+    fclose(p->report.out);
+    free(p->text);
 }
 
 static bool has(const struct printed *p, const char *text)
@@ -113,119 +127,6 @@ static void test_values(void **state)
     }
 }
 
-/* The columns of compress and merge, and as many as a table of bench has, with speeds, or of its
- * kernels. */
-static void show_methods(double v, double w)
-{
-    static const struct gcb_table_column bench[] = {{.title = "method", .elastic = true},
-                                                    {.title = "ratio"},
-                                                    {.title = "rel L2"},
-                                                    {.title = "enc GB/s"},
-                                                    {.title = "dec GB/s"},
-                                                    {.title = "sum GB/s"},
-                                                    {.title = "% of mem"},
-                                                    {.title = "end", .text = true}};
-    struct gcb_tally tally = {.messages = 1,
-                              .elements = UINT64_MAX,
-                              .input_bytes = UINT64_MAX,
-                              .wire_bytes = v < 0.0 ? UINT64_MAX : 1};
-    struct gcb_table *tables[] = {gcb_table_create(out_columns, OUT_COLUMNS),
-                                  gcb_table_create(bench, 8)};
-    struct printed p;
-    char text[64];
-
-    tally.encode = tally.decode = (struct gcb_times){.seconds = w, .low = w, .high = v};
-    tally.fidelity.dd = fabs(v);
-    tally.fidelity.xx = fabs(w);
-    tally.fidelity.xy = w;
-    begin(&p);
-    for (int i = 0; i < 2; i++)
-        gcb_table_cell(tables[i], "sparse:transform=dct,chunk=4096,values=range,bits=5 *");
-    out_figures(tables[0], out_columns, OUT_COLUMNS, &tally, 8);
-    out_cell(tables[1], GCB_FIELD_RATIO, v, 7);
-    out_cell(tables[1], GCB_FIELD_REL_L2, w, 0);
-    for (int i = 0; i < 3; i++)
-        out_speed(tables[1], i == 1 ? w : v, &tally.encode);
-    gcb_table_cell(tables[1], gcb_percent(text, v));
-    gcb_table_cell(tables[1], "time");
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(out_table(&p.report, tables[i], NULL), 0);
-    end(&p);
-}
-
-static void test_methods(void **state)
-{
-    for (size_t i = 0; i < VALUES; i++)
-        for (size_t j = 0; j < VALUES; j++)
-            show_methods(values[i], values[j]);
-}
-
-static struct gcb_replay_figures replay_figures(double v, double w)
-{
-    return (struct gcb_replay_figures){
-        .sent = {.tally = {.messages = 1, .wire_bytes = UINT64_MAX},
-                 .rounds = GCB_REPLAY_ROUNDS,
-                 .link_bytes = UINT64_MAX},
-        .ratio = v,
-        .density = w,
-        .union_density = v,
-        .alpha = v,
-        .cosine = w,
-        .second_error = w,
-        .dropped = v,
-        .cumulative_error = v,
-        .residual_norm = w,
-        .staleness_median = UINT64_MAX,
-        .staleness_p99 = UINT64_MAX,
-        .clamped_share = v,
-    };
-}
-
-static struct gcb_replay_total replay_total(double v, double w)
-{
-    return (struct gcb_replay_total){
-        .steps = 1,
-        .figures = replay_figures(w, v),
-        .unsent_steps = UINT64_MAX,
-        .contraction_min = w,
-        .contraction_mean = w,
-        .bound_ratio = v,
-        .feedback = true,
-    };
-}
-
-static void show_replay(double v, double w)
-{
-    const struct gcb_replay_step step = {
-        .step = UINT64_MAX, .figures = replay_figures(v, w), .theta = v};
-    const struct gcb_replay_plan plan = {.workers = 1, .sources = 1};
-    struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), 4);
-    struct gcb_replay_total all[4];
-    struct gcb_table *table;
-    struct printed p;
-
-    assert_non_null(labels);
-    begin(&p);
-    for (int scheduled = 0; scheduled < 2; scheduled++) {
-        table = replay_steps_create(scheduled);
-        replay_steps_add(table, &step, scheduled);
-        assert_int_equal(out_table(&p.report, table, NULL), 0);
-    }
-    for (size_t i = 0; i < 4; i++)
-        all[i] = replay_total(v, w);
-    assert_int_equal(replay_show_totals(&p.report, methods, labels, &plan, all, 4, NULL), 0);
-    replay_show_notes(p.report.out, &methods[1], &all[1], "topk");
-    end(&p);
-    gcb_free(labels);
-}
-
-static void test_replay(void **state)
-{
-    for (size_t i = 0; i < VALUES; i++)
-        for (size_t j = 0; j < VALUES; j++)
-            show_replay(values[i], values[j]);
-}
-
 /* Numbers fit into their column; digits are dropped first. */
 static void test_numbers(void **state)
 {
@@ -283,7 +184,5 @@ static void test_table(void **state)
     end(&p);
 }
 
-RUN_TESTS_BETWEEN(parse, NULL, cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-                  cmocka_unit_test(test_speed), cmocka_unit_test(test_replay),
-                  cmocka_unit_test(test_load), cmocka_unit_test(test_methods),
-                  cmocka_unit_test(test_values))
+RUN_TESTS(cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+          cmocka_unit_test(test_speed), cmocka_unit_test(test_load), cmocka_unit_test(test_values))
