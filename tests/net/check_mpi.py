@@ -4,8 +4,7 @@ check_mpi.py loopback|failures|shaped|simulated GCBENCH_MPI GCBENCH WRONG_MPI MP
 
 loopback   every method and algorithm gives the right update, and rows that agree with `gcbench replay`
 failures   whatever is wrong with one rank, all end with one line
-shaped     exchanges over links of a given speed (skipped without namespaces); tests/trials/payoff_links.py compares their times
-           with what `payoff --link` predicts
+shaped     exchanges over links of a given speed (skipped without namespaces)
 simulated  16 hosts of a simulated cluster agree with `gcbench payoff`, and 4 with what it predicts from a measured link;
            GCBENCH_MPI is what `./dev simulate` builds, and a name of no file where there is no SimGrid (then this is skipped)
 """
