@@ -27,6 +27,7 @@ from check_exchange import cumulative_errors  # noqa: E402
 sys.path.insert(0, str(HERE.parents[1] / "datasets" / "recipes"))
 from _party import Party  # noqa: E402
 from patience import HANG  # noqa: E402
+from gloo_ranks import run_programs  # noqa: E402
 from torch_ranks import SPECS, specs  # noqa: E402
 
 COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
@@ -52,16 +53,11 @@ def said(tmp_path_factory):
     def run(world):
         folder = tmp_path_factory.mktemp(f"ranks{world}")
         scenarios = ",".join(["all_methods", *(TWO if world == 2 else FOUR)])
-        ranks = [subprocess.Popen([sys.executable, HERE / "torch_ranks.py", scenarios, str(rank), str(world), str(folder)],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(world)]
-        try:
-            texts = [rank.communicate(timeout=8 * HANG)[0] for rank in ranks]
-        finally:
-            for rank in ranks:
-                rank.kill()
-        for number, rank in enumerate(ranks):
+        statuses, texts = run_programs(HERE / "torch_ranks.py", [(scenarios, rank, world, folder) for rank in range(world)],
+                                       8 * HANG)
+        for number, status in enumerate(statuses):
             dead = world == 4 and number == 1
-            assert rank.returncode == (-signal.SIGKILL if dead else 0), f"rank {number}: {texts[number]}"
+            assert status == (-signal.SIGKILL if dead else 0), f"rank {number}: {texts[number]}"
         return folder, texts
 
     def ask(world):
