@@ -1,4 +1,5 @@
 #include "kernels/select/select_elem.h"
+#include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/select.h"
 
 /*
@@ -6,7 +7,7 @@
  * |x|. An element passes a threshold if its magnitude is at least the threshold.
  *
  * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass. Then it keeps
- * exactly the k largest.
+ * exactly the k largest, which every ratio has let pass. So here it is exact top-k.
  *
  * search: bisects the interval of ratios until between k and 2k elements pass. If no ratio does
  * that, it takes the highest tried ratio that lets at least k elements pass. It differs from the
@@ -19,32 +20,9 @@
  * others are searched, and the threshold is used for `interval` steps.
  */
 
-#define STEP 0.2
-#define STEPS 5 /* the ratios 0.8, 0.6, 0.4, 0.2 and 0 */
 /* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are
  * counted. */
 #define NARROW 16
-
-static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t k)
-{
-    uint32_t threshold = 0;
-    double mean;
-    float max;
-
-    gcb_select_moments(s, order, &mean, &max);
-    for (int steps = 1; steps <= STEPS; steps++) {
-        threshold = gcb_search_threshold(mean, max, steps < STEPS ? 1.0 - STEP * steps : 0.0);
-        if (s->kernels->select.count(order, s->positions, threshold) >= k)
-            break;
-        threshold = 0;
-    }
-    if (threshold == 0) { /* fewer than k elements reach the mean */
-        gcb_select_exact(s, order, k);
-        return;
-    }
-    gcb_select_collect(s, order, threshold);
-    gcb_select_exact_of_collected(s, k);
-}
 
 /* Returns the threshold, or 0 if no tried ratio lets k elements pass. */
 static uint32_t search_threshold(struct gcb_selection *s, const float *order, uint64_t k)
@@ -111,7 +89,7 @@ static void select_redsync(struct gcb_selection *s, const float *order, uint64_t
         gcb_select_exact(s, order, s->positions);
         break;
     case GCB_REDSYNC_TRIMMED:
-        select_trimmed(s, order, k);
+        gcb_select_exact(s, order, k);
         break;
     case GCB_REDSYNC_SEARCH:
         if (!is_reusable(s)) {
@@ -131,7 +109,9 @@ bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gc
 
 const struct gcb_selector gcb_selector_trimmed = {
     .exact = true,
-    .select = select_trimmed,
+    .keeps_largest = true,
+    .by_chunks = gcb_chunks_select_largest,
+    .select = gcb_select_exact,
 };
 
 const struct gcb_selector gcb_selector_search = {
