@@ -1,9 +1,7 @@
 /*
- * replay [--mutate | --seconds N] FILE...: runs the fuzz target on stored inputs. With --mutate it
- * also cuts each input at each place and changes each byte in four ways; in long inputs, the first
- * 128 bytes and evenly spread ones after them. With --seconds it also runs random changes of random
- * inputs for that time, which are the same each time. The input that runs is kept in ./crash, which
- * is removed at the end unless the target ended the process.
+ * replay [--seconds N] FILE...: runs the fuzz target on stored inputs. With --seconds it also runs
+ * random changes of random inputs for that time, which are the same each time. The input that runs
+ * is kept in ./crash, which is removed at the end unless the target ended the process.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +12,6 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define HEAD 128
-#define SPREAD 64
 #define LARGEST (1 << 20)
 
 static unsigned long runs;
@@ -33,27 +29,6 @@ static void run(const uint8_t *data, size_t size)
     LLVMFuzzerTestOneInput(copy, size);
     free(copy);
     runs++;
-}
-
-static size_t next_place(size_t at, size_t size)
-{
-    return at < HEAD || size < HEAD + SPREAD ? at + 1 : at + 1 + (size - HEAD) / SPREAD;
-}
-
-static void mutate(uint8_t *data, size_t size)
-{
-    static const uint8_t flips[] = {0x01, 0x10, 0x80, 0xFF};
-
-    for (size_t at = 0; at < size; at = next_place(at, size)) {
-        run(data, at);
-        for (size_t i = 0; i < sizeof(flips); i++) {
-            data[at] ^= flips[i];
-            run(data, size);
-            data[at] ^= flips[i];
-        }
-    }
-    data[size] = 0; /* one byte too many: the block has room for it */
-    run(data, size + 1);
 }
 
 /* ---- random changes ---- */
@@ -168,21 +143,20 @@ static int read_input(struct input *out, const char *path)
         return 1;
     }
     fclose(file);
-    out->data = realloc(out->data, out->size + 1); /* room for one byte more: mutate */
+    out->data = realloc(out->data, out->size + 1); /* the input may be empty */
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    const int mutated = argc > 1 && strcmp(argv[1], "--mutate") == 0;
     const double seconds = argc > 2 && strcmp(argv[1], "--seconds") == 0 ? atof(argv[2]) : 0.0;
-    const int first = 1 + mutated + (seconds > 0.0 ? 2 : 0);
+    const int first = 1 + (seconds > 0.0 ? 2 : 0);
     const int count = argc - first;
     struct input *inputs;
     int unread = 0;
 
     if (count < 1) {
-        fprintf(stderr, "usage: replay [--mutate | --seconds N] FILE...\n");
+        fprintf(stderr, "usage: replay [--seconds N] FILE...\n");
         return 2;
     }
     kept = open("crash", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -195,8 +169,6 @@ int main(int argc, char **argv)
             continue;
         }
         run(input->data, input->size);
-        if (mutated)
-            mutate(input->data, input->size);
     }
     if (inputs && seconds > 0.0 && !unread)
         run_random(inputs, (uint32_t)count, seconds);

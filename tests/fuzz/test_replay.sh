@@ -1,6 +1,5 @@
 #!/bin/bash
 # Runs a fuzz target on its stored inputs, on new seeds, and on changes of both.
-#   test_replay.sh TARGET MAKE_SEEDS REPLAY GCBENCH CORPUS_DIR --mutate
 #   test_replay.sh TARGET MAKE_SEEDS REPLAY GCBENCH CORPUS_DIR --seconds N
 set -euo pipefail
 
