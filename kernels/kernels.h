@@ -3,6 +3,7 @@
 
 #include "kernels/accumulate/accumulate.h"
 #include "kernels/bitpack/bitpack.h"
+#include "kernels/block/block.h"
 #include "kernels/compare/compare.h"
 #include "kernels/convert/convert.h"
 #include "kernels/dither/dither.h"
@@ -22,6 +23,7 @@ struct gcb_kernels {
     struct gcb_compare_fns compare;
     struct gcb_select_fns select;
     struct gcb_bitpack_fns bitpack;
+    struct gcb_block_fns block;
     struct gcb_convert_fns convert;
     struct gcb_range_fns range;
     struct gcb_dither_fns dither;

@@ -238,6 +238,155 @@ static double largest_mean_of_natural(const struct gcb_rule_input *in)
     return sum;
 }
 
+/* ---- small floats and integers with a scale for each block ---- */
+
+/* Elements that share a scale, and their smallest and largest value. Starts zeroed. */
+struct span {
+    uint64_t first, count;
+    float lo, hi;
+};
+
+/* Moves on to the next `size` elements. Returns false after the last ones. */
+static bool next_span(struct span *b, const struct gcb_rule_input *in, uint64_t size)
+{
+    const uint64_t left = in->count - b->first - b->count;
+
+    b->first += b->count;
+    b->count = left < size ? left : size;
+    for (uint64_t i = b->first; i < b->first + b->count; i++) {
+        b->lo = i == b->first ? in->x[i] : fminf(b->lo, in->x[i]);
+        b->hi = i == b->first ? in->x[i] : fmaxf(b->hi, in->x[i]);
+    }
+    return b->count > 0;
+}
+
+static float largest_of(const struct span *b)
+{
+    return fmaxf(fabsf(b->lo), fabsf(b->hi));
+}
+
+/* A format: mantissa bits, exponent of the smallest normal value, largest value and its exponent. */
+struct small_float {
+    int mantissa, least, greatest;
+    float largest;
+};
+
+/* Distance of the values of a format around t. */
+static double step_at(const struct small_float *f, double t)
+{
+    const int exponent = t > 0.0 ? ilogb(t) : f->least;
+
+    return ldexp(1.0, (exponent > f->least ? exponent : f->least) - f->mantissa);
+}
+
+/* The power of two that scales a block with this largest magnitude. */
+static double power_scale(const struct gcb_rule_input *in, const struct small_float *f, float most)
+{
+    const char *rule = gcb_promise_choice(in->method, "scale-rule");
+    int exponent = most > 0.0f ? ilogbf(most) : -127;
+
+    if (strcmp(rule, "rceil") == 0) {
+        const double share = frexp((double)(most / f->largest), &exponent);
+
+        exponent -= share <= 0.5;
+    } else {
+        if (strcmp(rule, "even") == 0 &&
+            (double)most >= ldexp(2.0 - ldexp(1.0, -f->mantissa - 1), exponent))
+            exponent++;
+        exponent -= f->greatest;
+    }
+    return ldexp(1.0, exponent > -127 ? exponent : -127);
+}
+
+/* The scale of a block, or 0 if it is so small that its elements may become zeros. */
+static double block_scale(const struct gcb_rule_input *in, const struct small_float *f, float most,
+                          float tensor)
+{
+    static const struct small_float e4m3 = {3, -6, 8, 448.0f};
+    const bool blocks = strstr(gcb_promise_choice(in->method, "scale"), "block");
+    const char *format = blocks ? gcb_promise_choice(in->method, "scale-format") : "fp32";
+    double scale;
+
+    if (strcmp(gcb_promise_choice(in->method, "scale"), "none") == 0)
+        return 1.0;
+    if (strcmp(format, "e8m0") == 0) {
+        scale = power_scale(in, f, most);
+        return scale > 0x1p-127 ? scale : 0.0;
+    }
+    if (strcmp(format, "fp32") == 0)
+        return isinf(f->largest / most) ? 0.0 : (double)most / (double)f->largest;
+    if (tensor < 0x1p-120f)
+        return 0.0;
+    scale = fmin(fmax((double)(most / f->largest / tensor), 0x1p-6), 448.0);
+    return (double)tensor * step_at(&e4m3, scale) * rint(scale / step_at(&e4m3, scale));
+}
+
+static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    static const struct small_float formats[] = {
+        {3, -6, 8, 448.0f}, {2, -14, 15, 57344.0f}, {1, 0, 2, 6.0f}};
+    const struct small_float *f = &formats[(int)number(in, "format")];
+    const bool drawn = gcb_error_rule_of(in->method)->drawn;
+    const char *shared = gcb_promise_choice(in->method, "scale");
+    struct span all = {.count = 0}, b = {.count = 0};
+    float tensor = 1.0f;
+
+    if (next_span(&all, in, in->count) && strcmp(shared, "tensor+block") == 0)
+        tensor = largest_of(&all) / (448.0f * f->largest);
+    while (next_span(&b, in, strstr(shared, "block") ? (uint64_t)number(in, "block") : in->count)) {
+        const double scale = block_scale(in, f, largest_of(&b), tensor);
+
+        for (uint64_t i = b.first; i < b.first + b.count; i++) {
+            const double x = fabs((double)in->x[i]), t = scale > 0.0 ? x / scale : 0.0;
+            const double step = step_at(f, t);
+            struct gcb_element_error e = {.most = scale > 0.0 ? scale * step : x};
+
+            if (t > (double)f->largest)
+                e.most = x - scale * (double)f->largest;
+            else if (drawn && scale > 0.0)
+                e = (struct gcb_element_error){
+                    .most = scale * step, .step = scale * step, .up = t / step - floor(t / step)};
+            else if (scale > 0.0)
+                e.most = scale * step / 2.0;
+            if (!drawn)
+                e.most += gcb_element_slack(in->x[i], &e);
+            each(ctx, i, &e);
+        }
+    }
+    return true;
+}
+
+static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    const bool drawn = gcb_error_rule_of(in->method)->drawn, minimum = number(in, "offset") != 0.0;
+    const double top = exp2(number(in, "bits")) - 1.0;
+    struct span b = {.count = 0};
+
+    while (next_span(&b, in, (uint64_t)number(in, "block"))) {
+        const float lo = minimum || b.lo < 0.0f ? b.lo : 0.0f,
+                    hi = minimum || b.hi > 0.0f ? b.hi : 0.0f;
+        const float width = (hi - lo) / (float)top, by = width > 0.0f ? width : 1.0f;
+        const float zero = minimum ? 0.0f : rintf(-lo / by);
+        const double step = (double)width;
+
+        for (uint64_t i = b.first; i < b.first + b.count; i++) {
+            /* in float32, as the method: a value near a code must have the method's probability */
+            const double t = (double)((in->x[i] - (minimum ? lo : 0.0f)) / by + zero);
+            const double cut = fmin(fmax(t, 0.0), top);
+            struct gcb_element_error e = {.most = fmax(fabs(t - cut) * step, step / 2.0)};
+
+            if (drawn && t == cut)
+                e = (struct gcb_element_error){.most = step, .step = step, .up = t - floor(t)};
+            else if (drawn)
+                e.most = fabs(t - cut) * step;
+            else
+                e.most += 0x1p-20 * (fabs((double)lo) + fabs((double)hi)) + GCB_PROMISE_STEP * top;
+            each(ctx, i, &e);
+        }
+    }
+    return true;
+}
+
 /* ---- lossless ---- */
 
 static bool is_lossless(const struct gcb_method *m)
@@ -527,7 +676,8 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
 struct squared {
     double mean, variance;
     double most;  /* largest term */
-    double slack; /* rounding, because norms and levels are multiples of the smallest float32 */
+    double slack; /* rounding of norms, levels and decoded values */
+    const float *x;
 };
 
 /* Adds the squared error of an element, which is up^2 or down^2. */
@@ -537,11 +687,13 @@ static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e
     const double up = e->step * (1.0 - e->up), down = e->step * e->up;
     const double second = e->step * e->step * e->up * (1.0 - e->up);
     const double fixed = e->step > 0.0 ? 0.0 : e->most; /* the error of an element without a draw */
+    const double noise = 0x1p-22 * fabs((double)s->x[i]);
 
     s->mean += second + fixed * fixed;
     s->variance += e->up * pow(up, 4) + (1.0 - e->up) * pow(down, 4) - second * second;
     s->most = fmax(s->most, fmax(up * up, down * down));
-    s->slack += GCB_PROMISE_STEP * (3.0 * e->step + 2.0 * fixed + GCB_PROMISE_STEP);
+    s->slack += GCB_PROMISE_STEP * (3.0 * e->step + 2.0 * fixed + GCB_PROMISE_STEP) +
+                noise * (2.0 * fixed + noise);
 }
 
 #define CODING 1e-5 /* what float32 norms and levels may add, as a share of the mean */
@@ -551,7 +703,7 @@ static enum gcb_promise_status check_mean(struct gcb_promise_case *c)
     const struct gcb_promise_job first = sample_of(c, 0);
     const struct gcb_rule_input in = input_of(&first);
     const struct gcb_error_rule *rule = gcb_error_rule_of(in.method);
-    struct squared s = {0.0, 0.0, 0.0, 0.0};
+    struct squared s = {.x = first.x};
     double sum = 0.0, most, chance;
 
     rule->visit(&in, add_squared, &s);
@@ -662,6 +814,43 @@ static const struct gcb_error_rule rules[] = {
         .drawn = true,
         .visit = visit_natural,
         .largest_mean = largest_mean_of_natural,
+    },
+    {
+        .name = "small-float",
+        .promise = {.name = "small-float-error",
+                    .claim = "error at most half a step of the format at |x| over the scale; "
+                             "elements above the largest value times the scale saturate",
+                    .source = "rounding to nearest",
+                    .check = check_elements},
+        .visit = visit_small,
+    },
+    {
+        .name = "drawn-float",
+        .promise = {.name = "drawn-float-error",
+                    .claim = "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step of the format times "
+                             "the scale, p: chance to round up; false alarm below 1e-9)",
+                    .source = "stochastic rounding",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_small,
+    },
+    {
+        .name = "affine",
+        .promise = {.name = "affine-error",
+                    .claim = "error at most half a step, (max - min) / (2^bits - 1) of the block",
+                    .source = "rounding to nearest",
+                    .check = check_elements},
+        .visit = visit_affine,
+    },
+    {
+        .name = "drawn-affine",
+        .promise = {.name = "drawn-affine-error",
+                    .claim = "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step of the block, p: "
+                             "chance to round up; false alarm below 1e-9)",
+                    .source = "stochastic rounding",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_affine,
     },
 };
 

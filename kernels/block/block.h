@@ -1,0 +1,67 @@
+#ifndef KERNELS_BLOCK_BLOCK_H
+#define KERNELS_BLOCK_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/block/block_elem.h"
+
+/*
+ * Family `block`: elements in blocks of 2^log2 that share a scale; block_elem.h defines the
+ * arithmetic. Each block has an entry in the arrays of blocks; only the last block may be shorter.
+ * log2 is at least 4. Every variant is bit-exact.
+ *
+ * most:         the largest magnitude of each block, as a bit pattern.
+ * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a message,
+ *               and what its elements are multiplied by.
+ * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
+ * draw_floats:  the same with the code below or above, by the byte. even[i] is 1 if the byte does
+ *               not decide (then code[i] is the one below), else 0.
+ * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.
+ * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
+ *               all as a bit pattern. A zero may have either sign.
+ * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
+ */
+struct gcb_block_draw {
+    const uint8_t *byte;
+    uint8_t *even;
+};
+
+typedef void gcb_block_most_fn(uint32_t *most, const float *x, size_t n, unsigned log2);
+typedef void gcb_block_scales_fn(uint32_t *scale, float *factor, const uint32_t *most, size_t n,
+                                 const struct gcb_scaling *s);
+typedef size_t gcb_block_floats_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
+                                   const float *factor, const struct gcb_small_float *f);
+typedef size_t gcb_block_draw_floats_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
+                                        const float *factor, const struct gcb_small_float *f,
+                                        const struct gcb_block_draw *draw);
+typedef void gcb_block_from_floats_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
+                                      const float *scale, int divides,
+                                      const struct gcb_small_float *f);
+typedef uint32_t gcb_block_ends_fn(float *lo, float *hi, const float *x, size_t n, unsigned log2);
+typedef void gcb_block_integers_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
+                                   const struct gcb_affine *a, float top, int minimum);
+typedef void gcb_block_draw_integers_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
+                                        const struct gcb_affine *a, float top, int minimum,
+                                        const struct gcb_block_draw *draw);
+typedef void gcb_block_from_integers_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
+                                        const struct gcb_affine *a, int minimum);
+
+struct gcb_block_fns {
+    gcb_block_most_fn *most;
+    gcb_block_scales_fn *scales;
+    gcb_block_floats_fn *floats;
+    gcb_block_draw_floats_fn *draw_floats;
+    gcb_block_from_floats_fn *from_floats;
+    gcb_block_ends_fn *ends;
+    gcb_block_integers_fn *integers;
+    gcb_block_draw_integers_fn *draw_integers;
+    gcb_block_from_integers_fn *from_integers;
+};
+
+void gcb_block_init(struct gcb_block_fns *fns, unsigned cpu_flags);
+
+/* The tables of the variants. Only the files of this family use these names. */
+extern const struct gcb_block_fns gcb_block_fns_c, gcb_block_fns_avx2, gcb_block_fns_avx512;
+
+#endif

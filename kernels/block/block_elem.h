@@ -1,0 +1,291 @@
+#ifndef KERNELS_BLOCK_BLOCK_ELEM_H
+#define KERNELS_BLOCK_BLOCK_ELEM_H
+
+#include "kernels/convert/convert_elem.h"
+
+/*
+ * Number formats whose elements share a scale: small floats (fp8, MXFP8, MXFP4, NVFP4) and integers
+ * with an offset. docs/format.md has the formats, docs/codecs/float.md and affine.md the rules of
+ * the encoders.
+ */
+
+/* A float of a sign, an exponent and m mantissa bits. A code without its sign bit is the exponent
+ * field above the mantissa. */
+struct gcb_small_float {
+    uint32_t shift; /* 23 - m; at least 8 */
+    uint32_t
+        rebias; /* difference of the exponent biases of float32 and this format, at the place of
+                        float32's exponent */
+    uint32_t normal; /* pattern of the smallest normal value as a float32 */
+    uint32_t top;    /* code of the largest value */
+    uint32_t sign;   /* the sign bit of a code */
+    float largest;   /* the largest value */
+    float step;      /* the smallest value: the distance of values below the smallest normal one */
+    float per_step;  /* 1 / step */
+};
+
+enum gcb_small_format { GCB_E4M3, GCB_E5M2, GCB_E2M1, GCB_SMALL_FP16, GCB_SMALL_BF16 };
+
+/* bf16 has float32's exponents, so its subnormal values are rounded like the normal ones. */
+GCB_HD struct gcb_small_float gcb_small_float_of(enum gcb_small_format format)
+{
+    const struct gcb_small_float table[] = {
+        {20, 120u << 23, 0x3c800000u, 0x7e, 0x80, 448.0f, 0x1p-9f, 0x1p9f},
+        {21, 112u << 23, 0x38800000u, 0x7b, 0x80, 57344.0f, 0x1p-16f, 0x1p16f},
+        {22, 126u << 23, 0x3f800000u, 0x7, 0x8, 6.0f, 0.5f, 2.0f},
+        {13, 112u << 23, 0x38800000u, 0x7bff, 0x8000, 65504.0f, 0x1p-24f, 0x1p24f},
+        {16, 0, 0, 0x7f7f, 0x8000, 0x1.fep127f, 0x1p-133f, 0.0f},
+    };
+
+    return table[format];
+}
+
+/* a if `condition` is 1, b if it is 0. Both are computed: a compiler must not make a branch of it,
+ * because loops with branches are not vectorised. */
+GCB_HD uint32_t gcb_pick(uint32_t condition, uint32_t a, uint32_t b)
+{
+    const uint32_t mask = 0u - condition;
+
+    return (a & mask) | (b & ~mask);
+}
+
+/* The code nearest to the value of magnitude a, ties to even. It is above f->top if the value
+ * saturates. Adding step * 2^23 rounds a subnormal value to a multiple of step. */
+GCB_HD uint32_t gcb_small_nearest(uint32_t a, const struct gcb_small_float *f)
+{
+    const float round = f->step * 0x1p23f;
+    const uint32_t below = gcb_bits_of(gcb_float_of(a) + round) - gcb_bits_of(round);
+
+    return gcb_pick(a < f->normal, below, gcb_round_off(a - f->rebias, (int)f->shift));
+}
+
+GCB_HD uint32_t gcb_lower(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A subnormal value in steps. A larger value counts as the smallest normal one; nobody uses the
+ * result. */
+GCB_HD float gcb_small_steps(uint32_t a, const struct gcb_small_float *f)
+{
+    return gcb_float_of(gcb_lower(a, f->normal)) * f->per_step;
+}
+
+/* The magnitude a, cut to the largest value. */
+GCB_HD uint32_t gcb_small_cut(uint32_t a, const struct gcb_small_float *f)
+{
+    return gcb_lower(a, gcb_bits_of(f->largest));
+}
+
+/* The code at or below the value of magnitude a, which gcb_small_cut has cut. */
+GCB_HD uint32_t gcb_small_below(uint32_t a, const struct gcb_small_float *f)
+{
+    const uint32_t steps = (uint32_t)(int32_t)gcb_small_steps(a, f);
+
+    return gcb_pick(a < f->normal, steps, (a - f->rebias) >> f->shift);
+}
+
+/* How far that value is from gcb_small_below to the next code, in 256ths, rounded down. */
+GCB_HD uint32_t gcb_small_256ths(uint32_t a, const struct gcb_small_float *f)
+{
+    const float t = gcb_small_steps(a, f);
+    const uint32_t steps = (uint32_t)(int32_t)((t - (float)(int32_t)t) * 256.0f);
+
+    return gcb_pick(a < f->normal, steps, (a - f->rebias) >> (f->shift - 8) & 0xffu);
+}
+
+/* The same in 2^-32. */
+GCB_HD uint32_t gcb_small_chance(uint32_t a, const struct gcb_small_float *f)
+{
+    const float t = gcb_small_steps(a, f);
+
+    if (a < f->normal)
+        return (uint32_t)((t - (float)(int32_t)t) * 0x1p32f);
+    return (a - f->rebias) << (32 - f->shift);
+}
+
+/* The code with the sign of the float of pattern u. Codes above the largest become the largest. */
+GCB_HD uint32_t gcb_small_signed(uint32_t code, uint32_t u, const struct gcb_small_float *f)
+{
+    return (code < f->top ? code : f->top) | (u >> 31) * f->sign;
+}
+
+/* The value of a code. Codes above f->top have no promised value. */
+GCB_HD float gcb_small_value(uint32_t code, const struct gcb_small_float *f)
+{
+    const uint32_t c = code & (f->sign - 1);
+    const uint32_t below = gcb_bits_of((float)(int32_t)c * f->step);
+    const uint32_t a =
+        gcb_pick(c << f->shift < f->normal - f->rebias, below, (c << f->shift) + f->rebias);
+
+    return gcb_float_of(a | gcb_pick((code & f->sign) != 0, 0x80000000u, 0));
+}
+
+/* ---- scales of small floats ---- */
+
+enum gcb_scale_format { GCB_SCALE_FP32, GCB_SCALE_E8M0, GCB_SCALE_E4M3 };
+enum gcb_scale_rule { GCB_SCALE_FLOOR, GCB_SCALE_RCEIL, GCB_SCALE_EVEN, GCB_SCALE_AMAX };
+
+struct gcb_scaling {
+    struct gcb_small_float f;  /* of the elements */
+    struct gcb_small_float e4; /* e4m3, for scales */
+    enum gcb_scale_format format;
+    enum gcb_scale_rule rule;
+    float tensor; /* e4m3: multiplies all scales */
+};
+
+#define GCB_E8M0_ONE 127u       /* the code of 1 */
+#define GCB_SCALE_LEAST 0x1p-6f /* the smallest e4m3 scale that an encoder uses */
+
+/* The largest power of two of a small float, as an exponent. */
+GCB_HD uint32_t gcb_small_exponent(const struct gcb_small_float *f)
+{
+    return (gcb_bits_of(f->largest) >> 23) - 127;
+}
+
+/* e8m0: 2^(code - 127) by the rule, for a block with this largest magnitude. */
+GCB_HD uint32_t gcb_scale_power(uint32_t most, const struct gcb_scaling *s)
+{
+    const uint32_t ratio = gcb_bits_of(gcb_float_of(most) / s->f.largest);
+    const uint32_t round = s->rule == GCB_SCALE_EVEN ? 1u << (s->f.shift - 1) : 0;
+    const uint32_t exponent = (most + round) >> 23, largest = gcb_small_exponent(&s->f);
+
+    if (s->rule == GCB_SCALE_RCEIL) /* 0x400000 is 2^-127 */
+        return ratio <= 0x400000u ? 0 : (ratio + 0x7fffffu) >> 23;
+    return exponent > largest ? exponent - largest : 0;
+}
+
+/* The scale of a block with this largest magnitude, as it stands in a message. */
+GCB_HD uint32_t gcb_scale_code(uint32_t most, const struct gcb_scaling *s)
+{
+    const float amax = gcb_float_of(most);
+    float scale;
+
+    if (s->format == GCB_SCALE_E8M0)
+        return gcb_scale_power(most, s);
+    if (s->format == GCB_SCALE_FP32) {
+        scale = s->f.largest / amax;
+        return gcb_bits_of(scale) < GCB_INF_BITS ? gcb_bits_of(scale) : gcb_bits_of(1.0f);
+    }
+    scale = amax / s->f.largest / s->tensor;
+    scale = scale > GCB_SCALE_LEAST ? scale : GCB_SCALE_LEAST; /* also for 0 / 0 */
+    return gcb_small_signed(gcb_small_nearest(gcb_bits_of(scale), &s->e4), 0, &s->e4);
+}
+
+/* What an encoder multiplies the elements by. */
+GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
+{
+    if (s->format == GCB_SCALE_FP32)
+        return gcb_float_of(code);
+    if (s->format == GCB_SCALE_E4M3)
+        return s->tensor > 0.0f ? 1.0f / s->tensor / gcb_small_value(code, &s->e4) : 0.0f;
+    if (code == 0) /* as torchao: 2^-126 instead of 2^-127, or 1 */
+        return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
+    return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);
+}
+
+/* What a decoder multiplies the elements by; fp32: what it divides them by. */
+GCB_HD float gcb_scale_value(uint32_t code, const struct gcb_scaling *s)
+{
+    if (s->format == GCB_SCALE_FP32)
+        return gcb_float_of(code);
+    if (s->format == GCB_SCALE_E4M3)
+        return s->tensor * gcb_small_value(code, &s->e4);
+    return gcb_float_of(code ? code << 23 : 0x400000u);
+}
+
+/* The tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be infinite; then the
+ * whole tensor is decoded as zeros. */
+GCB_HD float gcb_scale_tensor(uint32_t most, const struct gcb_small_float *f)
+{
+    const float scale = gcb_float_of(most) / (448.0f * f->largest);
+
+    return scale > 0x1p-122f ? scale : 0.0f;
+}
+
+/* True if decoding with this scale gives finite values only. */
+GCB_HD int gcb_scale_valid(uint32_t code, const struct gcb_scaling *s)
+{
+    if (s->format == GCB_SCALE_E8M0)
+        return code <= 2 * GCB_E8M0_ONE - gcb_small_exponent(&s->f);
+    if (s->format == GCB_SCALE_E4M3)
+        return code <= s->e4.top;
+    return code != 0 && code < GCB_INF_BITS &&
+           gcb_bits_of(s->f.largest / gcb_float_of(code)) < GCB_INF_BITS;
+}
+
+/* A tensor with a larger magnitude is sent raw: its decoded values might overflow. */
+#define GCB_SCALE_MOST 0x7e800000u /* 2^126 */
+
+/* ---- integers with an offset ---- */
+
+/* The integers of a block. Its smallest and largest values are lo and hi; 0 counts among them with
+ * offset=zero.
+ *
+ * zero:    value = step * (code - base), and base is the code of 0
+ * minimum: value = base + step * code, and base is the smallest value */
+struct gcb_affine {
+    float step, base;
+};
+
+GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimum)
+{
+    /* adding +0 makes a zero positive */
+    const float low = (minimum || lo < 0.0f ? lo : 0.0f) + 0.0f;
+    const float step = ((minimum || hi > 0.0f ? hi : 0.0f) - low) / top + 0.0f;
+    const float zero = -low / (step > 0.0f ? step : 1.0f) + 0x1.8p23f - 0x1.8p23f;
+    const struct gcb_affine a = {step, minimum ? low : zero < top ? zero : top};
+
+    return a;
+}
+
+/* Element x in steps, above the code 0. A step of 0 counts as 1: all codes are then those of 0. */
+GCB_HD float gcb_affine_steps(float x, const struct gcb_affine *a, int minimum)
+{
+    const float step = a->step > 0.0f ? a->step : 1.0f;
+
+    return minimum ? (x - a->base) / step : x / step;
+}
+
+/* t cut to [0, top]. */
+GCB_HD float gcb_affine_cut(float t, float top)
+{
+    t = t > 0.0f ? t : 0.0f;
+    return t < top ? t : top;
+}
+
+/* The nearest code: ties to even with offset=zero, upwards with offset=minimum. */
+GCB_HD uint32_t gcb_affine_nearest(float x, const struct gcb_affine *a, float top, int minimum)
+{
+    const float t = gcb_affine_steps(x, a, minimum);
+    const float rounded = minimum ? t + 0.5f : t + 0x1.8p23f - 0x1.8p23f + a->base;
+
+    return (uint32_t)(int32_t)gcb_affine_cut(rounded, top);
+}
+
+/* x in steps above the code 0, cut to [0, top]: a draw rounds it up or down. */
+GCB_HD float gcb_affine_t(float x, const struct gcb_affine *a, float top, int minimum)
+{
+    const float t = gcb_affine_steps(x, a, minimum);
+
+    return gcb_affine_cut(minimum ? t : t + a->base, top);
+}
+
+GCB_HD float gcb_affine_value(uint32_t code, const struct gcb_affine *a, int minimum)
+{
+    const float c = (float)(int32_t)code;
+
+    return minimum ? a->base + a->step * c : a->step * (c - a->base);
+}
+
+/* True if all values are finite. */
+GCB_HD int gcb_affine_valid(const struct gcb_affine *a, float top, int minimum)
+{
+    const uint32_t end = gcb_bits_of(minimum ? a->base + a->step * top : a->step * top);
+
+    return gcb_bits_of(a->step) < GCB_INF_BITS && (end & GCB_MAGNITUDE_MASK) < GCB_INF_BITS &&
+           (gcb_bits_of(a->base) & GCB_MAGNITUDE_MASK) < GCB_INF_BITS &&
+           (minimum || (a->base >= 0.0f && a->base <= top));
+}
+
+#endif

@@ -1,0 +1,180 @@
+#include "src/lib/codec/blocks.h"
+
+#include "kernels/philox/philox_elem.h"
+
+const char *const gcb_block_rounding_names[] = {"nearest", "stochastic", NULL};
+
+int gcb_blocks_check(uint64_t block, struct gcb_diag *diag)
+{
+    if (block >= GCB_BLOCK_LEAST && block <= GCB_BLOCK_MOST && (block & (block - 1)) == 0)
+        return 0;
+    return gcb_invalid(diag, "block=%llu is not a power of two from %d to %d",
+                       (unsigned long long)block, GCB_BLOCK_LEAST, GCB_BLOCK_MOST);
+}
+
+int gcb_blocks_init(struct gcb_blocks *s, uint64_t block, struct gcb_diag *diag)
+{
+    const uint64_t count = s->base.env.count;
+    const int err = s->scale ? gcb_blocks_check(block, diag) : 0;
+
+    if (err)
+        return err;
+    s->log2 = s->scale ? (unsigned)__builtin_ctzll(block) : GCB_BLOCKS_ALL;
+    s->base.max_payload = s->head + (s->scale ? gcb_blocks_count(s, count) * s->scale : 0) +
+                          gcb_packed_bytes(count, s->width);
+    s->base.sees_nonfinite = true;
+    s->base.may_send_raw = s->too_much < GCB_INF_BITS;
+    return 0;
+}
+
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+struct job {
+    struct gcb_blocks *s;
+    struct gcb_rounding_draw draw;
+    const float *from;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
+    uint8_t *out;
+    const uint8_t *in;
+    uint32_t most;
+    bool failed; /* set if a code is not finite */
+};
+
+/* Where the scales of the block of element i, and the code of element i, are in a payload. i is a
+ * multiple of 8. */
+static uint64_t scale_at(const struct gcb_blocks *s, uint64_t i)
+{
+    return s->head + (i >> s->log2) * s->scale;
+}
+
+static uint64_t code_at(const struct gcb_blocks *s, uint64_t i)
+{
+    const uint64_t blocks = s->scale ? gcb_blocks_count(s, s->base.env.count) : 0;
+
+    return s->head + blocks * s->scale + gcb_packed_bytes(i, s->width);
+}
+
+/* Rounds the elements up whose byte has not decided, if 24 more bits say so. `first` is the index
+ * of the first element. */
+static void draw_on(const struct job *job, struct gcb_blocks_encoding *e, uint64_t first)
+{
+    for (size_t j = 0; j < e->n; j++)
+        if (e->draw->even[j])
+            e->code[j] += gcb_philox_24(job->s->base.env.seed, first + j, job->draw.fine) <
+                          (job->s->ops->chance(job->s, e, j) & 0xffffffu);
+}
+
+static void encode_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const struct gcb_blocks *s = job->s;
+    const struct gcb_codec_env *env = &s->base.env;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(env->count, span);
+    uint16_t code[GCB_TILE];
+    uint8_t byte[GCB_TILE], even[GCB_TILE];
+    const struct gcb_block_draw draw = {byte, even};
+    struct gcb_blocks_encoding e = {.code = code, .draw = s->drawn ? &draw : NULL};
+    size_t clamped = 0;
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
+        e.x = job->from + i;
+        e.n = gcb_tile_length(end, i);
+        e.scale = job->out + scale_at(s, i);
+        if (s->drawn)
+            env->kernels->philox.bytes(byte, e.n, env->seed, i, job->draw.coarse);
+        s->ops->encode(s, &e);
+        if (s->drawn)
+            draw_on(job, &e, i);
+        env->kernels->bitpack.pack(job->out + code_at(s, i), code, e.n, s->width);
+        clamped += e.clamped;
+        gcb_raise_max(&job->most, e.most);
+    }
+    if (clamped)
+        __atomic_fetch_add(&job->s->base.clamped, clamped, __ATOMIC_RELAXED);
+}
+
+int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                      struct gcb_wbuf *out)
+{
+    struct gcb_blocks *s = state;
+    const struct gcb_codec_env *env = &s->base.env;
+    struct job job = {.s = s,
+                      .draw = gcb_rounding_draw(env, at),
+                      .from = in->data,
+                      .out = gcb_wbuf_take(out, s->base.max_payload)};
+
+    s->base.clamped = 0;
+    s->base.nonfinite = false;
+    if (!job.out)
+        return GCB_E_NOSPACE;
+    if (s->ops->begin && s->head) {
+        job.most = gcb_max_bits(in->data, in->count, env->kernels, env->queue);
+        s->ops->begin(s, job.most, job.out);
+    }
+    gcb_parallel(env->queue, gcb_span_count(env->count), encode_span, &job);
+    s->base.nonfinite = job.most >= GCB_INF_BITS;
+    return s->base.may_send_raw && job.most >= s->too_much ? GCB_E_SEND_RAW : 0;
+}
+
+/* Sets job->failed if a scale or a code of 8 bits is invalid. */
+static void check_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const struct gcb_blocks *s = job->s;
+    const uint64_t first = span * GCB_SPAN, n = gcb_span_length(s->base.env.count, span);
+    const uint64_t blocks = s->scale ? gcb_blocks_count(s, n) : 0;
+    const uint8_t *scale = job->in + scale_at(s, first), *code = job->in + code_at(s, first);
+    uint8_t most = 0;
+    bool valid = true;
+
+    for (uint64_t b = 0; b < blocks; b++)
+        valid &= s->ops->valid(s, scale + b * s->scale);
+    for (uint64_t i = 0; s->ops->top && i < n; i++)
+        most = (code[i] & 0x7f) > most ? code[i] & 0x7f : most;
+    if (!valid || most > s->ops->top)
+        __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+}
+
+static void decode_span(void *ctx, uint64_t span)
+{
+    const struct job *job = ctx;
+    const struct gcb_blocks *s = job->s;
+    const struct gcb_kernels *k = s->base.env.kernels;
+    const uint64_t count = s->base.env.count;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(count, span);
+    _Alignas(64) float room[GCB_TILE], *x;
+    uint16_t code[GCB_TILE];
+
+    for (uint64_t i = span * GCB_SPAN, n; i < end; i += n) {
+        n = gcb_room_length(count, end, i);
+        k->bitpack.unpack(code, job->in + code_at(s, i), n, s->width);
+        x = job->add ? room : gcb_room(room, job->to + i, count);
+        s->ops->decode(s, x, code, n, job->in + scale_at(s, i));
+        if (job->add)
+            k->accumulate.add(job->add->acc + i, x, n, job->add->weight);
+        else
+            gcb_room_done(job->to + i, x, n);
+    }
+}
+
+int gcb_blocks_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
+{
+    struct gcb_blocks *s = state;
+    const uint64_t spans = gcb_span_count(s->base.env.count);
+    struct job job = {.s = s, .to = out, .add = to};
+
+    job.in = gcb_rbuf_take(in, s->base.max_payload);
+    if (!job.in || gcb_rbuf_left(in) || (s->head && !s->ops->open(s, job.in)))
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->base.env.queue, spans, check_span, &job);
+    if (!job.failed)
+        gcb_parallel(s->base.env.queue, spans, decode_span, &job);
+    return job.failed ? GCB_E_CORRUPT : 0;
+}
+
+int gcb_blocks_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct gcb_blocks *s = state;
+
+    return gcb_packed_describe(parts, in, code_at(s, 0), s->width, &s->base.env);
+}

@@ -1,0 +1,95 @@
+#ifndef SRC_LIB_CODEC_BLOCKS_H
+#define SRC_LIB_CODEC_BLOCKS_H
+
+#include "kernels/block/block.h"
+#include "src/lib/codec/packed.h"
+
+/*
+ * Codecs that round each element to a format with a scale for each block: float and affine.
+ *
+ * Payload: a head of `head` bytes, the scales of all blocks, `scale` bytes each, then a code of
+ * `width` bits for each element.
+ */
+struct gcb_blocks {
+    struct gcb_codec_base base;
+    const struct gcb_blocks_ops *ops;
+    unsigned width, head, scale;
+    unsigned log2;     /* 2^log2 elements share a scale; GCB_BLOCKS_ALL: there are no scales */
+    bool drawn;        /* codes are rounded stochastically */
+    uint32_t too_much; /* a tensor with this magnitude or a larger one is sent raw */
+};
+
+#define GCB_BLOCKS_ALL 63
+#define GCB_BLOCK_LEAST 16      /* elements of a block */
+#define GCB_BLOCK_MOST GCB_TILE /* a tile has whole blocks */
+#define GCB_TILE_BLOCKS (GCB_TILE / GCB_BLOCK_LEAST)
+
+/* Elements of a tile to encode, and where their codes and scales go. */
+struct gcb_blocks_encoding {
+    const float *x;
+    size_t n;
+    uint16_t *code;
+    uint8_t *scale;
+    const struct gcb_block_draw *draw; /* NULL: to nearest */
+    uint32_t most;                     /* result: the largest magnitude */
+    size_t clamped;                    /* result: elements that saturate */
+    float factor[GCB_TILE_BLOCKS];     /* for `chance` */
+    struct gcb_affine affine[GCB_TILE_BLOCKS];
+};
+
+struct gcb_blocks_ops {
+    /* Takes the largest magnitude of the tensor and writes the head. NULL: there is no head. */
+    void (*begin)(struct gcb_blocks *s, uint32_t most, uint8_t *head);
+    void (*encode)(const struct gcb_blocks *s, struct gcb_blocks_encoding *e);
+    /* The probability of the code above that of element j, in 2^-32, if the byte does not decide. */
+    uint32_t (*chance)(const struct gcb_blocks *s, const struct gcb_blocks_encoding *e, size_t j);
+    /* Reads the head. Returns false if it is invalid. NULL: there is no head. */
+    bool (*open)(struct gcb_blocks *s, const uint8_t *head);
+    /* True if the scale at `scale` is valid. */
+    bool (*valid)(const struct gcb_blocks *s, const uint8_t *scale);
+    uint8_t top; /* codes of 8 bits, without bit 7, are at most this */
+    /* Decodes n elements, whose first scale is at `scale`. */
+    void (*decode)(const struct gcb_blocks *s, float *x, const uint16_t *code, size_t n,
+                   const uint8_t *scale);
+};
+
+/* Names of the choices of `rounding`. */
+extern const char *const gcb_block_rounding_names[];
+
+/* The number of blocks of `count` elements. */
+static inline uint64_t gcb_blocks_count(const struct gcb_blocks *s, uint64_t count)
+{
+    return count ? ((count - 1) >> s->log2) + 1 : 0;
+}
+
+/* Sets log2 from the parameter `block`, and the base. Returns 0 or GCB_E_INVALID. */
+int gcb_blocks_init(struct gcb_blocks *s, uint64_t block, struct gcb_diag *diag);
+/* Refuses a block that is not a power of two from 16 to 4096: returns 0 or GCB_E_INVALID. */
+int gcb_blocks_check(uint64_t block, struct gcb_diag *diag);
+
+/* Functions of struct gcb_codec_ops. */
+int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                      struct gcb_wbuf *out);
+int gcb_blocks_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
+int gcb_blocks_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
+
+/* The beginning of a state of the codec `float`, on the CPU and on a device. */
+struct gcb_floats {
+    struct gcb_blocks b;
+    uint64_t block;
+    int format, scale, scale_format, rule, rounding;
+    struct gcb_scaling scaling;
+};
+enum { GCB_FLOAT_NONE, GCB_FLOAT_TENSOR, GCB_FLOAT_BLOCK, GCB_FLOAT_TENSOR_BLOCK }; /* `scale` */
+/* Sets what follows from the parameters. Returns 0 or GCB_E_INVALID. */
+int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag);
+
+/* The same for the codec `affine`. */
+struct gcb_affines {
+    struct gcb_blocks b;
+    uint64_t bits, block;
+    int offset, rounding;
+};
+int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""
+Decodes messages of the block formats and compares each value, bit for bit, with the library whose rule the method follows:
+torchao 0.18 (MXFP8, MXFP4, NVFP4) and torch 2.15 (fp8, affine integers). CGX has no package: its formula is below.
+
+    PYTHONPATH=python GCBENCH_LIBRARY=build/src/libgcbench.so python3 tests/trials/formats.py [--record FILE] [N]
+
+--record writes the vectors of tests/lib/codec/formats.txt: the input, then for each method the values of the reference.
+"""
+import sys
+
+import numpy as np
+import torch
+from torchao.prototype.mx_formats.config import ScaleCalculationMode
+from torchao.prototype.mx_formats.mx_tensor import to_dtype, to_mx
+from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor, per_tensor_amax_to_scale
+
+import gcbench
+
+RULES = {"floor": ScaleCalculationMode.FLOOR, "rceil": ScaleCalculationMode.RCEIL, "even": ScaleCalculationMode.EVEN}
+FORMATS = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "e2m1": torch.float4_e2m1fn_x2}
+LARGEST = {"e4m3": 448.0, "e5m2": 57344.0}
+
+
+def padded(x, block):
+    return torch.nn.functional.pad(x, (0, -len(x) % block)).reshape(-1, block)
+
+
+def microscaling(format, rule):
+    def decode(x):
+        scale, code = to_mx(padded(x, 32), FORMATS[format], 32, RULES[rule])
+        return to_dtype(code, scale, FORMATS[format], 32, torch.float32).reshape(-1)
+    return decode
+
+
+def plain(format):
+    return lambda x: x.clamp(-LARGEST[format], LARGEST[format]).to(FORMATS[format]).float()
+
+
+def scaled(format):
+    """torchft/quantization.py: the scale is largest / amax, or 1 if that is infinite."""
+    def decode(x):
+        most = x.abs().max().repeat(len(x))  # torch replaces a division by one number with a product, Triton does not
+        scale = torch.full_like(most, LARGEST[format]) / most
+        scale = torch.where(torch.isinf(scale), torch.ones_like(scale), scale)
+        return (x * scale).clamp(-LARGEST[format], LARGEST[format]).to(FORMATS[format]).float() / scale
+    return decode
+
+
+def nvfp4(levels):
+    def decode(x):
+        tensor = per_tensor_amax_to_scale(x.abs().max()) if levels == 2 else None
+        return NVFP4Tensor.to_nvfp4(padded(x, 16), per_tensor_scale=tensor).dequantize().reshape(-1)
+    return decode
+
+
+def zero_exact(bits, block):
+    """torch/distributed/algorithms/ddp_comm_hooks/quantization_hooks.py with the scale of MinMaxObserver, without its eps."""
+    def decode(x):
+        rows, top = padded(x, block), 2 ** bits - 1
+        low, high = rows.amin(1, True).clamp(max=0), rows.amax(1, True).clamp(min=0)
+        scale = (high - low) / top
+        zero = (-torch.round(low / scale)).clamp(0, top)
+        return (scale * ((torch.round(rows / scale) + zero).clamp(0, top) - zero)).reshape(-1)
+    return decode
+
+
+def minimum_exact(bits, block):
+    """CGX: unit = (max - min) / top, level = min(floor((x - min) / unit + .5), top)."""
+    def decode(x):
+        out = []
+        for row in x.split(block):
+            low, top = row.min(), 2 ** bits - 1
+            unit = (row.max() - low) / top
+            out.append(low + unit * torch.floor((row - low) / unit + 0.5).clamp(max=top))
+        return torch.cat(out)
+    return decode
+
+
+METHODS = {
+    "float:format=e4m3,scale=none": plain("e4m3"),
+    "float:format=e5m2,scale=none": plain("e5m2"),
+    "fp8": scaled("e4m3"),
+    "float:format=e5m2,scale=tensor": scaled("e5m2"),
+    "nvfp4": nvfp4(2),
+    "float:format=e2m1,scale=block,block=16,scale-format=e4m3": nvfp4(1),
+    "int8": zero_exact(8, 512),
+    "int4": zero_exact(4, 512),
+    "affine:bits=3,block=64": zero_exact(3, 64),
+    "cgx": minimum_exact(4, 512),
+}
+METHODS |= {f"{name}:scale-rule={rule}": microscaling(format, rule)
+            for name, format in (("mxfp8", "e4m3"), ("mxfp4", "e2m1")) for rule in RULES}
+METHODS["float:format=e5m2,scale=block,scale-format=e8m0,scale-rule=floor"] = microscaling("e5m2", "floor")
+
+
+def values(n):
+    """Blocks of 32 of very different magnitude, with zeros of both signs, and exact ties of the formats."""
+    rng = np.random.default_rng(36)
+    x = rng.standard_normal(n) * np.exp2(np.repeat(rng.integers(-18, 12, -(-n // 32)), 32)[:n])
+    x[rng.random(n) < 0.05] = 0.0
+    x[rng.random(n) < 0.02] = -0.0
+    ties = rng.random(n) < 0.1
+    x[ties] = rng.integers(-64, 65, ties.sum()) / 16.0
+    return x.astype(np.float32)
+
+
+def ours(spec, x):
+    return np.asarray(gcbench.Decoder(spec, len(x)).decode(gcbench.Encoder(spec, len(x)).encode(x)), np.float32)
+
+
+def main(arguments):
+    record = arguments[1] if arguments[:1] == ["--record"] else None
+    x = values(528 if record else int(arguments[0]) if arguments else 1 << 20)
+    wrong, lines = 0, [f"x {x.tobytes().hex()}"]
+    for spec, decode in METHODS.items():
+        want = decode(torch.from_numpy(x)).numpy()[:len(x)].astype(np.float32)
+        differ = np.flatnonzero(want.view(np.uint32) != ours(spec, x).view(np.uint32))
+        wrong += len(differ)
+        print(f"{spec}: {len(differ)} of {len(x)} values differ" +
+              (f", first {differ[0]}: {x[differ[0]]!r} becomes {ours(spec, x)[differ[0]]!r}, not {want[differ[0]]!r}"
+               if len(differ) else ""))
+        lines.append(f"{spec} {want.tobytes().hex()}")
+    if record:
+        with open(record, "w", encoding="ascii") as out:
+            out.write("\n".join(lines) + "\n")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
