@@ -32,6 +32,34 @@ static void ranges(void **state)
         device_same_all(&device, specs[i], sizes);
 }
 
+static void block_formats(void **state)
+{
+    static const char *const specs[] = {
+        "fp8",
+        "fp8:format=e5m2,rounding=stochastic",
+        "float:scale=none",
+        "float:scale=none,format=e2m1,rounding=stochastic",
+        "float:scale=block,block=4096",
+        "float:scale=block,block=1024,format=e5m2",
+        "mxfp8",
+        "mxfp8:scale-rule=floor,block=16",
+        "mxfp4:scale-rule=even",
+        "mxfp4:rounding=stochastic,block=512",
+        "nvfp4",
+        "nvfp4:rounding=stochastic",
+        "float:format=e2m1,scale=block,block=64,scale-format=e4m3",
+        "int8",
+        "int8:rounding=stochastic,block=4096",
+        "int4:block=16",
+        "affine:bits=3,block=128,rounding=stochastic",
+        "cgx",
+        "cgx:bits=7,block=32,rounding=stochastic",
+    };
+
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
 static void quantisers(void **state)
 {
     static const char *const specs[] = {
@@ -379,8 +407,9 @@ static void events_measure(void **state)
 
 RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(baselines), cmocka_unit_test(ranges),
                   cmocka_unit_test(quantisers), cmocka_unit_test(random_places),
-                  cmocka_unit_test(elias_codes), cmocka_unit_test(large_tensors),
-                  cmocka_unit_test(error_feedback_is_fused), cmocka_unit_test(fidelity_is_the_cpus),
+                  cmocka_unit_test(block_formats), cmocka_unit_test(elias_codes),
+                  cmocka_unit_test(large_tensors), cmocka_unit_test(error_feedback_is_fused),
+                  cmocka_unit_test(fidelity_is_the_cpus),
                   cmocka_unit_test(parameters_fit_the_states),
                   cmocka_unit_test(other_methods_say_so),
                   cmocka_unit_test(other_modules_are_refused), cmocka_unit_test(a_copy_that_fails),

@@ -83,20 +83,13 @@ static const struct gcb_blocks_ops block_ops = {
     .decode = decode_tile,
 };
 
-int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag)
-{
-    s->b.ops = &block_ops;
-    s->b.width = (unsigned)s->bits;
-    s->b.scale = s->offset ? 8 : 5;
-    s->b.drawn = s->rounding != 0;
-    s->b.too_much = GCB_SCALE_MOST;
-    s->b.base.nominal_bits = (double)s->bits + 8.0 * s->b.scale / (double)s->block;
-    return gcb_blocks_init(&s->b, s->block, diag);
-}
-
 static int affine_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    return gcb_affines_bind(state, diag);
+    struct gcb_affines *s = state;
+
+    s->b.ops = &block_ops;
+    s->b.base.sees_nonfinite = true;
+    return gcb_affines_bind(s, diag);
 }
 
 /* Rows of the table of parameters. */
@@ -174,7 +167,6 @@ const struct gcb_codec gcb_codec_affine = {
     .error_rule_of = affine_rule,
     .wire_id = 14,
     .caps_of = affine_caps,
-    .cpu_only = true,
     .params = affine_params,
     .check = affine_check,
     .ops = &affine_ops,

@@ -4,29 +4,6 @@
 
 const char *const gcb_block_rounding_names[] = {"nearest", "stochastic", NULL};
 
-int gcb_blocks_check(uint64_t block, struct gcb_diag *diag)
-{
-    if (block >= GCB_BLOCK_LEAST && block <= GCB_BLOCK_MOST && (block & (block - 1)) == 0)
-        return 0;
-    return gcb_invalid(diag, "block=%llu is not a power of two from %d to %d",
-                       (unsigned long long)block, GCB_BLOCK_LEAST, GCB_BLOCK_MOST);
-}
-
-int gcb_blocks_init(struct gcb_blocks *s, uint64_t block, struct gcb_diag *diag)
-{
-    const uint64_t count = s->base.env.count;
-    const int err = s->scale ? gcb_blocks_check(block, diag) : 0;
-
-    if (err)
-        return err;
-    s->log2 = s->scale ? (unsigned)__builtin_ctzll(block) : GCB_BLOCKS_ALL;
-    s->base.max_payload = s->head + (s->scale ? gcb_blocks_count(s, count) * s->scale : 0) +
-                          gcb_packed_bytes(count, s->width);
-    s->base.sees_nonfinite = true;
-    s->base.may_send_raw = s->too_much < GCB_INF_BITS;
-    return 0;
-}
-
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     struct gcb_blocks *s;
@@ -49,9 +26,7 @@ static uint64_t scale_at(const struct gcb_blocks *s, uint64_t i)
 
 static uint64_t code_at(const struct gcb_blocks *s, uint64_t i)
 {
-    const uint64_t blocks = s->scale ? gcb_blocks_count(s, s->base.env.count) : 0;
-
-    return s->head + blocks * s->scale + gcb_packed_bytes(i, s->width);
+    return gcb_blocks_codes_at(s) + gcb_packed_bytes(i, s->width);
 }
 
 /* Rounds the elements up whose byte has not decided, if 24 more bits say so. `first` is the index
@@ -113,7 +88,10 @@ int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_v
     }
     gcb_parallel(env->queue, gcb_span_count(env->count), encode_span, &job);
     s->base.nonfinite = job.most >= GCB_INF_BITS;
-    return s->base.may_send_raw && job.most >= s->too_much ? GCB_E_SEND_RAW : 0;
+    if (!s->base.may_send_raw || job.most < s->too_much)
+        return 0;
+    s->base.clamped = 0;
+    return GCB_E_SEND_RAW;
 }
 
 /* Sets job->failed if a scale or a code of 8 bits is invalid. */

@@ -62,8 +62,12 @@ static inline uint64_t gcb_blocks_count(const struct gcb_blocks *s, uint64_t cou
     return count ? ((count - 1) >> s->log2) + 1 : 0;
 }
 
-/* Sets log2 from the parameter `block`, and the base. Returns 0 or GCB_E_INVALID. */
-int gcb_blocks_init(struct gcb_blocks *s, uint64_t block, struct gcb_diag *diag);
+/* Where the codes begin in a payload. */
+static inline uint64_t gcb_blocks_codes_at(const struct gcb_blocks *s)
+{
+    return s->head + (s->scale ? gcb_blocks_count(s, s->base.env.count) * s->scale : 0);
+}
+
 /* Refuses a block that is not a power of two from 16 to 4096: returns 0 or GCB_E_INVALID. */
 int gcb_blocks_check(uint64_t block, struct gcb_diag *diag);
 
@@ -81,7 +85,7 @@ struct gcb_floats {
     struct gcb_scaling scaling;
 };
 enum { GCB_FLOAT_NONE, GCB_FLOAT_TENSOR, GCB_FLOAT_BLOCK, GCB_FLOAT_TENSOR_BLOCK }; /* `scale` */
-/* Sets what follows from the parameters. Returns 0 or GCB_E_INVALID. */
+/* Sets what follows from the parameters, except ops. Returns 0 or GCB_E_INVALID. */
 int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag);
 
 /* The same for the codec `affine`. */

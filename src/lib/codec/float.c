@@ -113,25 +113,6 @@ static const struct gcb_blocks_ops formats[] = {
     }
     OPS(0x7e), OPS(0x7b), OPS(0)};
 
-int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag)
-{
-    const bool blocks = s->scale >= GCB_FLOAT_BLOCK;
-
-    s->scaling.f = gcb_small_float_of((enum gcb_small_format)s->format);
-    s->scaling.e4 = gcb_small_float_of(GCB_E4M3);
-    s->scaling.format = blocks ? (enum gcb_scale_format)s->scale_format : GCB_SCALE_FP32;
-    s->scaling.rule = (enum gcb_scale_rule)s->rule;
-    s->scaling.tensor = 1.0f;
-    s->b.ops = &formats[s->format];
-    s->b.width = s->format == GCB_E2M1 ? 4 : 8;
-    s->b.head = s->scale == GCB_FLOAT_TENSOR || s->scale == GCB_FLOAT_TENSOR_BLOCK ? 4 : 0;
-    s->b.scale = !blocks ? 0 : s->scaling.format == GCB_SCALE_FP32 ? 4 : 1;
-    s->b.drawn = s->rounding != 0;
-    s->b.too_much = s->scale == GCB_FLOAT_NONE ? GCB_INF_BITS : GCB_SCALE_MOST;
-    s->b.base.nominal_bits = s->b.width + (blocks ? 8.0 * s->b.scale / (double)s->block : 0.0);
-    return gcb_blocks_init(&s->b, s->block, diag);
-}
-
 /* Rows of the table of parameters. */
 enum { FORMAT, SCALE, BLOCK, SCALE_FORMAT, RULE, ROUNDING };
 
@@ -154,8 +135,8 @@ static int float_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 {
     struct gcb_floats *s = state;
 
-    if (s->scale == GCB_FLOAT_TENSOR_BLOCK && s->scale_format != GCB_SCALE_E4M3)
-        return gcb_invalid(diag, "scale=tensor+block needs scale-format=e4m3");
+    s->b.ops = &formats[s->format];
+    s->b.base.sees_nonfinite = true;
     return gcb_floats_bind(s, diag);
 }
 
@@ -242,7 +223,6 @@ const struct gcb_codec gcb_codec_float = {
     .error_rule_of = float_rule,
     .wire_id = 13,
     .caps_of = float_caps,
-    .cpu_only = true,
     .params = float_params,
     .check = float_check,
     .ops = &float_ops,

@@ -1,0 +1,47 @@
+#ifndef KERNELS_BLOCK_BLOCKS_CUDA_H
+#define KERNELS_BLOCK_BLOCKS_CUDA_H
+
+#include "kernels/block/block_elem.h"
+#include "kernels/dither/dither_cuda.h"
+
+/*
+ * Small floats and integers with a scale for each block on the device: the payloads of `float` and
+ * `affine` (src/lib/codec/blocks.h). Functions return 0 or GCB_E_DEVICE. Encoding takes one launch
+ * and reads each element once; with a tensor's scale it takes two launches and two reads. Decoding
+ * and sums take one launch. The pointers are device memory; x is aligned to 16 bytes.
+ */
+GCB_BEGIN_C
+
+struct gcb_cuda_blocks {
+    struct gcb_cuda_draw draw;         /* without random streams: each message has its own */
+    struct gcb_scaling scaling;        /* small floats */
+    unsigned width, head, scale, log2; /* as in struct gcb_blocks */
+    uint32_t too_much;
+    int drawn;
+    int integers; /* 1: integers with an offset; 0: small floats */
+    int minimum;  /* integers: offset=minimum */
+    int divides;  /* small floats: values are divided by their scale */
+    float top;    /* integers: the largest code */
+};
+
+/* Writes the payload and sets result->length; adds to clamped. Sets the status to GCB_E_SEND_RAW if
+ * a magnitude is at least too_much. With a tensor's scale, sets max_bits. */
+int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
+                           const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
+                           struct gcb_device_result *result);
+/* Sets result->status to GCB_E_CORRUPT if a scale or a code is invalid; `out` is then
+ * unspecified. */
+int gcb_cuda_blocks_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                           const struct gcb_cuda_blocks *how, struct gcb_device_result *result);
+/* The sum of messages of n elements (kernels/slot/slot_cuda.h). */
+int gcb_cuda_blocks_sum(struct gcb_device_stream *s, float *out, uint64_t n,
+                        const struct gcb_cuda_blocks *how, const struct gcb_cuda_payloads *p);
+/* The same for a group of messages, after one copy of the group's table. */
+int gcb_cuda_blocks_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                 const struct gcb_cuda_blocks *how);
+int gcb_cuda_blocks_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                 const struct gcb_cuda_blocks *how);
+
+GCB_END_C
+
+#endif

@@ -1,0 +1,137 @@
+#include "src/lib/codec/blocks.h"
+#include "kernels/block/blocks_cuda.h"
+#include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/shared_scale.h"
+
+/* The codecs float and affine. Both states begin with struct gcb_blocks. */
+struct floats {
+    struct gcb_floats f;
+    struct gcb_cuda_blocks how;
+};
+
+struct affines {
+    struct gcb_affines a;
+    struct gcb_cuda_blocks how;
+};
+
+static void set_layout(struct gcb_cuda_blocks *how, const struct gcb_blocks *b)
+{
+    how->draw.keys = gcb_philox_keys_of(b->base.env.seed);
+    how->width = b->width;
+    how->head = b->head;
+    how->scale = b->scale;
+    how->log2 = b->log2;
+    how->too_much = b->too_much;
+    how->drawn = b->drawn;
+}
+
+static int floats_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct floats *s = state;
+    const int err = gcb_floats_bind(&s->f, diag);
+
+    if (err)
+        return err;
+    set_layout(&s->how, &s->f.b);
+    s->how.scaling = s->f.scaling;
+    s->how.divides = s->f.b.scale ? s->f.scaling.format == GCB_SCALE_FP32 : s->f.b.head != 0;
+    return 0;
+}
+
+static int affines_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct affines *s = state;
+    const int err = gcb_affines_bind(&s->a, diag);
+
+    if (err)
+        return err;
+    set_layout(&s->how, &s->a.b);
+    s->how.integers = 1;
+    s->how.minimum = s->a.offset != 0;
+    s->how.top = (float)((1u << s->a.b.width) - 1);
+    return 0;
+}
+
+static const struct gcb_cuda_blocks *how_of(const void *state)
+{
+    return ((const struct gcb_codec_base *)state)->env.wire_id == 14
+               ? &((const struct affines *)state)->how
+               : &((const struct floats *)state)->how;
+}
+
+static int blocks_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                         const struct gcb_device_call *call)
+{
+    const struct gcb_codec_base *base = state;
+    const struct gcb_rounding_draw streams = gcb_rounding_draw(&base->env, &call->at);
+    struct gcb_cuda_blocks how = *how_of(state);
+
+    how.draw.coarse = streams.coarse;
+    how.draw.fine = streams.fine;
+    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how, call->result_dev);
+}
+
+static int blocks_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                         const struct gcb_device_call *call)
+{
+    const struct gcb_codec_base *base = state;
+
+    if (length != base->max_payload)
+        return GCB_E_CORRUPT;
+    return gcb_cuda_blocks_decode(call->stream, out_dev, payload_dev, base->env.count,
+                                  how_of(state), call->result_dev);
+}
+
+static int blocks_sum(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
+                      struct gcb_device_stream *stream)
+{
+    const struct gcb_codec_base *base = state;
+
+    return gcb_cuda_blocks_sum(stream, out_dev, base->env.count, how_of(state), p);
+}
+
+/* The kernels' parameters have no padding and no random streams. */
+static bool blocks_alike(const void *state, const void *other)
+{
+    return memcmp(how_of(state), how_of(other), sizeof(struct gcb_cuda_blocks)) == 0;
+}
+
+static void blocks_fill(const void *state, const struct gcb_step *at, struct gcb_device_item *item)
+{
+    gcb_device_fill_draw(&((const struct gcb_codec_base *)state)->env, at, item);
+}
+
+static int blocks_code_group(const void *state, bool decode, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    const struct gcb_cuda_blocks *how = how_of(state);
+
+    return decode ? gcb_cuda_blocks_decode_group(stream, group, how)
+                  : gcb_cuda_blocks_encode_group(stream, group, how);
+}
+
+static const struct gcb_device_group_ops blocks_group = {
+    .alike = blocks_alike,
+    .fill = blocks_fill,
+    .code_async = blocks_code_group,
+};
+
+const struct gcb_device_ops gcb_device_float = {
+    .state_size = sizeof(struct floats),
+    .init = floats_init,
+    .feedback = true,
+    .encode_async = blocks_encode,
+    .decode_async = blocks_decode,
+    .sum_async = blocks_sum,
+    .group = &blocks_group,
+};
+
+const struct gcb_device_ops gcb_device_affine = {
+    .state_size = sizeof(struct affines),
+    .init = affines_init,
+    .feedback = true,
+    .encode_async = blocks_encode,
+    .decode_async = blocks_decode,
+    .sum_async = blocks_sum,
+    .group = &blocks_group,
+};
