@@ -12,6 +12,8 @@ static void baselines(void **state)
     device_same_all(&device, "identity", sizes);
     device_same_all(&device, "fp16", sizes);
     device_same_all(&device, "bf16", sizes);
+    device_same_all(&device, "fp16:rounding=stochastic", sizes);
+    device_same_all(&device, "bf16:rounding=stochastic", sizes);
 }
 
 static void ranges(void **state)

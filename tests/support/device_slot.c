@@ -15,6 +15,7 @@ const char *const device_slots[] = {
     "fp16",
     "fp16:memory=ef",
     "bf16",
+    "bf16:rounding=stochastic,memory=ef",
     "range",
     "range:memory=ef,decay=0.5",
     "qsgd",

@@ -96,4 +96,10 @@ struct gcb_affines {
 };
 int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag);
 
+/* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device. */
+struct gcb_half {
+    struct gcb_codec_base base;
+    int rounding;
+};
+
 #endif

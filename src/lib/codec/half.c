@@ -1,15 +1,17 @@
-#include "src/lib/codec/packed.h"
+#include "kernels/philox/philox_elem.h"
+#include "src/lib/codec/blocks.h"
 
 /*
  * The 16-bit formats fp16 and bf16. They are baselines, because mixed-precision training sends them
- * anyway. Values are rounded to the nearest, ties to even. Values that are too large become the
- * largest finite value and count as clamped.
+ * anyway. Values are rounded to the nearest, ties to even, or stochastically. Values that are too
+ * large become the largest finite value and count as clamped.
  */
 struct half {
-    struct gcb_codec_base base;
+    struct gcb_half h;
     enum gcb_dtype type;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
+    struct gcb_small_float format;
 };
 
 static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -21,11 +23,12 @@ static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     s->type = bf16 ? GCB_BF16 : GCB_F16;
     s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
     s->widen = bf16 ? f->from_bf16 : f->from_fp16;
-    s->base.max_payload = env->count * 2;
-    s->base.sees_nonfinite = true;
-    s->base.nominal_bits = 16;
-    s->base.rounds = 1;
-    s->base.round[0] = (struct gcb_reduce_round){bf16 ? GCB_SUM_BF16 : GCB_SUM_F16, env->count};
+    s->format = gcb_small_float_of(bf16 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
+    s->h.base.max_payload = env->count * 2;
+    s->h.base.sees_nonfinite = true;
+    s->h.base.nominal_bits = 16;
+    s->h.base.rounds = 1;
+    s->h.base.round[0] = (struct gcb_reduce_round){bf16 ? GCB_SUM_BF16 : GCB_SUM_F16, env->count};
     return 0;
 }
 
@@ -36,25 +39,50 @@ struct half_job {
     uint8_t *out;
     float weight; /* all-reduce: multiplies `from` */
     bool look;    /* encoding: look for infinities and NaNs */
+    struct gcb_rounding_draw draw;
 };
+
+/* Rounds n <= GCB_TILE elements stochastically; `first` is the index of the first. Returns how many
+ * saturate. */
+static size_t draw_tile(const struct half_job *job, uint8_t *out, const float *x, size_t n,
+                        uint64_t first)
+{
+    const struct gcb_small_float *f = &job->s->format;
+    const struct gcb_codec_env *env = &job->s->h.base.env;
+    const float one = 1.0f;
+    uint16_t code[GCB_TILE];
+    uint8_t byte[GCB_TILE], even[GCB_TILE];
+    const struct gcb_block_draw draw = {byte, even};
+    size_t clamped;
+
+    env->kernels->philox.bytes(byte, n, env->seed, first, job->draw.coarse);
+    clamped = env->kernels->block.draw_floats(code, x, n, GCB_BLOCKS_ALL, &one, f, &draw);
+    for (size_t j = 0; j < n; j++)
+        if (even[j])
+            code[j] += gcb_philox_24(env->seed, first + j, job->draw.fine) <
+                       (gcb_small_chance(gcb_small_cut(gcb_magnitude(x[j]), f), f) & 0xffffffu);
+    env->kernels->bitpack.pack(out, code, n, 16);
+    return clamped;
+}
 
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->h.base.env.count, i);
     size_t clamped = 0;
 
     for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
         const float *x = job->from + at;
 
         /* two passes over a tile, while it is in the cache, or one over the whole span */
-        n = job->look ? gcb_tile_length(end, at) : end - at;
-        if (job->look && job->s->base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
-            __atomic_store_n(&job->s->base.nonfinite, true, __ATOMIC_RELAXED);
-        clamped += job->s->narrow(job->out + at * 2, x, n);
+        n = job->look || job->s->h.rounding ? gcb_tile_length(end, at) : end - at;
+        if (job->look && job->s->h.base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
+            __atomic_store_n(&job->s->h.base.nonfinite, true, __ATOMIC_RELAXED);
+        clamped += job->s->h.rounding ? draw_tile(job, job->out + at * 2, x, n, at)
+                                      : job->s->narrow(job->out + at * 2, x, n);
     }
     if (clamped)
-        __atomic_fetch_add(&job->s->base.clamped, clamped, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&job->s->h.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
 static int half_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -63,14 +91,15 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
     struct half *s = state;
     struct half_job job = {.s = s,
                            .from = in->data,
-                           .out = gcb_wbuf_take(out, s->base.env.count * 2),
-                           .look = s->base.nonfinite};
+                           .out = gcb_wbuf_take(out, s->h.base.env.count * 2),
+                           .look = s->h.base.nonfinite,
+                           .draw = gcb_rounding_draw(&s->h.base.env, at)};
 
-    s->base.nonfinite = false;
+    s->h.base.nonfinite = false;
     if (!job.out)
         return GCB_E_NOSPACE;
-    s->base.clamped = 0;
-    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), encode_span, &job);
+    s->h.base.clamped = 0;
+    gcb_parallel(s->h.base.env.queue, gcb_span_count(s->h.base.env.count), encode_span, &job);
     return 0;
 }
 
@@ -78,14 +107,14 @@ static int half_read(void *state, struct gcb_rbuf *in, float *out, const struct 
 {
     const struct half *s = state;
 
-    return gcb_read_raw(&s->base.env, s->type, in, out, to);
+    return gcb_read_raw(&s->h.base.env, s->type, in, out, to);
 }
 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct half *s = state;
 
-    return gcb_packed_describe(parts, in, 0, 16, &s->base.env);
+    return gcb_packed_describe(parts, in, 0, 16, &s->h.base.env);
 }
 
 /* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
@@ -97,13 +126,16 @@ static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8
 
     for (size_t i = 0; i < n; i++)
         weighted[i] = job->weight * job->from[from + i];
-    job->s->narrow(out, weighted, n);
+    if (job->s->h.rounding)
+        draw_tile(job, out, weighted, n, from);
+    else
+        job->s->narrow(out, weighted, n);
 }
 
 static void contribute_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->base.env.count, span);
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->h.base.env.count, span);
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE)
         half_tile(job, i, gcb_tile_length(end, i), job->out + 2 * i);
@@ -113,9 +145,13 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
                            const float *x, void *values)
 {
     struct half *s = state;
-    struct half_job job = {.s = s, .from = x, .weight = at->weight, .out = values};
+    struct half_job job = {.s = s,
+                           .from = x,
+                           .weight = at->weight,
+                           .out = values,
+                           .draw = gcb_rounding_draw(&s->h.base.env, &at->step)};
 
-    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), contribute_span, &job);
+    gcb_parallel(s->h.base.env.queue, gcb_span_count(s->h.base.env.count), contribute_span, &job);
     return 0;
 }
 
@@ -123,7 +159,7 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
 static void own_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->base.env.count, span);
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->h.base.env.count, span);
     uint8_t sent[2 * GCB_TILE];
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
@@ -140,8 +176,12 @@ static void half_conclude(void *state, const struct gcb_reduce_at *at, const flo
                           const void *combined, float *update, float *own)
 {
     struct half *s = state;
-    const struct gcb_codec_env *env = &s->base.env;
-    struct half_job job = {.s = s, .from = x, .weight = at->weight, .to = own};
+    const struct gcb_codec_env *env = &s->h.base.env;
+    struct half_job job = {.s = s,
+                           .from = x,
+                           .weight = at->weight,
+                           .to = own,
+                           .draw = gcb_rounding_draw(env, &at->step)};
 
     if (update)
         gcb_widen(update, combined, env->count, s->type, env->kernels, env->queue);
@@ -154,6 +194,33 @@ static const struct gcb_reduce_ops half_reduce = {
     .contribute = half_contribute,
     .conclude = half_conclude,
 };
+
+static const struct gcb_param half_params[] = {
+    {GCB_PARAM("rounding", CHOICE, struct gcb_half, rounding), .help = "how a value is rounded",
+     .choices = gcb_block_rounding_names},
+    {.name = NULL},
+};
+
+/* fp16 clamps values that gradients may have, so its mean is not always the input. */
+static unsigned fp16_caps(const double *value)
+{
+    return GCB_CAP_LINEAR | (value[0] != 0.0 ? GCB_CAP_RANDOMISED : 0);
+}
+
+static unsigned bf16_caps(const double *value)
+{
+    return GCB_CAP_LINEAR | (value[0] != 0.0 ? GCB_CAP_RANDOMISED | GCB_CAP_UNBIASED : 0);
+}
+
+static const char *fp16_rule(const double *value)
+{
+    return value[0] != 0.0 ? "drawn-fp16" : "fp16";
+}
+
+static const char *bf16_rule(const double *value)
+{
+    return value[0] != 0.0 ? "drawn-bf16" : "bf16";
+}
 
 static const struct gcb_codec_ops half_ops = {
     .state_size = sizeof(struct half),
@@ -172,9 +239,10 @@ const struct gcb_codec gcb_codec_fp16 = {
     .source = "IEEE 754 binary16",
     .guarantee = "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute error at most "
                  "2^-25 for smaller |x|",
-    .error_rule = "fp16",
+    .error_rule_of = fp16_rule,
     .wire_id = 2,
-    .caps = GCB_CAP_LINEAR,
+    .caps_of = fp16_caps,
+    .params = half_params,
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
@@ -187,9 +255,10 @@ const struct gcb_codec gcb_codec_bf16 = {
     .summary = "bfloat16: float32's range with 8 bits of precision",
     .source = "bfloat16",
     .guarantee = "relative error at most 2^-8 for normal values below the largest bfloat16",
-    .error_rule = "bf16",
+    .error_rule_of = bf16_rule,
     .wire_id = 3,
-    .caps = GCB_CAP_LINEAR,
+    .caps_of = bf16_caps,
+    .params = half_params,
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,

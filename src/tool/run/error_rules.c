@@ -321,6 +321,22 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
     return (double)tensor * step_at(&e4m3, scale) * rint(scale / step_at(&e4m3, scale));
 }
 
+/* The error of magnitude x in a format times a scale. */
+static struct gcb_element_error small_error(const struct small_float *f, double scale, double x,
+                                            bool drawn)
+{
+    const double t = scale > 0.0 ? x / scale : 0.0, step = step_at(f, t);
+
+    if (scale == 0.0)
+        return (struct gcb_element_error){.most = x};
+    if (t > (double)f->largest)
+        return (struct gcb_element_error){.most = x - scale * (double)f->largest};
+    if (!drawn)
+        return (struct gcb_element_error){.most = scale * step / 2.0};
+    return (struct gcb_element_error){
+        .most = scale * step, .step = scale * step, .up = t / step - floor(t / step)};
+}
+
 static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     static const struct small_float formats[] = {
@@ -337,21 +353,27 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
         const double scale = block_scale(in, f, largest_of(&b), tensor);
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
-            const double x = fabs((double)in->x[i]), t = scale > 0.0 ? x / scale : 0.0;
-            const double step = step_at(f, t);
-            struct gcb_element_error e = {.most = scale > 0.0 ? scale * step : x};
+            struct gcb_element_error e = small_error(f, scale, fabs((double)in->x[i]), drawn);
 
-            if (t > (double)f->largest)
-                e.most = x - scale * (double)f->largest;
-            else if (drawn && scale > 0.0)
-                e = (struct gcb_element_error){
-                    .most = scale * step, .step = scale * step, .up = t / step - floor(t / step)};
-            else if (scale > 0.0)
-                e.most = scale * step / 2.0;
             if (!drawn)
                 e.most += gcb_element_slack(in->x[i], &e);
             each(ctx, i, &e);
         }
+    }
+    return true;
+}
+
+static bool visit_drawn_half(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    static const struct small_float fp16 = {10, -14, 15, 65504.0f},
+                                    bf16 = {7, -126, 127, 0x1.fep127f};
+    const bool narrow = strcmp(in->method->codec->name, "fp16") == 0;
+
+    for (uint64_t i = 0; i < in->count; i++) {
+        const struct gcb_element_error e =
+            small_error(narrow ? &fp16 : &bf16, 1.0, fabs((double)in->x[i]), true);
+
+        each(ctx, i, &e);
     }
     return true;
 }
@@ -833,6 +855,28 @@ static const struct gcb_error_rule rules[] = {
                     .check = check_mean},
         .drawn = true,
         .visit = visit_small,
+    },
+    {
+        .name = "drawn-fp16",
+        .promise = {.name = "drawn-fp16-error",
+                    .claim =
+                        "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step at |x|, p: chance to "
+                        "round up; false alarm below 1e-9)",
+                    .source = "stochastic rounding",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_drawn_half,
+    },
+    {
+        .name = "drawn-bf16",
+        .promise = {.name = "drawn-bf16-error",
+                    .claim =
+                        "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step at |x|, p: chance to "
+                        "round up; false alarm below 1e-9)",
+                    .source = "stochastic rounding",
+                    .check = check_mean},
+        .drawn = true,
+        .visit = visit_drawn_half,
     },
     {
         .name = "affine",

@@ -199,6 +199,11 @@ static void draws_the_values_beside(void **state)
     check_shares("float:scale=none,rounding=stochastic", -0x1.8p-10f, 448, -0.0f, -0x1p-9f, 0.75);
     check_shares("float:scale=none,rounding=stochastic", 0x1.0004p0f, 448, 1, 1.125f, 0x1p-11);
     check_shares("float:scale=none,format=e5m2,rounding=stochastic", -7, 0, -7, -8, 0);
+    check_shares("bf16:rounding=stochastic", 0x1.0080p0f, 1, 1, 0x1.02p0f, 0.25);
+    check_shares("bf16:rounding=stochastic", -0x1p-134f, 1, -0.0f, -0x1p-133f, 0.5);
+    check_shares("fp16:rounding=stochastic", 0x1.003p0f, 1, 1, 0x1.004p0f, 0.75);
+    check_shares("fp16:rounding=stochastic", 0x1p-26f, 1, 0, 0x1p-24f, 0.25);
+    check_shares("fp16:rounding=stochastic", 1e9f, 1, 65504, 65504, 1);
     check_shares("mxfp4:rounding=stochastic", 5, 6, 4, 6, 0.5);
     check_shares("mxfp4:rounding=stochastic", 0.125f, 6, 0, 0.5f, 0.25);
     check_shares("nvfp4:rounding=stochastic", 2.25f, 6, 2, 3, 0.25);

@@ -1,9 +1,12 @@
 #include "kernels/convert/convert_cuda.h"
+#include "src/lib/codec/blocks.h"
 #include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/shared_scale.h"
 
 /* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
-    struct gcb_codec_base base;
+    struct gcb_half h;                 /* identity has no parameters */
+    struct gcb_cuda_draw draw;         /* without random streams: each message has its own */
     const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 
@@ -22,18 +25,30 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
     struct convert *s = state;
 
     s->by = types[env->wire_id].by;
-    s->base.max_payload = env->count * s->by->bytes;
-    s->base.nominal_bits = 8.0 * (double)s->by->bytes;
-    s->base.rounds = 1;
-    s->base.round[0] = (struct gcb_reduce_round){types[env->wire_id].sum, env->count};
+    s->draw.keys = gcb_philox_keys_of(env->seed);
+    s->h.base.max_payload = env->count * s->by->bytes;
+    s->h.base.nominal_bits = 8.0 * (double)s->by->bytes;
+    s->h.base.rounds = 1;
+    s->h.base.round[0] = (struct gcb_reduce_round){types[env->wire_id].sum, env->count};
     return 0;
+}
+
+/* The random streams of a step. */
+static struct gcb_cuda_draw draw_at(const struct convert *s, const struct gcb_step *at)
+{
+    const struct gcb_rounding_draw streams = gcb_rounding_draw(&s->h.base.env, at);
+
+    return (struct gcb_cuda_draw){s->draw.keys, streams.coarse, streams.fine};
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                           const struct gcb_device_call *call)
 {
     const struct convert *s = state;
+    const struct gcb_cuda_draw draw = draw_at(s, &call->at);
 
+    if (s->h.rounding)
+        return s->by->draw(call->stream, out_dev, in, &draw, call->result_dev);
     return s->by->put(call->stream, out_dev, in, call->result_dev);
 }
 
@@ -42,9 +57,9 @@ static int convert_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 {
     const struct convert *s = state;
 
-    if (length != s->base.max_payload)
+    if (length != s->h.base.max_payload)
         return GCB_E_CORRUPT;
-    return s->by->get(call->stream, out_dev, payload_dev, s->base.env.count);
+    return s->by->get(call->stream, out_dev, payload_dev, s->h.base.env.count);
 }
 
 static int convert_code_group(const void *state, bool decode, const struct gcb_device_group *group,
@@ -52,6 +67,8 @@ static int convert_code_group(const void *state, bool decode, const struct gcb_d
 {
     const struct convert *s = state;
 
+    if (!decode && s->h.rounding)
+        return s->by->draw_group(stream, group, &s->draw);
     return (decode ? s->by->get_group : s->by->put_group)(stream, group);
 }
 
@@ -60,18 +77,25 @@ static int convert_sum(const void *state, const struct gcb_cuda_payloads *p, flo
 {
     const struct convert *s = state;
 
-    return s->by->sum(stream, out_dev, s->base.env.count, p);
+    return s->by->sum(stream, out_dev, s->h.base.env.count, p);
 }
 
 static bool convert_alike(const void *state, const void *other)
 {
     const struct convert *a = state, *b = other;
 
-    return a->by == b->by;
+    return a->by == b->by && a->h.rounding == b->h.rounding &&
+           (!a->h.rounding || a->h.base.env.seed == b->h.base.env.seed);
+}
+
+static void convert_fill(const void *state, const struct gcb_step *at, struct gcb_device_item *item)
+{
+    gcb_device_fill_draw(&((const struct convert *)state)->h.base.env, at, item);
 }
 
 static const struct gcb_device_group_ops convert_group = {
     .alike = convert_alike,
+    .fill = convert_fill,
     .code_async = convert_code_group,
 };
 
@@ -81,8 +105,13 @@ static int convert_contribute(const void *state, unsigned round, const struct gc
                               const struct gcb_device_call *call)
 {
     const struct convert *s = state;
+    const struct gcb_cuda_draw draw = draw_at(s, &call->at);
 
-    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->base.env.count, own->weight);
+    if (s->h.rounding)
+        return s->by->draw_weighed(call->stream, own->values_dev, own->x_dev, s->h.base.env.count,
+                                   own->weight, &draw);
+    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->h.base.env.count,
+                        own->weight);
 }
 
 static int convert_conclude(const void *state, const void *combined_dev,
@@ -90,7 +119,7 @@ static int convert_conclude(const void *state, const void *combined_dev,
                             const struct gcb_device_call *call)
 {
     const struct convert *s = state;
-    const uint64_t n = s->base.env.count;
+    const uint64_t n = s->h.base.env.count;
     const int err = s->by->get(call->stream, update_dev, combined_dev, n);
 
     if (err || !own_dev)
