@@ -184,20 +184,52 @@ static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
 
 #define MOST_METHODS 64 /* names that are searched for a similar one */
 
+/* Names of other tools, in lower case, and what they are called here. */
+static const char *const foreign_names[][2] = {
+    {"fp8_e4m3", "fp8"},
+    {"fp8_e4m3fn", "fp8"},
+    {"float8", "fp8"},
+    {"fp8_e5m2", "fp8:format=e5m2"},
+    {"e4m3", "fp8"},
+    {"e5m2", "fp8:format=e5m2"},
+    {"fp4", "nvfp4"},
+    {"float32", "identity"},
+    {"fp32", "identity"},
+    {"none", "identity"},
+    {"float16", "fp16"},
+    {"half", "fp16"},
+    {"bfloat16", "bf16"},
+    {"1bit", "signsgd"},
+    {"onebit", "signsgd"},
+    {"sign", "signsgd"},
+    {"power_sgd", "powersgd"},
+    {"top_k", "topk"},
+    {"random_k", "randomk"},
+    {"quantize_perchannel", "int8"},
+    {"deep_gradient_compression", "dgc"},
+};
+
 static int unknown_method(const char *name, struct gcb_diag *diag)
 {
     const char *names[MOST_METHODS];
     struct gcb_method m;
-    char shown[80], hint[GCB_HINT];
+    char shown[80], hint[GCB_HINT], lower[64] = "";
     size_t n = 0;
+
+    for (size_t i = 0; name[i] && i + 1 < sizeof(lower); i++)
+        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
 
     while (n < MOST_METHODS && gcb_method_at(&m, n))
         names[n++] = m.name;
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
         return gcb_invalid(diag, "unknown method '%s'; repeat --method for each method", shown);
+    for (size_t i = 0; i < sizeof(foreign_names) / sizeof(foreign_names[0]); i++)
+        if (strcmp(foreign_names[i][0], lower) == 0)
+            return gcb_invalid(diag, "unknown method '%s'; did you mean '%s'?", shown,
+                               foreign_names[i][1]);
     return gcb_invalid(diag, "unknown method '%s'%s", shown,
-                       gcb_hint(hint, name, "", names, n, "; `gcbench methods` lists them"));
+                       gcb_hint(hint, lower, "", names, n, "; `gcbench methods` lists them"));
 }
 
 static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_diag *diag)

@@ -197,6 +197,7 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->zeros_preserved = share((double)f->zeros_kept, f->zeros);
     out->snr_db = 20.0 * log10(gain);
     out->accuracy_gain_bits = log2(gain) - bits_per_element;
+    out->compression_gain = f->xx > 0.0 ? f->yy / f->xx : NAN;
     out->nearer_share = share((double)f->nearer, f->compared);
     out->farther_share = share((double)f->farther, f->compared);
 }
@@ -215,6 +216,7 @@ const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, en
         {GCB_FIELD_ZEROS_PRESERVED, &figures->zeros_preserved},
         {GCB_FIELD_SNR_DB, &figures->snr_db},
         {GCB_FIELD_ACCURACY_GAIN_BITS, &figures->accuracy_gain_bits},
+        {GCB_FIELD_COMPRESSION_GAIN, &figures->compression_gain},
         {GCB_FIELD_NEARER_SHARE, &figures->nearer_share},
         {GCB_FIELD_FARTHER_SHARE, &figures->farther_share},
     };

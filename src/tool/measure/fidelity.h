@@ -64,6 +64,7 @@ struct gcb_fidelity_figures {
     double zeros_preserved;    /* share of x's zeros that are zeros in y */
     double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */
+    double compression_gain;   /* norm(y)^2 / norm(x)^2: the variance that is kept */
     double nearer_share;       /* nearer / compared */
     double farther_share;      /* farther / compared */
 };

@@ -40,6 +40,7 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
     gcb_row_real(row, GCB_FIELD_DENSITY, f->density);
     gcb_row_real(row, GCB_FIELD_UNION_DENSITY, f->union_density);
     gcb_row_real(row, GCB_FIELD_ALPHA, f->alpha);
+    gcb_row_real(row, GCB_FIELD_VNMSE, f->alpha * f->alpha);
     if (total)
         gcb_row_real(row, GCB_FIELD_ALPHA_MAX, total->alpha_max);
     gcb_row_real(row, GCB_FIELD_COSINE, f->cosine);

@@ -219,6 +219,8 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
     put_coding(row, s, &gcb_encode_fields, t, &t->encode, s->read_gbps);
+    gcb_row_real(row, GCB_FIELD_GAIN_THROUGHPUT,
+                 gcb_tally_gbps(t, &t->encode) * gcb_tally_figures(t).compression_gain);
     put_coding(row, s, &gcb_decode_fields, t, &t->decode, s->fill_gbps);
     gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
     gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));

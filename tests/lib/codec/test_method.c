@@ -68,6 +68,11 @@ static void full_spec_reads_back(void **state)
 static void explains_errors(void **state)
 {
     expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
+    expect_error("PowerSGD", "did you mean 'powersgd'?");
+    expect_error("top_k", "did you mean 'topk'?");
+    expect_error("1bit", "did you mean 'signsgd'?");
+    expect_error("FP8_E4M3", "did you mean 'fp8'?");
+    expect_error("fp8_e5m2", "did you mean 'fp8:format=e5m2'?");
     expect_error("", "unknown method ''");
     expect_error("topk:", "has no key=value after the colon");
     expect_error("topk:theta=0.8,", "'' is not key=value");

@@ -92,6 +92,7 @@ static void assert_agrees(const struct gcb_fidelity *f, const float *x, const fl
     assert_near(g.zeros_preserved, (long double)v.kept / v.zeros);
     assert_near(g.snr_db, 10 * log10l(v.xx / v.dd));
     assert_near(g.accuracy_gain_bits, log2l(v.xx / v.dd) / 2 - bits);
+    assert_near(g.compression_gain, v.yy / v.xx);
 }
 
 static struct gcb_fidelity measure(const float *x, const float *y, size_t n)
