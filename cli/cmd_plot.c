@@ -223,8 +223,7 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         return gcb_invalid(ctx->diag,
                            "no output given: -o DIR makes files, --terminal draws in the terminal");
     err = choose_plots(&p, ctx->diag);
-    if (!err)
-        err = gcb_plot_data_create(&p.data, ctx->diag);
+    p.data = gcb_plot_data_create();
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
     interrupt_catch(); /* not earlier: until here a signal may end the command at once */

@@ -12,6 +12,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/plugin/peer.h"
 
@@ -273,6 +274,13 @@ void program_choose_blas(void)
         setenv("OPENBLAS_CORETYPE", kernel, 0);
 }
 
+/* Says that there is no memory, and ends the program. Its temporary files are removed as always. */
+static void end_without_memory(void)
+{
+    fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+    exit(CMD_FAILED);
+}
+
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag)
 {
@@ -288,6 +296,7 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
      * files */
     signal(SIGPIPE, SIG_IGN);
     tidy_at_end();
+    gcb_no_memory = end_without_memory;
     return (struct cmd_context){
         .program = name,
         .out = stdout,

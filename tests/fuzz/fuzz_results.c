@@ -98,12 +98,10 @@ static void read_for_payoff(const char *path)
 /* Everything of a plot except gnuplot. */
 static void read_for_plots(const char *path)
 {
-    struct gcb_plot_data *data = NULL;
+    struct gcb_plot_data *data = gcb_plot_data_create();
     struct gcb_diag diag = {0};
-    int err = gcb_plot_data_create(&data, &diag);
+    const int err = gcb_plot_data_read(data, path, &diag);
 
-    if (!err)
-        err = gcb_plot_data_read(data, path, &diag);
     fuzz_require_status(err, &diag, allowed);
     for (size_t i = 0; !err && gcb_plot_at(i); i++)
         gcb_plot_pages(gcb_plot_at(i), data);

@@ -3,7 +3,7 @@
 #include <search.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 
 enum { STRING_BLOCK = 64 << 10 }; /* bytes of a block, unless one string is longer */
 
@@ -43,7 +43,9 @@ const char *gcb_strings_keep(struct gcb_strings *s, const char *text)
         text = gcb_strings_add(s, text, strlen(text));
         found = text ? tsearch(text, &s->kept, by_text) : NULL;
     }
-    return found ? *found : NULL;
+    if (!found)
+        gcb_no_memory();
+    return *found;
 }
 
 static void free_nothing(void *text)

@@ -18,7 +18,7 @@ struct gcb_strings {
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
 /* Returns the copy that an earlier call of this function made of an equal text, or else a new copy.
- * So equal texts have equal pointers. NULL: out of memory. */
+ * So equal texts have equal pointers. Never NULL (src/tool/base/memory.h). */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
 void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */

@@ -176,11 +176,12 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     const bool measured = row->kind == GCB_RECORD_PAYOFF && model &&
                           strcmp(model, gcb_record_name(GCB_RECORD_MEASURED)) == 0;
     const enum gcb_record record = measured ? GCB_RECORD_MEASURED : row->kind;
-    const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
 
+    if (page->plots)
+        gcb_plot_data_row(page->plots, row);
     page->seen |= page->plots && record == GCB_RECORD_TRAINING; /* only plots show its rows */
-    if (err || !page->rows[record])
-        return err;
+    if (!page->rows[record])
+        return 0;
     if (record == GCB_RECORD_ENVIRONMENT)
         page->run = json_array_size(page->rows[record]) + 1 + (size_t)page->left_out[record];
     else
@@ -204,7 +205,7 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
         page->failed |= !page->rows[records_kept[r]];
     }
     if (config->plot_folder)
-        err = gcb_plot_data_create(&page->plots, diag);
+        page->plots = gcb_plot_data_create();
     for (size_t i = 0; !err && i < config->file_count; i++) {
         page->run = 0;
         if (page->plots)

@@ -18,16 +18,15 @@
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
-/* Creates an empty collection of rows. Returns 0 or GCB_E_NOMEM; destroy *out in both cases. */
-int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
+/* Creates an empty collection of rows. */
+struct gcb_plot_data *gcb_plot_data_create(void);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
 /* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to
- * gcb_plot_data_row, which returns GCB_E_NOMEM if memory runs out. */
+ * gcb_plot_data_row. */
 void gcb_plot_data_begin(struct gcb_plot_data *data);
-int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
-                      struct gcb_diag *diag);
+void gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row);
 
 struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
@@ -67,9 +66,8 @@ struct gcb_plot {
      * in the order of the files. */
     int (*compare)(const void *a, const void *b);
     enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
-    /* Writes further variables for the script, or all data; may be NULL. Returns 0 or
-     * GCB_E_NOMEM. */
-    int (*add)(struct gcb_plot_page *page);
+    /* Writes further variables for the script, or all data; may be NULL. */
+    void (*add)(struct gcb_plot_page *page);
 };
 
 /* Returns plot i, in the order of lists; NULL after the last plot. */

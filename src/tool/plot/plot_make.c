@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/child.h"
 #include "src/tool/base/data.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/plot/plot_page.h"
@@ -91,11 +91,11 @@ static int append_script(FILE *to, const char *name, struct gcb_diag *diag)
 static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_diag *diag)
 {
     FILE *to = open_memstream(&out->bytes, &out->size);
-    int err = to ? append_file(to, path, diag) : GCB_E_NOMEM;
+    const int err = to ? append_file(to, path, diag) : 0;
 
-    if (to && fclose(to) != 0)
-        err = GCB_E_NOMEM;
-    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a picture") : err;
+    if (!to || fclose(to) != 0)
+        gcb_no_memory();
+    return err;
 }
 
 /* ---- a page ---- */
@@ -132,27 +132,25 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
     };
     const char *parts[] = {"style", job->plot->script ? job->plot->script : job->plot->name};
     char names[GCB_PLOT_FILES][GCB_PLOT_NAME];
-    int err = gcb_plot_page_open(&page, diag);
+    int err = 0;
 
+    gcb_plot_page_open(&page);
     for (int i = 0; i < GCB_PLOT_FILES; i++)
         gcb_plot_name(names[i], GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
-    if (!err) {
-        fprintf(page.script,
-                "# To draw this plot again: gnuplot %s\n"
-                "# This script has three parts: the values of this page, the settings that all "
-                "plots share, and the plot itself. Change what you like.\n"
-                "plot_type = '%s'\nplot_output = '%s'\nplot_data = '%s'\n",
-                names[GCB_PLOT_SCRIPT], ending(job, GCB_PLOT_IMAGE), names[GCB_PLOT_IMAGE],
-                names[GCB_PLOT_DATA]);
-        err = gcb_plot_page_fill(&page, diag);
-    }
+    fprintf(page.script,
+            "# To draw this plot again: gnuplot %s\n"
+            "# This script has three parts: the values of this page, the settings that all "
+            "plots share, and the plot itself. Change what you like.\n"
+            "plot_type = '%s'\nplot_output = '%s'\nplot_data = '%s'\n",
+            names[GCB_PLOT_SCRIPT], ending(job, GCB_PLOT_IMAGE), names[GCB_PLOT_IMAGE],
+            names[GCB_PLOT_DATA]);
+    gcb_plot_page_fill(&page);
     for (int i = 0; !err && i < 2; i++) {
         fputc('\n', page.script);
         err = append_script(page.script, parts[i], diag);
     }
-    if (!err)
-        err = gcb_plot_page_close(&page, diag);
     if (!err) {
+        gcb_plot_page_close(&page);
         out->files[GCB_PLOT_SCRIPT] = (struct gcb_plot_text){page.script_text, page.script_size};
         out->files[GCB_PLOT_DATA] = (struct gcb_plot_text){page.csv_text, page.csv_size};
         page.script_text = page.csv_text = NULL;
@@ -201,12 +199,10 @@ static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
     size = strlen(w->folder) + 1 + GCB_PLOT_NAME;
     for (int i = 0; i < GCB_PLOT_FILES; i++) {
         const struct gcb_plot_text *text = &drawing->files[i];
-        char *path = w->paths[i] = gcb_alloc(size);
+        char *path = w->paths[i] = gcb_must_array(size, 1);
         FILE *f;
         bool failed;
 
-        if (!path)
-            return gcb_diag_nomem(diag, size, "a file name");
         snprintf(path, size, "%s/", w->folder);
         gcb_plot_name(path + strlen(path), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
         w->places[i] = gcb_tidy_enter(path);

@@ -3,25 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 
-int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag)
+void gcb_plot_page_open(struct gcb_plot_page *page)
 {
     page->script = open_memstream(&page->script_text, &page->script_size);
     page->csv = open_memstream(&page->csv_text, &page->csv_size);
-    return page->script && page->csv ? 0 : gcb_diag_nomem(diag, 0, "a plot");
+    if (!page->script || !page->csv)
+        gcb_no_memory();
 }
 
-int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag)
+void gcb_plot_page_close(struct gcb_plot_page *page)
 {
     bool failed = ferror(page->script) || ferror(page->csv);
 
     failed |= fclose(page->script) != 0;
     failed |= fclose(page->csv) != 0;
     page->script = page->csv = NULL;
-    return failed ? gcb_diag_nomem(diag, 0, "a plot") : 0;
+    if (failed)
+        gcb_no_memory();
 }
 
 void gcb_plot_page_fini(struct gcb_plot_page *page)
@@ -112,18 +114,16 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
     fputc('\n', page->csv);
 }
 
-int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
-                      int (*compare)(const void *a, const void *b))
+void gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
+                       int (*compare)(const void *a, const void *b))
 {
     const struct gcb_plot_record *row = NULL;
-    int err = 0;
 
     *cases = (struct gcb_plot_cases){.items = NULL};
-    while (!err && (row = gcb_plot_next(page->plot, page->data, page->first, row)) != NULL)
-        err = gcb_plot_cases_add(cases, row);
-    if (!err && cases->count)
+    while ((row = gcb_plot_next(page->plot, page->data, page->first, row)) != NULL)
+        gcb_plot_cases_add(cases, row);
+    if (cases->count)
         qsort(cases->items, cases->count, sizeof(*cases->items), compare);
-    return err;
 }
 
 /* ---- the heading ---- */
@@ -240,21 +240,17 @@ static void put_rows(struct gcb_plot_page *page)
     }
 }
 
-int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag)
+void gcb_plot_page_fill(struct gcb_plot_page *page)
 {
     const struct gcb_plot *plot = page->plot;
-    int err = 0;
 
     if (plot->series)
-        err = gcb_plot_set_collect(&page->set, page->data, plot, page->first);
+        gcb_plot_set_collect(&page->set, page->data, plot, page->first);
     if (plot->heading)
         gcb_plot_heading(page, plot->heading, NULL);
-    if (!err && plot->add)
-        err = plot->add(page);
-    if (err)
-        return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a plot") : err;
+    if (plot->add)
+        plot->add(page);
     if (plot->columns[0])
         put_rows(page);
     put_series(page);
-    return 0;
 }

@@ -28,20 +28,19 @@ struct gcb_plot_page {
 };
 
 /* Opens both streams of a page whose `plot`, `data` and `first` are set. Release the page with
- * gcb_plot_page_fini, also after a failure. Returns 0 or GCB_E_NOMEM, as gcb_plot_page_fill and
- * gcb_plot_page_close do. */
-int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
+ * gcb_plot_page_fini. */
+void gcb_plot_page_open(struct gcb_plot_page *page);
 /* Writes everything: the heading, what the plot's `add` writes, the columns of the plot's table,
  * and the series. */
-int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag);
+void gcb_plot_page_fill(struct gcb_plot_page *page);
 /* Completes script_text and csv_text. */
-int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
+void gcb_plot_page_close(struct gcb_plot_page *page);
 void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
 
 /* Collects the rows of a page, sorted by `compare`, which takes pointers to pointers to rows.
- * Release cases->items with gcb_free, also after a failure. Returns 0 or GCB_E_NOMEM. */
-int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
-                      int (*compare)(const void *a, const void *b));
+  * Release cases->items with gcb_free. */
+void gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
+                       int (*compare)(const void *a, const void *b));
 
 /* Write "name = 'text'" or "name = value". A text of NULL is written as ''. */
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
@@ -66,11 +65,11 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
                  sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 /* The functions gcb_plot.add of plots whose data are not simply columns of rows. */
-int gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
-int gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */
-int gcb_plot_add_ways(struct gcb_plot_page *page);     /* plot_ways.c */
-int gcb_plot_add_history(struct gcb_plot_page *page);  /* plot_runs.c */
-int gcb_plot_add_training(struct gcb_plot_page *page); /* plot_runs.c */
+void gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
+void gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */
+void gcb_plot_add_ways(struct gcb_plot_page *page);     /* plot_ways.c */
+void gcb_plot_add_history(struct gcb_plot_page *page);  /* plot_runs.c */
+void gcb_plot_add_training(struct gcb_plot_page *page); /* plot_runs.c */
 
 /* Returns the date of a run as a number, which grows with time; NAN: no date. */
 double gcb_plot_date(const struct gcb_plot_record *row);

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/results.h"
 
 #define BIT(kind) GCB_RECORD_BIT(GCB_RECORD_##kind)
@@ -77,7 +77,7 @@ static double real_of(const json_t *row, enum gcb_field field)
 
 /* Fills a record with the fields of a row, which are all unknown if `row` is NULL. Returns false if
  * memory runs out. */
-static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
+static void fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
     char full[1024];
 
@@ -87,8 +87,6 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
         if (members[i].is_text) {
             const char *text = gcb_plot_intern(data, gcb_results_text(row, members[i].field));
 
-            if (!text)
-                return false;
             memcpy(to, &text, sizeof(text));
         } else {
             const double value = real_of(row, members[i].field);
@@ -103,17 +101,14 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
         data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
     data->spec = out->spec;
     out->setting = data->setting;
-    return out->setting != NULL;
 }
 
-int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)
+struct gcb_plot_data *gcb_plot_data_create(void)
 {
-    struct gcb_plot_data *d = gcb_alloc_zero(1, sizeof(*d));
+    struct gcb_plot_data *d = gcb_must_zero(1, sizeof(*d));
 
-    *out = d;
-    if (!d)
-        return gcb_diag_nomem(diag, sizeof(*d), "plots");
-    return fill_record(&d->unknown, NULL, d) ? 0 : gcb_diag_nomem(diag, 0, "plots");
+    fill_record(&d->unknown, NULL, d);
+    return d;
 }
 
 void gcb_plot_data_destroy(struct gcb_plot_data *data)
@@ -128,7 +123,7 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
 
 /* Sets env->file to the first input file of an `environment` row, followed by the number of other
  * files: "FILE and 2 more". Returns false if memory runs out. */
-static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
+static void name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);
     const char *first = gcb_results_text(json_array_get(files, 0), GCB_FIELD_FILE);
@@ -136,12 +131,11 @@ static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb
     char text[512];
 
     if (!first)
-        return true;
+        return;
     snprintf(text, sizeof(text), "%.400s", first);
     if (count > 1)
         gcb_append(text, sizeof(text), " and %zu more", count - 1);
     env->file = gcb_plot_intern(data, text);
-    return env->file != NULL;
 }
 
 void gcb_plot_data_begin(struct gcb_plot_data *data)
@@ -149,32 +143,32 @@ void gcb_plot_data_begin(struct gcb_plot_data *data)
     data->env = 0;
 }
 
-int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
-                      struct gcb_diag *diag)
+void gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row)
 {
     const bool is_env = row->kind == GCB_RECORD_ENVIRONMENT;
     struct gcb_plot_records *kind = &data->kinds[row->kind];
     struct gcb_plot_record *item;
 
     if (!(KEPT & GCB_RECORD_BIT(row->kind)))
-        return 0;
-    if (gcb_grow(&kind->items, &kind->cap, kind->count, sizeof(*kind->items)))
-        return gcb_diag_nomem(diag, 0, "rows of results");
+        return;
+    gcb_must_grow(&kind->items, &kind->cap, kind->count, sizeof(*kind->items));
     if (is_env)
         data->env = kind->count + 1;
     item = &kind->items[kind->count];
     item->env = data->env;
-    if (!fill_record(item, row->json, data) || (is_env && !name_file(item, row->json, data)))
-        return gcb_diag_nomem(diag, 0, "rows of results");
-    if (!is_env)
+    fill_record(item, row->json, data);
+    if (is_env)
+        name_file(item, row->json, data);
+    else
         item->date = gcb_plot_env_of(data, data->env)->date;
     kind->count++;
-    return 0;
 }
 
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
-    return gcb_plot_data_row(ctx, row, diag);
+    (void)diag;
+    gcb_plot_data_row(ctx, row);
+    return 0;
 }
 
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag)

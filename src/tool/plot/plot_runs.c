@@ -116,20 +116,17 @@ static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *ro
     }
 }
 
-int gcb_plot_add_history(struct gcb_plot_page *page)
+void gcb_plot_add_history(struct gcb_plot_page *page)
 {
     struct gcb_plot_cases rows;
-    const int err = gcb_plot_cases_of(&rows, page, by_date);
 
-    if (!err) {
-        name_settings(&page->set, &rows);
-        GCB_PLOT_COLUMNS(page, "name", "series", "run", "ratio_change", "speed_change", "ratio",
-                         GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(REL_L2));
-        for (size_t s = 0; s < page->set.count; s++)
-            put_runs(page, &rows, s);
-    }
+    gcb_plot_cases_of(&rows, page, by_date);
+    name_settings(&page->set, &rows);
+    GCB_PLOT_COLUMNS(page, "name", "series", "run", "ratio_change", "speed_change", "ratio",
+                     GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(REL_L2));
+    for (size_t s = 0; s < page->set.count; s++)
+        put_runs(page, &rows, s);
     gcb_free(rows.items);
-    return err;
 }
 
 /* ---- training ---- */
@@ -176,7 +173,7 @@ static double median(const struct gcb_plot_cases *rows, size_t from, size_t to)
 
 /* Makes a series of each method. A method with a higher quality at its last step ranks first. Rows
  * are in the order of by_step. */
-static int name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
+static void name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     struct gcb_plot_series *s = NULL;
 
@@ -184,15 +181,12 @@ static int name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *r
         end = end_of_step(rows, i);
         if (i == 0 || label_of(rows->items[i]) != label_of(rows->items[i - 1])) {
             s = gcb_plot_set_name(set, label_of(rows->items[i]), rows->items[i]->method);
-            if (!s)
-                return GCB_E_NOMEM;
             s->first = i;
         }
         s->count++;
         s->rank = -median(rows, i, end);
     }
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
-    return 0;
 }
 
 /* Writes a row for each step of a method: the median, lowest and highest quality of its seeds, at
@@ -217,15 +211,14 @@ static void put_steps(struct gcb_plot_page *page, const struct gcb_plot_cases *r
     }
 }
 
-int gcb_plot_add_training(struct gcb_plot_page *page)
+void gcb_plot_add_training(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *first = page->first;
     struct gcb_plot_cases rows;
     char what[256];
-    int err = gcb_plot_cases_of(&rows, page, by_step);
 
-    if (!err)
-        err = name_methods(&page->set, &rows);
+    gcb_plot_cases_of(&rows, page, by_step);
+    name_methods(&page->set, &rows);
     snprintf(what, sizeof(what), "%.100s, %.0f workers", first->network, first->workers);
     if (!isnan(first->seconds))
         gcb_append(what, sizeof(what), ", links of %g Gb/s", first->bandwidth);
@@ -235,8 +228,7 @@ int gcb_plot_add_training(struct gcb_plot_page *page)
                      what);
     gcb_plot_var_real(page, "by_time", !isnan(first->seconds));
     GCB_PLOT_COLUMNS(page, "series", "step", "place", "quality", "lowest", "highest");
-    for (size_t s = 0; !err && s < page->set.count; s++)
+    for (size_t s = 0; s < page->set.count; s++)
         put_steps(page, &rows, s);
     gcb_free(rows.items);
-    return err;
 }

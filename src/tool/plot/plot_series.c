@@ -5,44 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/labels.h"
 
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row)
+void gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row)
 {
-    const int err = gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items));
-
-    if (!err)
-        cases->items[cases->count++] = row;
-    return err;
+    gcb_must_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items));
+    cases->items[cases->count++] = row;
 }
 
-int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row)
+void gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row)
 {
     for (size_t i = 0; i < set->cases.count; i++)
         if (set->cases.items[i]->setting == row->setting)
-            return 0;
-    return gcb_plot_cases_add(&set->cases, row);
+            return;
+    gcb_plot_cases_add(&set->cases, row);
 }
 
-int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
-                         const struct gcb_plot *plot, const struct gcb_plot_record *first)
+void gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
+                          const struct gcb_plot *plot, const struct gcb_plot_record *first)
 {
     const struct gcb_plot_record *row = NULL;
-    int err = 0;
 
     set->memcpy_gbps = NAN;
-    while (!err && (row = gcb_plot_next(plot, data, first, row)) != NULL) {
+    while ((row = gcb_plot_next(plot, data, first, row)) != NULL) {
         if (strcmp(row->method, "memcpy") == 0)
             set->memcpy_gbps = row->encode_gbps;
         else
-            err = gcb_plot_set_add(set, row);
+            gcb_plot_set_add(set, row);
     }
-    if (!err && plot->compare)
+    if (plot->compare)
         qsort(set->cases.items, set->cases.count, sizeof(*set->cases.items), plot->compare);
-    return err ? err : gcb_plot_set_divide(set, plot->series == GCB_PLOT_APART);
+    gcb_plot_set_divide(set, plot->series == GCB_PLOT_APART);
 }
 
 void gcb_plot_set_fini(struct gcb_plot_set *set)
@@ -155,8 +151,7 @@ struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *
 {
     struct gcb_plot_series *s;
 
-    if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
-        return NULL;
+    gcb_must_grow(&set->items, &set->cap, set->count, sizeof(*set->items));
     s = &set->items[set->count++];
     *s = (struct gcb_plot_series){.method = method, .rank = (double)set->count, .named = true};
     gcb_text_shorten(s->label, sizeof(s->label), label, sizeof(s->label) - 1);
@@ -275,10 +270,9 @@ static void place_cases(struct placed *placed, struct gcb_label *labels,
     gcb_label_all(labels, cases->count);
 }
 
-/* Makes the series, in the order of their first cases, and sets placed[].series. Returns 0 or
- * GCB_E_NOMEM. */
-static int make_series(struct gcb_plot_set *set, struct placed *placed, struct gcb_label *labels,
-                       bool apart)
+/* Makes the series, in the order of their first cases, and sets placed[].series. */
+static void make_series(struct gcb_plot_set *set, struct placed *placed, struct gcb_label *labels,
+                        bool apart)
 {
     for (size_t i = 0; i < set->cases.count; i++) {
         char text[GCB_PLOT_LABEL];
@@ -289,34 +283,29 @@ static int make_series(struct gcb_plot_set *set, struct placed *placed, struct g
         placed[i].series = k < i ? placed[k].series : set->count;
         snprintf(text, sizeof(text), "%s%s", gcb_spec_drop(labels[i].text, placed[i].key),
                  gcb_plot_baseline(placed[i].item->method) ? " (baseline)" : "");
-        if (k == i && !gcb_plot_set_name(set, text, placed[i].item->method))
-            return GCB_E_NOMEM;
+        if (k == i)
+            gcb_plot_set_name(set, text, placed[i].item->method);
         set->items[placed[i].series].count++;
     }
-    return 0;
 }
 
-int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
+void gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
 {
     const size_t count = set->cases.count;
-    struct placed *placed = gcb_alloc_zero(count, sizeof(*placed));
-    struct gcb_label *labels = gcb_alloc_zero(count, sizeof(*labels));
-    int err = placed && labels ? 0 : GCB_E_NOMEM;
+    struct placed *placed = gcb_must_zero(count, sizeof(*placed));
+    struct gcb_label *labels = gcb_must_zero(count, sizeof(*labels));
 
-    if (!err)
-        place_cases(placed, labels, &set->cases, apart);
-    if (!err)
-        err = make_series(set, placed, labels, apart);
-    if (!err && count)
+    place_cases(placed, labels, &set->cases, apart);
+    make_series(set, placed, labels, apart);
+    if (count)
         qsort(placed, count, sizeof(*placed), by_curve);
-    for (size_t i = 0; !err && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         set->cases.items[i] = placed[i].item;
-    for (size_t s = 0, at = 0; !err && s < set->count; at += set->items[s++].count) {
+    for (size_t s = 0, at = 0; s < set->count; at += set->items[s++].count) {
         set->items[s].first = at;
         if (!apart)
             append_range(&set->items[s], placed);
     }
     gcb_free(placed);
     gcb_free(labels);
-    return err;
 }

@@ -10,8 +10,8 @@ struct gcb_plot_cases {
     const struct gcb_plot_record **items;
     size_t count, cap;
 };
-/* Appends a row. Returns 0 or GCB_E_NOMEM. */
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
+/* Appends a row. */
+void gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
 
 /*
  * A series: usually a curve through cases of a method that differ in one parameter, in the order of
@@ -38,17 +38,16 @@ struct gcb_plot_set {
      * is no such row. */
     double memcpy_gbps;
 };
-/* Collects the cases of the page of the row `first`, and makes the series as plot->series says.
- * Returns 0 or GCB_E_NOMEM, as the next functions do. */
-int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
-                         const struct gcb_plot *plot, const struct gcb_plot_record *first);
+/* Collects the cases of the page of the row `first`, and makes the series as plot->series
+ * says. */
+void gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
+                          const struct gcb_plot *plot, const struct gcb_plot_record *first);
 /* Adds a row with a method and a spec as a case, unless the set has a case with this setting. */
-int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row);
+void gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row);
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own. */
-int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
+void gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
 /* Adds a series of a method, without cases, and returns it. Its style is that of the method's next
- * variant, in a colour that no other method of the set has, as long as there are enough. NULL: out
- * of memory. */
+ * variant, in a colour that no other method of the set has, as long as there are enough. */
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
 /* Chooses at most `most` series that get names: the baselines, and the other series with the lowest

@@ -4,24 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plot/plot_page.h"
 
 /* Makes a series of each setting that the run has rows of this kind for. If `tensor` is not NULL,
  * only rows of this tensor count. */
-static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
+static void collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[kind];
-    int err = 0;
 
-    for (size_t i = 0; !err && i < rows->count; i++)
+    for (size_t i = 0; i < rows->count; i++)
         if (rows->items[i].env == page->first->env && *rows->items[i].spec &&
             (!tensor || rows->items[i].tensor == tensor))
-            err = gcb_plot_set_add(&page->set, &rows->items[i]);
-    if (!err)
-        err = gcb_plot_set_divide(&page->set, true);
-    return err;
+            gcb_plot_set_add(&page->set, &rows->items[i]);
+    gcb_plot_set_divide(&page->set, true);
 }
 
 /* ---- errors ---- */
@@ -54,50 +51,46 @@ static bool is_bin_of(const struct gcb_plot_record *row, size_t env, const char 
  * are the errors of a setting, or the input if `spec` is empty. Histograms of all tensors have the
  * same bins (docs/rows.md). Exact zeros are a bin of their own, at magnitude 0.
  */
-static int put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
+static void put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_HISTOGRAM];
     struct magnitude *m = NULL;
     size_t count = 0, cap = 0;
     double total = 0.0, sum = 0.0;
-    int err = 0;
 
     gcb_plot_break(page);
-    for (size_t i = 0; !err && i < rows->count; i++) {
+    for (size_t i = 0; i < rows->count; i++) {
         const struct gcb_plot_record *row = &rows->items[i];
 
         if (!is_bin_of(row, page->first->env, spec))
             continue;
-        err = gcb_grow(&m, &cap, count, sizeof(*m));
-        if (!err)
-            m[count++] = (struct magnitude){
-                row->low == row->high ? 0.0 : fmax(fabs(row->low), fabs(row->high)), row->count};
+        gcb_must_grow(&m, &cap, count, sizeof(*m));
+        m[count++] = (struct magnitude){
+            row->low == row->high ? 0.0 : fmax(fabs(row->low), fabs(row->high)), row->count};
         total += row->count;
     }
     if (count)
         qsort(m, count, sizeof(*m), by_magnitude);
-    for (size_t i = 0; !err && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         sum += m[i].count;
         if (i + 1 == count || m[i + 1].at != m[i].at)
             GCB_PLOT_ROW(page, NULL, (double)series, m[i].at, sum / total);
     }
-    if (!err && count) /* the curve goes on to the right end of any axis */
+    if (count) /* the curve goes on to the right end of any axis */
         GCB_PLOT_ROW(page, NULL, (double)series, 1e30, 1.0);
     gcb_free(m);
-    return err;
 }
 
-int gcb_plot_add_errors(struct gcb_plot_page *page)
+void gcb_plot_add_errors(struct gcb_plot_page *page)
 {
-    int err = collect(page, GCB_RECORD_HISTOGRAM, NULL);
+    collect(page, GCB_RECORD_HISTOGRAM, NULL);
 
     gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED - 1); /* the gradient needs one name */
     GCB_PLOT_COLUMNS(page, "series", "magnitude", "share");
-    for (size_t i = 0; !err && i <= page->set.count; i++)
-        err = put_cumulative(page, i,
-                             i ? page->set.cases.items[page->set.items[i - 1].first]->spec
-                               : gcb_plot_no_text);
-    return err;
+    for (size_t i = 0; i <= page->set.count; i++)
+        put_cumulative(page, i,
+                       i ? page->set.cases.items[page->set.items[i - 1].first]->spec
+                         : gcb_plot_no_text);
 }
 
 /* ---- spectra ---- */
@@ -173,7 +166,7 @@ static double input_energy(const struct gcb_plot_page *page, const char *tensor)
     return total;
 }
 
-int gcb_plot_add_spectrum(struct gcb_plot_page *page)
+void gcb_plot_add_spectrum(struct gcb_plot_page *page)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];
     const char *tensor = largest_tensor(page);
@@ -181,10 +174,8 @@ int gcb_plot_add_spectrum(struct gcb_plot_page *page)
     struct gcb_plot_set *set = &page->set;
     const double total = input_energy(page, tensor);
     char title[160], cut[96];
-    const int err = collect(page, GCB_RECORD_SPECTRUM, tensor);
 
-    if (err)
-        return err;
+    collect(page, GCB_RECORD_SPECTRUM, tensor);
     snprintf(title, sizeof(title), "Spectrum of %s",
              gcb_text_shorten(cut, sizeof(cut), tensor, 60));
     gcb_plot_heading(page, title, NULL);
@@ -210,5 +201,4 @@ int gcb_plot_add_spectrum(struct gcb_plot_page *page)
                      b->energy / total, b->density, b->energy_share);
     }
     put_kept(page);
-    return 0;
 }

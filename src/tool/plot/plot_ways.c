@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/rows/number.h"
 
@@ -59,7 +59,7 @@ static int by_seconds(const void *a, const void *b)
 }
 
 /* Adds a row to its way. `best`: seconds of the fastest way at the same place. */
-static int add_row(struct ways *ways, const struct gcb_plot_record *x, double best)
+static void add_row(struct ways *ways, const struct gcb_plot_record *x, double best)
 {
     struct way *w = NULL;
 
@@ -68,8 +68,7 @@ static int add_row(struct ways *ways, const struct gcb_plot_record *x, double be
             ways->items[i].rows.items[0]->spec == x->spec)
             w = &ways->items[i];
     if (!w) {
-        if (gcb_grow(&ways->items, &ways->cap, ways->count, sizeof(*ways->items)))
-            return GCB_E_NOMEM;
+        gcb_must_grow(&ways->items, &ways->cap, ways->count, sizeof(*ways->items));
         w = &ways->items[ways->count++];
         *w = (struct way){.nearest = 0.0};
     }
@@ -77,24 +76,23 @@ static int add_row(struct ways *ways, const struct gcb_plot_record *x, double be
     w->sum += best / x->seconds;
     w->top = fmax(w->top, x->speedup);
     w->advised |= *x->advice != '\0';
-    return gcb_plot_cases_add(&w->rows, x);
+    gcb_plot_cases_add(&w->rows, x);
 }
 
 /* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest
  * first. */
-static int collect(struct ways *ways, const struct gcb_plot_page *page)
+static void collect(struct ways *ways, const struct gcb_plot_page *page)
 {
     struct gcb_plot_cases all;
     double best = 0.0;
-    int err = gcb_plot_cases_of(&all, page, by_seconds);
 
-    for (size_t i = 0; !err && i < all.count; i++) {
+    gcb_plot_cases_of(&all, page, by_seconds);
+    for (size_t i = 0; i < all.count; i++) {
         if (i == 0 || place_of(ways->plot, all.items[i]) != place_of(ways->plot, all.items[i - 1]))
             best = all.items[i]->seconds;
-        err = add_row(ways, all.items[i], best);
+        add_row(ways, all.items[i], best);
     }
     gcb_free(all.items);
-    return err;
 }
 
 /* Orders ways: first those that come nearest to the fastest way, at their best place and then over
@@ -156,7 +154,7 @@ static enum worth worth_of(const struct ways *ways, size_t i)
 
 /* Makes a series of each way, ranked by worth. Among ways of equal worth, the kinds of errors take
  * turns. */
-static int name_ways(struct gcb_plot_set *set, struct ways *ways)
+static void name_ways(struct gcb_plot_set *set, struct ways *ways)
 {
     size_t count = 0;
 
@@ -169,8 +167,6 @@ static int name_ways(struct gcb_plot_set *set, struct ways *ways)
             gcb_plot_set_name(set, w->rows.items[0]->label, w->rows.items[0]->method);
         double turn = 0.0;
 
-        if (!s)
-            return GCB_E_NOMEM;
         w->worth = worth_of(ways, i);
         for (size_t k = 0; k < i; k++)
             turn += ways->items[k].worth == w->worth && kind_of(&ways->items[k]) == kind_of(w);
@@ -181,7 +177,6 @@ static int name_ways(struct gcb_plot_set *set, struct ways *ways)
                       : 1e6 * w->worth + 1e3 * turn + (double)i;
     }
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
-    return 0;
 }
 
 /* Writes the heading, which says what is exchanged and where errors and times come from. */
@@ -227,19 +222,18 @@ static const char *name_kind(const char *kind)
     return strcmp(kind, "loud") == 0 ? "noise" : kind;
 }
 
-int gcb_plot_add_ways(struct gcb_plot_page *page)
+void gcb_plot_add_ways(struct gcb_plot_page *page)
 {
     struct ways ways = {.plot = page->plot};
-    int err = collect(&ways, page);
 
-    if (!err)
-        err = name_ways(&page->set, &ways);
+    collect(&ways, page);
+    name_ways(&page->set, &ways);
     put_heading(page);
     GCB_PLOT_COLUMNS(page, "kind", "series", "baseline", "place", "seconds",
                      GCB_PLOT_FIELD(CODING_SECONDS), GCB_PLOT_FIELD(NETWORK_SECONDS),
                      GCB_PLOT_FIELD(ADDING_SECONDS), GCB_PLOT_FIELD(SPEEDUP_BAR),
                      GCB_PLOT_FIELD(ERROR_OF_MEAN));
-    for (size_t s = 0; !err && s < page->set.count; s++) {
+    for (size_t s = 0; s < page->set.count; s++) {
         const struct way *w = &ways.items[page->set.items[s].first];
 
         gcb_plot_break(page);
@@ -254,5 +248,4 @@ int gcb_plot_add_ways(struct gcb_plot_page *page)
     for (size_t i = 0; i < ways.count; i++)
         gcb_free(ways.items[i].rows.items);
     gcb_free(ways.items);
-    return err;
 }

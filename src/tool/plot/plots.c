@@ -89,7 +89,7 @@ static bool beats(double ax, double ay, double bx, double by)
 }
 
 /* Ranks the curves by the number of their points that no other point beats in size and error. */
-static int rank_curves(struct gcb_plot_page *page)
+static void rank_curves(struct gcb_plot_page *page)
 {
     struct gcb_plot_set *set = &page->set;
 
@@ -108,7 +108,6 @@ static int rank_curves(struct gcb_plot_page *page)
         }
     }
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
-    return 0;
 }
 
 /* ---- throughput and match ---- */
@@ -123,14 +122,13 @@ static int faster(const void *a, const void *b)
 }
 
 /* Writes the bandwidths of memory, which limit the speed of methods. */
-static int add_limits(struct gcb_plot_page *page)
+static void add_limits(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(page->data, page->first->env);
 
     gcb_plot_var_real(page, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
     gcb_plot_var_real(page, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(page, "memcpy_gbps", page->set.memcpy_gbps);
-    return 0;
 }
 
 /* True if the target is a limit on the error. Methods are then compared by their bits per element,
@@ -163,7 +161,7 @@ static int cheaper(const void *a, const void *b)
 }
 
 /* Writes the heading and what the target limits. */
-static int add_target(struct gcb_plot_page *page)
+static void add_target(struct gcb_plot_page *page)
 {
     char title[96];
 
@@ -172,7 +170,6 @@ static int add_target(struct gcb_plot_page *page)
     gcb_plot_heading(page, title, NULL);
     gcb_plot_var_real(page, "of_error", limits_error(page->first));
     gcb_plot_var_real(page, "of_cosine", strcmp(page->first->match_field, "cosine") == 0);
-    return 0;
 }
 
 /* ---- pareto ---- */
@@ -217,7 +214,7 @@ static bool is_front(const struct gcb_plot_cases *cases, size_t i)
 }
 
 /* Writes the cases by facet. In each facet, the cases that no other case beats come first. */
-static int add_facets(struct gcb_plot_page *page)
+static void add_facets(struct gcb_plot_page *page)
 {
     const struct gcb_plot_cases *cases = &page->set.cases;
 
@@ -238,23 +235,21 @@ static int add_facets(struct gcb_plot_page *page)
         }
         gcb_plot_break(page);
     }
-    return 0;
 }
 
 /* ---- kernels ---- */
 
 /* Makes a series for each instruction set, and numbers the kernels in the order of the rows. */
-static int add_kernels(struct gcb_plot_page *page)
+static void add_kernels(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *k = NULL;
     struct gcb_plot_cases kernels = {.items = NULL}; /* the first row of each kernel */
     char text[160];
-    int err = 0;
 
     snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->first->cache);
     gcb_plot_heading(page, text, "generated data; all instruction sets give the same bytes");
     GCB_PLOT_COLUMNS(page, "kernel", "row", "series", "gbps", "low", "high");
-    while (!err && (k = gcb_plot_next(page->plot, page->data, page->first, k)) != NULL) {
+    while ((k = gcb_plot_next(page->plot, page->data, page->first, k)) != NULL) {
         const double gigabytes = 4.0 * k->elements / 1e9; /* of float32 values */
         size_t row = 0, isa = 0;
 
@@ -262,20 +257,18 @@ static int add_kernels(struct gcb_plot_page *page)
                (kernels.items[row]->family != k->family || kernels.items[row]->kernel != k->kernel))
             row++;
         if (row == kernels.count)
-            err = gcb_plot_cases_add(&kernels, k);
+            gcb_plot_cases_add(&kernels, k);
         while (isa < page->set.count && strcmp(page->set.items[isa].method, k->isa) != 0)
             isa++;
-        if (isa == page->set.count && !gcb_plot_set_name(&page->set, k->isa, k->isa))
-            err = GCB_E_NOMEM;
-        else
-            page->set.items[isa].style = gcb_plot_style_at((unsigned)isa);
+        if (isa == page->set.count)
+            gcb_plot_set_name(&page->set, k->isa, k->isa);
+        page->set.items[isa].style = gcb_plot_style_at((unsigned)isa);
         snprintf(text, sizeof(text), "%.70s/%.70s", k->family, k->kernel);
         GCB_PLOT_ROW(page, text, (double)row + 1, (double)isa + 1, k->gbps,
                      gigabytes / k->seconds_high, gigabytes / k->seconds_low);
     }
     page->set.named = page->set.count;
     gcb_free(kernels.items);
-    return err;
 }
 
 /* ---- the table ---- */

@@ -1,0 +1,20 @@
+#ifndef SRC_TOOL_BASE_MEMORY_H
+#define SRC_TOOL_BASE_MEMORY_H
+
+#include "src/lib/base/alloc.h"
+
+/*
+ * Memory for lists, names and other blocks that are small beside tensors. These functions never
+ * return NULL: without memory they end the process by gcb_no_memory. So their callers have no error
+ * to report. Blocks that grow with tensors come from gcb_alloc instead, because their user can
+ * choose a smaller scope, or fewer methods. Release all blocks with gcb_free.
+ */
+void *gcb_must_array(uint64_t count, size_t size);
+void *gcb_must_zero(uint64_t count, size_t size);
+void gcb_must_grow(void *items, size_t *cap, size_t count, size_t size);
+char *gcb_must_strdup(const char *s);
+
+/* Ends the process: abort, until a program gives a function that says why. */
+extern void (*gcb_no_memory)(void);
+
+#endif
