@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "cli/base/session.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/labels.h"
 #include "src/tool/run/breakdown.h"
 
@@ -105,10 +105,10 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
         session_drop_memory(&c->s, "compress", &c->policy.rules[i].method, 1);
     if (err)
         return err;
-    c->methods = gcb_alloc_array(1, sizeof(*c->methods));
+    c->methods = gcb_must_array(1, sizeof(*c->methods));
     c->given = 1;
-    return c->methods ? gcb_policy_method(&c->methods[0], &c->policy, diag)
-                      : gcb_diag_nomem(diag, sizeof(*c->methods), "the methods");
+    gcb_policy_method(&c->methods[0], &c->policy);
+    return 0;
 }
 
 /* Finds the methods: those that the user named, that of --nearer-than first; then fp16, unless the
@@ -184,8 +184,8 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     int err = 0;
 
     if (wants_groups(c))
-        err = gcb_groups_add(&c->groups, trial, diag);
-    if (!err && wants_losses(c))
+        gcb_groups_add(&c->groups, trial);
+    if (wants_losses(c))
         err = gcb_losses_add(&c->losses, c->s.source, trial, &c->trial, diag);
     if (!err && c->shapes)
         err = gcb_shapes_add(c->shapes, trial, diag);
@@ -205,15 +205,14 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
                                              &c->s.backend.kernels, &c->s.backend.queue};
-    int err = 0;
+    int err;
 
     gcb_groups_init(&c->losses, GCB_PER_TENSOR, c->count);
     if (wants_groups(c))
         gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
     if (wanted->histogram || wanted->spectrum)
-        err = gcb_shapes_create(&c->shapes, &shapes, diag);
-    if (err)
-        return err;
+        c->shapes = gcb_shapes_create(&shapes);
+
     config.by_tensor = c->policy.count ? by_tensor : NULL;
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     config.keep = c->keep;
@@ -248,16 +247,14 @@ static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
     out_speed(table, gcb_tally_gbps(t, times), &spread);
 }
 
-static int show_totals(const struct compress *c, struct gcb_diag *diag)
+static void show_totals(const struct compress *c)
 {
     const size_t count = c->result.method_count;
-    size_t *order = gcb_alloc_array(count, sizeof(*order));
+    size_t *order = gcb_must_array(count, sizeof(*order));
     const struct gcb_run_total *total;
     struct gcb_table *table;
     char name[256];
 
-    if (!order)
-        return gcb_diag_nomem(diag, 0, "an order of methods");
     table = gcb_table_create(out_columns, OUT_COLUMNS);
     for (size_t i = 0; i < count; i++)
         order[i] = i;
@@ -275,7 +272,7 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
         add_speed(table, &total->tally, &total->tally.decode, &total->samples[GCB_TIMED_DECODE]);
     }
     gcb_free(order);
-    return out_table(&c->s.report, table, diag);
+    out_table(&c->s.report, table);
 }
 
 /* Adds the cells with a group's name and its method. With a policy, a group of one tensor or
@@ -301,7 +298,7 @@ static void add_names(struct gcb_table *table, const struct compress *c, const s
 }
 
 /* Prints a table with a line for each group and each method that the user named. */
-static int show_groups(const struct compress *c, struct gcb_diag *diag)
+static void show_groups(const struct compress *c)
 {
     const struct gcb_table_column columns[] = {
         {.title = pers[c->groups.per], .elastic = true},
@@ -314,20 +311,17 @@ static int show_groups(const struct compress *c, struct gcb_diag *diag)
     const size_t count = sizeof(columns) / sizeof(columns[0]), top = (size_t)c->o->own.top;
     const size_t shown = top && top < c->groups.count ? top : c->groups.count;
     struct gcb_table *table = gcb_table_create(columns, count);
-    int err;
 
     for (size_t i = 0; i < shown; i++)
         for (size_t m = 0; m < c->given; m++) {
             add_names(table, c, &c->groups.items[i], m);
             out_figures(table, columns, count, &c->groups.items[i].tallies[m], 0);
         }
-    err = out_table(&c->s.report, table, diag);
-    if (err)
-        return err;
+    out_table(&c->s.report, table);
+
     if (shown < c->groups.count)
         fprintf(c->s.report.out, "(%zu of %zu are shown)\n", shown, c->groups.count);
     fputc('\n', c->s.report.out);
-    return 0;
 }
 
 /* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if it is the only method. */
@@ -404,40 +398,34 @@ static void print_notes(const struct compress *c, FILE *out)
         fprintf(out, "interrupted: these are the results so far\n");
 }
 
-static int show_tables(struct compress *c, struct gcb_diag *diag)
+static void show_tables(struct compress *c)
 {
     const struct out_report *report = &c->s.report;
     const struct gcb_policy *p = &c->policy;
-    int err = session_print_heading(&c->s, "");
 
-    if (err || !report->table)
-        return err;
+    session_print_heading(&c->s, "");
+    if (!report->table)
+        return;
     if (c->s.layout.count == 0) {
         fputs("this shard has no messages: there are more shards than messages\n", report->out);
-        return 0;
+        return;
     }
     c->labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
     if (p->count)
         c->rule_labels = gcb_label_methods(&p->rules[0].method, sizeof(p->rules[0]), p->count);
-    if (!c->labels || (p->count && !c->rule_labels))
-        return gcb_diag_nomem(diag, 0, "labels");
     if (wants_groups(c) && c->sort)
         gcb_groups_sort(&c->groups, c->sort);
     if (wants_groups(c))
-        err = show_groups(c, diag);
-    if (!err)
-        err = show_totals(c, diag);
-    if (!err && p->count)
+        show_groups(c);
+    show_totals(c);
+    if (p->count)
         opt_wrap(report->out, p->text, fprintf(report->out, "policy:"), 2);
-    for (size_t m = 0; !err && wants_losses(c) && m < c->given; m++)
+    for (size_t m = 0; wants_losses(c) && m < c->given; m++)
         print_loss(c, m, report->out);
-    if (!err)
-        err = out_nearer(report, c->methods, c->given, &c->result, diag);
-    if (!err)
-        out_failures(report->out, NULL, &c->result);
-    if (!err && !report->quiet)
+    out_nearer(report, c->methods, c->given, &c->result);
+    out_failures(report->out, NULL, &c->result);
+    if (!report->quiet)
         print_notes(c, report->out);
-    return err;
 }
 
 /* Sends rows, shows tables and the answer, and completes the files. After an interruption, rows are
@@ -464,11 +452,10 @@ static int put_results(struct compress *c, struct gcb_diag *diag)
     if (!err && c->keep && !c->result.interrupted && !c->result.totals[0].failure.status)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
-        err = show_tables(c, diag);
+        show_tables(c);
     if (!err && !c->result.interrupted && !c->s.shard.count) {
-        err = answer_make(&row, "", c->methods, &c->result, true, diag);
-        if (!err)
-            err = out_answer(&c->s.report, &row, diag);
+        answer_make(&row, "", c->methods, &c->result, true);
+        err = out_answer(&c->s.report, &row, diag);
     }
     if (!err)
         err = out_commit(&c->s.report, diag);

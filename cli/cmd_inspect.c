@@ -138,25 +138,23 @@ static void print_histogram(const struct inspector *p)
 }
 
 /* Prints and releases the tables. */
-static int print_tables(struct inspector *p)
+static void print_tables(struct inspector *p)
 {
     FILE *out = p->s.report.out;
-    int err = out_table(&p->s.report, p->table, p->diag);
 
+    out_table(&p->s.report, p->table);
     p->table = NULL;
-    if (err)
-        return err;
+
     if (p->nonfinite && !p->s.report.quiet)
         opt_note(out, "infinities and NaNs are counted under \"bad\" and left out of all other "
                       "figures");
     if (p->options->histogram)
         print_histogram(p);
     if (!p->options->spectrum)
-        return 0;
+        return;
     fprintf(out, "\nenergy in the largest Fourier bins, by the share of bins kept\n");
-    err = out_table(&p->s.report, p->spectra, p->diag);
+    out_table(&p->s.report, p->spectra);
     p->spectra = NULL;
-    return err;
 }
 
 static int open_report(struct inspector *p)
@@ -207,14 +205,14 @@ static int inspect_run(const void *options, const struct opt_list *operands,
         err = open_report(&p);
     if (!err)
         err = gcb_survey_create(&p.survey, p.s.source, &config, ctx->diag);
-    if (!err && p.s.report.table)
-        err = gcb_extent_of(&extent, p.s.source, ctx->diag);
-    if (!err && p.s.report.table)
+    if (!err && p.s.report.table) {
+        gcb_extent_of(&extent, p.s.source);
         heading_print(p.s.report.out, operands, &extent, "");
+    }
     for (size_t i = 0; !err && i < gcb_survey_count(p.survey); i++)
         err = inspect_tensor(&p, i);
     if (!err && p.s.report.table)
-        err = print_tables(&p);
+        print_tables(&p);
     if (p.untransformed && !o->common.show.quiet)
         fprintf(ctx->err,
                 "gcbench: note: no spectrum of %" PRIu64 " tensor%s: lengths that are odd or have "

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/base/output.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/run/merge.h"
 
@@ -59,10 +59,9 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
                  at->result.skipped_messages == 1 ? "" : "s");
 }
 
-static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
+static void show_case(struct merge *c, const struct gcb_merge_case *at)
 {
     struct gcb_table *table = gcb_table_create(out_columns, OUT_COLUMNS);
-    int err;
 
     for (size_t i = 0; i < at->result.method_count; i++) {
         const struct gcb_tally *t = &at->result.totals[i].tally;
@@ -72,12 +71,9 @@ static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gc
         gcb_table_cell(table, c->labels[i].text);
         out_figures(table, out_columns, OUT_COLUMNS, t, 8);
     }
-    err = out_table(&c->report, table, diag);
-    if (!err)
-        err = out_nearer(&c->report, at->methods, at->result.method_count, &at->result, diag);
-    if (!err)
-        note_rest(c, at);
-    return err;
+    out_table(&c->report, table);
+    out_nearer(&c->report, at->methods, at->result.method_count, &at->result);
+    note_rest(c, at);
 }
 
 static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
@@ -87,9 +83,7 @@ static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag 
 
     c->labels = gcb_label_methods(at->methods, sizeof(*at->methods), count);
     if (gcb_merge_of_verify(c->joined))
-        c->checks = gcb_alloc_zero(count, sizeof(*c->checks));
-    if (!c->labels || (gcb_merge_of_verify(c->joined) && !c->checks))
-        return gcb_diag_nomem(diag, 0, "methods");
+        c->checks = gcb_must_zero(count, sizeof(*c->checks));
     if (c->report.table) {
         if (c->begun)
             fputc('\n', c->report.out);
@@ -101,21 +95,19 @@ static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag 
 
 /* ---- shards of verify ---- */
 
-static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
+static void end_verify(struct merge *c, const struct gcb_merge_case *at)
 {
     const size_t count = at->result.method_count;
-    int err = 0;
 
     for (size_t i = count; i-- > 0;) /* backwards, so that the first failure stays */
         if (at->result.totals[i].failure.status)
             c->missing = at->result.totals[i].failure;
     c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;
-    if (c->report.table)
-        err = promise_show_counts(&c->report, c->labels, count, c->checks,
-                                  at->all_messages - at->result.skipped_messages, diag);
-    if (!err && c->report.table)
-        note_rest(c, at);
-    return err;
+    if (!c->report.table)
+        return;
+    promise_show_counts(&c->report, c->labels, count, c->checks,
+                        at->all_messages - at->result.skipped_messages);
+    note_rest(c, at);
 }
 
 /* ---- shards of all commands ---- */
@@ -135,15 +127,14 @@ static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct g
 {
     char scope[sizeof(c->scope)], name[120];
     struct gcb_row row;
-    int err;
 
     snprintf(scope, sizeof(scope), "%s, scope %s", name_of(name, sizeof(name), at),
              at->setting.scope ? at->setting.scope : "?");
     if (strcmp(scope, c->scope) == 0)
         return 0;
     memcpy(c->scope, scope, sizeof(scope));
-    err = answer_make(&row, scope, at->methods, &at->result, false, diag);
-    return err ? err : out_answer(&c->report, &row, diag);
+    answer_make(&row, scope, at->methods, &at->result, false);
+    return out_answer(&c->report, &row, diag);
 }
 
 static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
@@ -152,12 +143,12 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
     int err = 0;
 
     if (c->checks) {
-        err = end_verify(c, at, diag);
+        end_verify(c, at);
     } else {
         err = out_summaries(&c->report, &at->setting, at->methods, &at->result, at->file, false,
                             diag);
         if (!err && c->report.table)
-            err = show_case(c, at, diag);
+            show_case(c, at);
         if (!err)
             err = put_answer(c, at, diag);
     }

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "cli/base/session.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/replay/mean.h"
 #include "src/tool/search/choose.h"
 #include "src/tool/search/pareto.h"
@@ -183,10 +183,8 @@ static int plan_searches(struct sweep *c, struct gcb_diag *diag)
                    !o->own.over && !o->own.published_only,
         .over = o->own.over,
         .narrow = all,
-        .searches = gcb_alloc_zero((c->given + 1) * c->goal_count, sizeof(*choice->searches)),
+        .searches = gcb_must_zero((c->given + 1) * c->goal_count, sizeof(*choice->searches)),
     };
-    if (!choice->searches)
-        return gcb_diag_nomem(diag, 0, "searches");
     for (size_t g = 0; !err && g < c->goal_count; g++)
         for (size_t m = 0; !err && m < c->given; m++)
             err = gcb_match_search_init(&choice->searches[choice->count++], &c->methods[m],
@@ -198,11 +196,9 @@ static int plan_searches(struct sweep *c, struct gcb_diag *diag)
  * is a setting or --no-baselines is given. */
 static int add_baseline(struct sweep *c, struct gcb_diag *diag)
 {
-    struct gcb_method *grown = gcb_alloc_zero(c->given + 2, sizeof(*grown));
+    struct gcb_method *grown = gcb_must_zero(c->given + 2, sizeof(*grown));
     bool baseline = !c->o->lines.no_baselines;
 
-    if (!grown)
-        return gcb_diag_nomem(diag, 0, "the methods");
     for (size_t i = 0; i < c->given; i++) {
         grown[i] = c->matching ? c->choice.searches[i].method : c->methods[i];
         baseline &= strcmp(grown[i].name, "fp16") != 0;
@@ -224,7 +220,8 @@ static int take_choice(struct sweep *c, struct gcb_diag *diag)
     if (err || c->rules.count == 0)
         return err;
     c->policy = c->count++;
-    return gcb_policy_method(&c->methods[c->policy], &c->rules, diag);
+    gcb_policy_method(&c->methods[c->policy], &c->rules);
+    return 0;
 }
 
 static int resolve(struct sweep *c, struct gcb_diag *diag)
@@ -343,10 +340,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     if (!err && c->policy != SIZE_MAX) {
-        by_tensor = gcb_alloc_zero(c->count, sizeof(*by_tensor));
-        err = by_tensor ? 0 : gcb_diag_nomem(diag, 0, "a policy");
-    }
-    if (by_tensor) {
+        by_tensor = gcb_must_zero(c->count, sizeof(*by_tensor));
         by_tensor[c->policy] = c->rules.by_tensor;
         config.by_tensor = by_tensor;
         c->s.setting.policy = &c->rules;
@@ -354,7 +348,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (!err && c->matching && c->result.interrupted)
-        err = gcb_match_fill_totals(&c->result, c->count, c->choice.searches, c->given, diag);
+        gcb_match_fill_totals(&c->result, c->count, c->choice.searches, c->given);
     gcb_free(by_tensor);
     progress_end(&c->s.progress);
     return err;
@@ -735,32 +729,26 @@ static void print_notes(const struct sweep *c, FILE *out)
                             : "this is what was measured by then");
 }
 
-static int show_table(const struct sweep *c, struct gcb_diag *diag)
+static void show_table(const struct sweep *c)
 {
     const struct out_report *report = &c->s.report;
     const size_t n = c->result.method_count;
-    size_t *order = gcb_alloc_array(n, sizeof(*order));
-    struct gcb_table *table;
-    int err;
+    size_t *order = gcb_must_array(n, sizeof(*order));
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
 
-    if (!order)
-        return gcb_diag_nomem(diag, 0, "an order of settings");
-    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     sort_settings(order, c);
     for (size_t i = 0; i < n; i++)
         if (tally_of(c, order[i])->messages && !c->result.totals[order[i]].failure.status)
             add_line(table, c, order[i]);
     gcb_free(order);
-    err = out_table(report, table, diag);
-    if (err)
-        return err;
+    out_table(report, table);
+
     out_failures(report->out, c->methods, &c->result);
     print_mixes(c, report->out);
     print_policy(c, report->out);
     print_stages(c, report->out);
     if (!report->quiet)
         print_notes(c, report->out);
-    return 0;
 }
 
 /* ---- results ---- */
@@ -794,27 +782,24 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
 {
     char answer[4000];
     struct gcb_row row;
-    int err = session_print_heading(&c->s, "");
 
-    if (!err && c->s.report.table)
-        err = show_table(c, diag);
-    if (err || c->result.interrupted)
-        return err;
+    session_print_heading(&c->s, "");
+    if (c->s.report.table)
+        show_table(c);
+    if (c->result.interrupted)
+        return 0;
     gcb_answer_row(&row, write_answer(answer, sizeof(answer), c), NULL);
     return out_answer(&c->s.report, &row, diag);
 }
 
 /* Marks the settings that no other beats in c->pareto. Settings that miss their target do not
  * count. */
-static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
+static void mark_pareto(struct sweep *c)
 {
-    struct gcb_pareto_point *points = gcb_alloc_array(c->count, sizeof(*points));
-    int err = 0;
+    struct gcb_pareto_point *points = gcb_must_array(c->count, sizeof(*points));
 
-    c->pareto = gcb_alloc_zero(c->count, sizeof(*c->pareto));
-    if (!points || !c->pareto)
-        err = gcb_diag_nomem(diag, 0, "marks");
-    for (size_t i = 0; !err && i < c->result.method_count; i++) {
+    c->pareto = gcb_must_zero(c->count, sizeof(*c->pareto));
+    for (size_t i = 0; i < c->result.method_count; i++) {
         const struct gcb_match_search *s = search_of(c, i);
         const struct gcb_tally *t = tally_of(c, i);
         const bool counts =
@@ -823,19 +808,16 @@ static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
         points[i].error = counts ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : (double)NAN;
         points[i].bits = gcb_tally_figure(t, GCB_FIELD_BITS_PER_ELEMENT);
     }
-    if (!err && !c->result.interrupted)
+    if (!c->result.interrupted)
         gcb_pareto_mark(c->pareto, points, c->result.method_count);
     gcb_free(points);
-    return err;
 }
 
 /* Keeps the settings' own tallies in c->own, for the rows. Then replaces the tally of a mixed
  * setting by that of its mix, which meets the target: tables and the answer compare these. */
-static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
+static void mix_tallies(struct sweep *c)
 {
-    c->own = gcb_alloc_zero(c->count + 1, sizeof(*c->own));
-    if (!c->own)
-        return gcb_diag_nomem(diag, c->count, "results");
+    c->own = gcb_must_zero(c->count + 1, sizeof(*c->own));
     for (size_t i = 0; i < c->result.method_count; i++) {
         const struct gcb_match_search *s = search_of(c, i);
         struct gcb_tally *t = &c->result.totals[i].tally;
@@ -846,19 +828,17 @@ static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
         if (s)
             gcb_match_mix_tally(t, s);
     }
-    return 0;
 }
 
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
     struct bench_outcome outcome = {.methods = 0};
     bool measured = false; /* stays so if a search was interrupted on its sample */
-    int err = mix_tallies(c, diag);
+    int err;
 
-    if (!err)
-        err = mark_pareto(c, diag);
-    if (!err)
-        err = put_summaries(c);
+    mix_tallies(c);
+    mark_pareto(c);
+    err = put_summaries(c);
     if (!err)
         err = show_results(c, diag);
     if (!err)

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/base/session.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/run/verify.h"
@@ -124,11 +124,9 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
         leave_out_cpu_only(v);
     for (size_t i = 0; i < v->count; i++)
         gcb_method_forget(&v->methods[i]);
-    v->checks = gcb_alloc_zero(v->count, sizeof(*v->checks));
-    v->totals = gcb_alloc_zero(v->count, sizeof(*v->totals));
+    v->checks = gcb_must_zero(v->count, sizeof(*v->checks));
+    v->totals = gcb_must_zero(v->count, sizeof(*v->totals));
     v->labels = gcb_label_methods(v->methods, sizeof(*v->methods), v->count);
-    if (!v->checks || !v->totals || !v->labels)
-        return gcb_diag_nomem(diag, 0, "methods");
     err = session_read_shard(&v->s, v->methods, v->count);
     return err ? err : session_resolve(&v->s);
 }
@@ -185,16 +183,14 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
 
 /* Prints the table of checks, and the notes on what was not checked. No row has these notes, so
  * they go to stderr if rows are printed. */
-static int show_results(const struct verify *v, struct gcb_diag *diag)
+static void show_results(const struct verify *v)
 {
     const struct out_report *report = &v->s.report;
-    int err = 0;
 
     if (report->table)
-        err = promise_show_counts(report, v->labels, v->count, v->checks, v->result.messages, diag);
-    if (!err && !report->quiet)
+        promise_show_counts(report, v->labels, v->count, v->checks, v->result.messages);
+    if (!report->quiet)
         show_notes(report->table ? report->out : v->s.ctx->err, v);
-    return err;
 }
 
 /* With --shard, sends the `shard` row, which `merge` needs. */
@@ -228,10 +224,11 @@ static int finish(struct verify *v, struct gcb_diag *diag)
     const uint64_t checked =
         r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE];
     const bool all_left_out = r->notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count;
-    int err = show_results(v, diag);
+    int err;
 
-    if (!err)
-        err = put_shard(v);
+    show_results(v);
+    err = put_shard(v);
+
     if (!err)
         err = out_commit(&v->s.report, diag);
     if (err)
@@ -269,7 +266,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), false);
     if (!err)
-        err = session_print_heading(&v.s, "");
+        session_print_heading(&v.s, "");
     if (!err && v.s.report.table && !o->own.all)
         fprintf(v.s.report.out, "checked, out of %zu message%s (--all checks every message):\n",
                 all_messages, all_messages == 1 ? "" : "s");

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/base/memory.h"
@@ -82,12 +81,10 @@ void cmd_print_help(FILE *out, const struct cmd *cmd)
 
 int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)
 {
-    void *options = gcb_alloc_zero(1, cmd->size ? cmd->size : 1);
+    void *options = gcb_must_zero(1, cmd->size);
     struct opt_result parsed = {.help = false};
     int err;
 
-    if (!options)
-        return gcb_diag_nomem(ctx->diag, cmd->size, "options");
     ctx->parsed = &parsed;
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
     if (err == GCB_E_INVALID)

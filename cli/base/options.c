@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plugin/plugin.h"
 
 const char *const opt_orders[] = {"name", "recorded", NULL};
@@ -411,36 +411,32 @@ bool opt_methods_all(const struct gcb_method *m)
 }
 
 /* Lists the texts of the methods: that of --nearer-than, then those of --method or, if there are
- * none, the names of the `wanted` methods. GCB_E_NOMEM. Release *out with opt_list_fini. */
-static int list_specs(struct opt_list *out, const struct opt_methods *in,
-                      bool (*wanted)(const struct gcb_method *))
+ * none, the names of the `wanted` methods. Release *out with opt_list_fini. */
+static void list_specs(struct opt_list *out, const struct opt_methods *in,
+                       bool (*wanted)(const struct gcb_method *))
 {
     struct gcb_method m;
-    int err = in->nearer_than ? opt_list_add(out, in->nearer_than) : 0;
 
-    if (!err)
-        err = opt_list_add_all(out, in->specs.items, in->specs.count);
-    if (in->specs.count || !wanted)
-        return err;
-    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
+    if (in->nearer_than)
+        opt_list_add(out, in->nearer_than);
+    opt_list_add_all(out, in->specs.items, in->specs.count);
+    for (size_t i = 0; !in->specs.count && wanted && gcb_method_at(&m, i); i++)
         if (wanted(&m))
-            err = opt_list_add(out, m.name);
-    return err;
+            opt_list_add(out, m.name);
 }
 
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag)
 {
-    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
+    bool *used = gcb_must_zero(in->overrides.count / 2 + 1, sizeof(*used));
     struct opt_list specs = {.count = 0};
-    struct gcb_method *methods = NULL;
+    struct gcb_method *methods;
     size_t n = 0;
-    int err = list_specs(&specs, in, wanted);
+    int err = 0;
 
-    if (!err)
-        methods = gcb_alloc_array(specs.count + 1, sizeof(*methods));
-    if (!used || !methods)
-        err = gcb_diag_nomem(diag, 0, "the methods");
+    list_specs(&specs, in, wanted);
+    methods = gcb_must_array(specs.count + 1, sizeof(*methods));
+
     for (size_t i = 0; !err && i < specs.count; i++) {
         const bool compared = in->nearer_than && i > 0;
 
@@ -486,11 +482,11 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_m
 
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag)
 {
-    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    int err = used ? 0 : gcb_diag_nomem(diag, 0, "the methods");
+    bool *used = gcb_must_zero(in->overrides.count / 2 + 1, sizeof(*used));
     struct gcb_method rest;
+    int err = 0;
 
-    if (!err && in->specs.count > 1)
+    if (in->specs.count > 1)
         err = gcb_invalid(diag,
                           "--method-for makes one policy, and --method is for the rest of its "
                           "tensors: name one method, not %zu",
@@ -516,7 +512,7 @@ int opt_methods_append(struct gcb_method **methods, size_t *count, const char *s
 {
     size_t cap = *count;
 
-    if (gcb_grow(methods, &cap, *count, sizeof(**methods)))
-        return gcb_diag_nomem(diag, 0, "the methods");
+    gcb_must_grow(methods, &cap, *count, sizeof(**methods));
+
     return gcb_method_parse(&(*methods)[(*count)++], spec, diag);
 }

@@ -5,9 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/units.h"
 
 /* The most names that a suggestion chooses from: of options with a row, and of all options. */
@@ -31,22 +31,16 @@ struct found {
     const struct opt_group *group;
 };
 
-int opt_list_add(struct opt_list *list, const char *item)
+void opt_list_add(struct opt_list *list, const char *item)
 {
-    const int err = gcb_grow(&list->items, &list->cap, list->count, sizeof(*list->items));
-
-    if (!err)
-        list->items[list->count++] = item;
-    return err;
+    gcb_must_grow(&list->items, &list->cap, list->count, sizeof(*list->items));
+    list->items[list->count++] = item;
 }
 
-int opt_list_add_all(struct opt_list *list, const char *const *items, size_t count)
+void opt_list_add_all(struct opt_list *list, const char *const *items, size_t count)
 {
-    int err = 0;
-
-    for (size_t i = 0; !err && i < count; i++)
-        err = opt_list_add(list, items[i]);
-    return err;
+    for (size_t i = 0; i < count; i++)
+        opt_list_add(list, items[i]);
 }
 
 void opt_list_fini(struct opt_list *list)
@@ -197,7 +191,8 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
         *(const char **)field = text;
         return 0;
     case OPT_LIST:
-        return opt_list_add(field, text);
+        opt_list_add(field, text);
+        return 0;
     case OPT_CHOICE:
         return gcb_choose(field, "--", row->name, row->choices, text, diag);
     default:
@@ -206,12 +201,12 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
 }
 
 /* Appends an option to p->out->given. `f` is NULL for a parameter of methods. */
-static int keep_given(struct parser *p, const struct found *f, const char *name, const char *value)
+static void keep_given(struct parser *p, const struct found *f, const char *name, const char *value)
 {
     struct opt_result *r = p->out;
 
-    if (gcb_grow(&r->given, &r->given_cap, r->given_count, sizeof(*r->given)))
-        return GCB_E_NOMEM;
+    gcb_must_grow(&r->given, &r->given_cap, r->given_count, sizeof(*r->given));
+
     r->given[r->given_count++] = (struct opt_given){
         .row = f ? f->row : NULL,
         .group = f ? f->group : NULL,
@@ -220,7 +215,6 @@ static int keep_given(struct parser *p, const struct found *f, const char *name,
         .words = (const char *const *)&p->argv[p->at],
         .word_count = (size_t)(p->next - p->at),
     };
-    return 0;
 }
 
 /* Sets an option and keeps it in p->out->given. Refuses a second value, unless the type repeats. */
@@ -231,8 +225,8 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     for (size_t i = 0; !repeats && i < p->out->given_count; i++)
         if (p->out->given[i].row == f->row)
             return gcb_invalid(p->diag, "--%s is given twice", f->row->name);
-    if (keep_given(p, f, f->row->name, value))
-        return GCB_E_NOMEM;
+    keep_given(p, f, f->row->name, value);
+
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
@@ -254,16 +248,15 @@ static int needs_value(const struct parser *p, const char *dashes, const char *n
 static int parse_extra(struct parser *p, const char *name, const char *value)
 {
     struct opt_list *list = (struct opt_list *)(void *)(p->target + p->spec->extra.offset);
-    int err;
 
     if (!value)
         value = take_next(p);
     if (!value)
         return needs_value(p, "--", name, "VALUE");
-    err = keep_given(p, NULL, name, value);
-    if (!err)
-        err = opt_list_add(list, name);
-    return err ? err : opt_list_add(list, value);
+    keep_given(p, NULL, name, value);
+    opt_list_add(list, name);
+    opt_list_add(list, value);
+    return 0;
 }
 
 static int parse_long(struct parser *p, const char *name)
@@ -397,7 +390,7 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
 
         p.at = p.next++;
         if (ended || arg[0] != '-' || arg[1] == '\0') {
-            err = opt_list_add(&out->operands, arg);
+            opt_list_add(&out->operands, arg);
         } else if (strcmp(arg, "--") == 0) {
             ended = true;
         } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
@@ -407,7 +400,7 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
             err = arg[1] == '-' ? parse_long(&p, arg + 2) : parse_letters(&p, arg + 1);
         }
     }
-    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "the command line") : err;
+    return err;
 }
 
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target)

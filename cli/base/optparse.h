@@ -37,8 +37,8 @@ struct opt_list {
     const char **items;
     size_t count, cap;
 };
-int opt_list_add(struct opt_list *list, const char *item); /* returns 0 or GCB_E_NOMEM */
-int opt_list_add_all(struct opt_list *list, const char *const *items, size_t count);
+void opt_list_add(struct opt_list *list, const char *item);
+void opt_list_add_all(struct opt_list *list, const char *const *items, size_t count);
 void opt_list_fini(struct opt_list *list);
 
 struct opt_row {
@@ -114,8 +114,7 @@ struct opt_result {
 
 /*
  * Parses argv[0..argc), which begins after the command's name, into `target`, which is zeroed.
- * Returns 0, GCB_E_INVALID with one line of words, or GCB_E_NOMEM. Release with opt_fini on success
- * and failure.
+ * Returns 0, or GCB_E_INVALID with one line of words. Release with opt_fini on success and failure.
  */
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);

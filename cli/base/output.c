@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/rows/results.h"
@@ -116,7 +116,7 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag)
 
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 {
-    const char *text = row->failed ? NULL : gcb_results_text(row->json, GCB_FIELD_ANSWER);
+    const char *text = gcb_results_text(row->json, GCB_FIELD_ANSWER);
 
     if (r->table && text)
         opt_wrap(r->out, text, fprintf(r->out, "answer:"), 2);
@@ -171,14 +171,10 @@ void out_close(struct out_report *r)
     memset(r, 0, sizeof(*r));
 }
 
-int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag)
+void out_table(const struct out_report *r, struct gcb_table *table)
 {
-    const bool failed = gcb_table_failed(table);
-
-    if (!failed)
-        gcb_table_print(table, r->out, r->width, r->color);
+    gcb_table_print(table, r->out, r->width, r->color);
     gcb_table_destroy(table);
-    return failed ? gcb_diag_nomem(diag, 0, "a table") : 0;
 }
 
 void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width)
@@ -263,8 +259,8 @@ void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
     gcb_table_cell(table, text);
 }
 
-int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
-               const struct gcb_run_result *result, struct gcb_diag *diag)
+void out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
+                const struct gcb_run_result *result)
 {
     static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
                                                       {.title = "nearer"},
@@ -273,9 +269,8 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
     struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_table *table = NULL;
     char text[64];
-    int err = labels ? 0 : gcb_diag_nomem(diag, 0, "labels");
 
-    for (size_t i = 1; !err && i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         const struct gcb_fidelity *f = &result->totals[i].tally.fidelity;
         const uint64_t counts[] = {f->nearer, f->farther, f->compared - f->nearer - f->farther};
 
@@ -293,26 +288,24 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
     if (table) {
         opt_wrapf(r->out, 0, 0,
                   "\nelements that are nearer to the input than with %s:", labels[0].text);
-        err = out_table(r, table, diag);
+        out_table(r, table);
     }
     gcb_free(labels);
-    return err;
 }
 
 /* ---- the answer ---- */
 
-int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
-                const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag)
+void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
+                 const struct gcb_run_result *result, bool speeds)
 {
     const size_t count = result->method_count;
-    struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
+    struct gcb_answer_item *items = gcb_must_zero(count, sizeof(*items));
     struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
     double fp16 = 0.0; /* bytes of fp16's messages: 2 for each element, if fp16 was not run */
     char text[4000], words[2000];
-    int err = items && labels ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 
-    for (size_t i = 0; !err && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct gcb_tally *t = &result->totals[i].tally;
         const bool ran = t->messages && !result->totals[i].failure.status;
 
@@ -327,17 +320,14 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
             fp16 = (double)t->wire_bytes;
     }
     /* in a second loop, because fp16 may be the last method */
-    for (size_t i = 0; !err && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         items[i].gain = fp16 / (double)result->totals[i].tally.wire_bytes;
-    if (!err) {
-        gcb_answer_choose(&answer);
-        snprintf(text, sizeof(text), "%s%s%s%s; training was not tested", *where ? "for " : "",
-                 where, *where ? ", " : "", gcb_answer_text(words, sizeof(words), &answer));
-        gcb_answer_row(out, text, &answer);
-    }
+    gcb_answer_choose(&answer);
+    snprintf(text, sizeof(text), "%s%s%s%s; training was not tested", *where ? "for " : "", where,
+             *where ? ", " : "", gcb_answer_text(words, sizeof(words), &answer));
+    gcb_answer_row(out, text, &answer);
     gcb_free(items);
     gcb_free(labels);
-    return err;
 }
 
 /* ---- the outcome of bench and sweep ---- */
@@ -415,16 +405,14 @@ uint64_t promise_sum(const struct promise_counts *counts, size_t count,
     return sum;
 }
 
-int promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
-                        size_t count, const struct promise_counts *counts, uint64_t messages,
-                        struct gcb_diag *diag)
+void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
+                         size_t count, const struct promise_counts *counts, uint64_t messages)
 {
     static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
                                                       {.title = "kept"},
                                                       {.title = "broken"},
                                                       {.title = "nothing to say"}};
     struct gcb_table *table = gcb_table_create(columns, 4);
-    int err;
 
     for (size_t i = 0; i < count; i++) {
         char text[32];
@@ -433,14 +421,12 @@ int promise_show_counts(const struct out_report *report, const struct gcb_label 
         for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
             gcb_table_cell(table, gcb_count(text, counts[i].of[k]));
     }
-    err = out_table(report, table, diag);
-    if (!err)
-        fprintf(report->out,
-                "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
-                promise_sum(counts, count, GCB_PROMISE_KEPT),
-                promise_sum(counts, count, GCB_PROMISE_BROKEN), messages, messages == 1 ? "" : "s");
-    if (!err && !report->quiet && promise_sum(counts, count, GCB_PROMISE_IDLE))
+    out_table(report, table);
+    fprintf(report->out,
+            "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
+            promise_sum(counts, count, GCB_PROMISE_KEPT),
+            promise_sum(counts, count, GCB_PROMISE_BROKEN), messages, messages == 1 ? "" : "s");
+    if (!report->quiet && promise_sum(counts, count, GCB_PROMISE_IDLE))
         opt_note(report->out, "nothing to say: the tensor is too small or too simple for the "
                               "check, or was sent raw; -v shows each check");
-    return err;
 }

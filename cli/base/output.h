@@ -66,16 +66,15 @@ int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *d
  * written; the file is closed then, but not renamed. */
 int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *diag);
 
-/* Prints a table on r->out, and releases it. GCB_E_NOMEM: there was no memory for the table, which
- * may be NULL. */
-int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag);
+/* Prints a table on r->out, and releases it. */
+void out_table(const struct out_report *r, struct gcb_table *table);
 /*
  * Prints a table of the methods except methods[0], with shares of the elements: those that the
  * method decodes nearer to the input than methods[0] does, farther from the input, and equally
  * near. Prints nothing if the run made no comparison (gcb_run_config.compare).
  */
-int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
-               const struct gcb_run_result *result, struct gcb_diag *diag);
+void out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
+                const struct gcb_run_result *result);
 
 /* Prints a note for each method that keeps more than twice as many elements as its density says,
  * because it sends small tensors whole. */
@@ -109,8 +108,8 @@ void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_
 /* Makes the row of the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h). Its text
  * begins with "for WHERE, " unless `where` is "", and says how fast the methods encode if `speeds`
  * is set. These commands leave memories out, so the answer names no method that needs one. */
-int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
-                const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag);
+void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
+                 const struct gcb_run_result *result, bool speeds);
 
 /* How many methods of `bench` or `sweep` failed, over all cases. Starts zeroed. */
 struct bench_outcome {
@@ -146,9 +145,8 @@ void promise_take(struct promise_counts *counts, const struct out_report *report
 
 /* Prints a table with the number of each method's checks by outcome, and the sums of all
  * methods. */
-int promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
-                        size_t count, const struct promise_counts *counts, uint64_t messages,
-                        struct gcb_diag *diag);
+void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
+                         size_t count, const struct promise_counts *counts, uint64_t messages);
 
 /* The number of checks of all methods with this outcome. */
 uint64_t promise_sum(const struct promise_counts *counts, size_t count,

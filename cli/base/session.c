@@ -190,19 +190,19 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
         gcb_append(out, size, ", seed %" PRIu64, s->backend.seed);
 }
 
-int session_print_heading(const struct session *s, const char *more)
+void session_print_heading(const struct session *s, const char *more)
 {
     const bool gpu = s->backend.gpu.module;
     struct gcb_extent extent;
     char settings[160], place[120];
-    const int err = s->report.table ? gcb_extent_of(&extent, s->source, s->ctx->diag) : 0;
 
-    if (err || !s->report.table)
-        return err;
+    if (!s->report.table)
+        return;
+    gcb_extent_of(&extent, s->source);
+
     snprintf(place, sizeof(place), "%s%s%s", more, gpu ? ", " : "", gpu ? s->backend.device : "");
     session_describe(settings, sizeof(settings), s, place);
     heading_print(s->report.out, s->files, &extent, settings);
-    return 0;
 }
 
 const char *session_name_files(char *files, const struct session *s)
@@ -253,8 +253,7 @@ static void put_options(struct gcb_row *row, const struct opt_result *parsed)
             continue;
         snprintf(text, sizeof(text), "--%s%s%s", g->name, g->value ? "=" : "",
                  g->value ? g->value : "");
-        if (json_array_append_new(list, gcb_row_make_text(text)))
-            row->failed = true;
+        gcb_json_append(list, gcb_row_make_text(text));
     }
     gcb_row_json(row, GCB_FIELD_OPTIONS, list);
 }
@@ -274,13 +273,12 @@ static void put_methods(struct gcb_row *row, const struct session_shard *shard)
         uint64_t rows = 0;
 
         gcb_method_spec(spec, sizeof(spec), &shard->methods[i], GCB_SPEC_FULL);
-        if (json_array_append_new(methods, gcb_row_make_text(spec)) ||
-            json_array_append_new(failed, good ? json_null() : json_integer((json_int_t)at)))
-            row->failed = true;
+        gcb_json_append(methods, gcb_row_make_text(spec));
+        gcb_json_append(failed, good ? json_null() : json_integer((json_int_t)at));
         for (size_t k = 0; shard->checks && k < GCB_PROMISE_STATUSES; k++)
             rows += shard->checks[i].of[k];
-        if (shard->checks && json_array_append_new(checks, json_integer((json_int_t)rows)))
-            row->failed = true;
+        if (shard->checks)
+            gcb_json_append(checks, json_integer((json_int_t)rows));
     }
     gcb_row_json(row, GCB_FIELD_METHODS, methods);
     gcb_row_json(row, GCB_FIELD_FAILED_AT, failed);

@@ -129,7 +129,7 @@ int session_interrupted(const struct session *s, const char *consequence);
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
 /* Prints the heading of a table: the dump, and the settings of session_describe with `more`. Does
  * nothing if rows are printed instead of a table. */
-int session_print_heading(const struct session *s, const char *more);
+void session_print_heading(const struct session *s, const char *more);
 /* Writes the names of the input files for rows; `files` has SESSION_FILES bytes. Returns files. */
 #define SESSION_FILES 4096
 const char *session_name_files(char *files, const struct session *s);

@@ -134,17 +134,15 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
 }
 
 /* Prints the heading and the table, and releases the table. */
-static int print_table(struct kernels_run *r)
+static void print_table(struct kernels_run *r)
 {
-    struct gcb_table *table = r->table;
-
     opt_wrapf(r->s.report.out, 0, 0,
               "kernels on one thread; GB/s of float32 elements; ?: not known, because the interval "
               "is wider than the median");
     if (r->s.bandwidth.bytes)
         print_memory(&r->s.bandwidth, r->s.report.out);
+    out_table(&r->s.report, r->table);
     r->table = NULL;
-    return out_table(&r->s.report, table, r->s.ctx->diag);
 }
 
 /* Measures memory, if its bandwidth is shown, and runs the kernels. *interrupted: a signal came. */
@@ -184,7 +182,7 @@ int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
     if (!err)
         err = measure(&r, &interrupted);
     if (!err && r.s.report.table)
-        err = print_table(&r);
+        print_table(&r);
     if (!err)
         err = out_commit(&r.s.report, ctx->diag);
     if (!err && r.wrong)

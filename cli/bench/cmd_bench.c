@@ -5,10 +5,10 @@
 
 #include "cli/base/bench_options.h"
 #include "cli/bench/bench_kernels.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/base/host.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/run/input.h"
@@ -164,9 +164,8 @@ static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
                             "suite %s: its input %s is neither beside it nor in gcbench's "
                             "datasets",
                             c->suite.name, gcb_escape(shown, sizeof(shown), in->file));
-    kept = gcb_strings_add(&c->paths, path, strlen(path));
-    if (!kept || opt_list_add(&c->suite_files, kept))
-        return gcb_diag_nomem(diag, strlen(path), "a file's name");
+    kept = gcb_strings_keep(&c->paths, path);
+    opt_list_add(&c->suite_files, kept);
     return open_files(c, &(struct opt_list){.items = &kept, .count = 1}, diag);
 }
 
@@ -253,35 +252,32 @@ static const char *describe_input(char *out, size_t size, const struct bench *c,
 }
 
 /* Begins the cases of an input: prints the line above their tables. */
-static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
+static void begin_input(struct bench *c, size_t input)
 {
     const char *name = c->suite.inputs[input].name;
     const struct opt_list names = {.items = &name, .count = 1};
     struct gcb_extent extent;
     char words[120];
-    int err;
 
     c->s.source = c->sources[input];
     if (!c->s.report.table)
-        return 0;
-    err = gcb_extent_of(&extent, c->s.source, diag);
-    if (err)
-        return err;
+        return;
+    gcb_extent_of(&extent, c->s.source);
     if (input)
         fputc('\n', c->s.report.out);
     heading_print(c->s.report.out, c->s.files->count ? c->s.files : &names, &extent,
                   describe_input(words, sizeof(words), c, input, &extent));
-    return 0;
 }
 
 /* Sets the fields that all rows of the case share, and starts the progress bar. */
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
-    const int err = c->s.source != c->sources[at->input] ? begin_input(c, at->input, diag) : 0;
 
-    if (err)
-        return err;
+    (void)diag;
+    if (c->s.source != c->sources[at->input])
+        begin_input(c, at->input);
+
     c->input = c->s.files->count ? NULL : c->suite.inputs[at->input].name;
     c->s.o.message.scope = (int)at->scope;
     c->s.bandwidth = *at->bandwidth;
@@ -442,32 +438,28 @@ static void print_head(const struct bench *c, const struct gcb_bandwidth *b)
                   b->bytes <= gcb_host_cache() ? ", in the caches" : "");
 }
 
-static int show_case(struct bench *c, const struct gcb_suite_case *at,
-                     const struct gcb_run_result *result, struct gcb_diag *diag)
+static void show_case(struct bench *c, const struct gcb_suite_case *at,
+                      const struct gcb_run_result *result)
 {
     const struct out_report *report = &c->s.report;
     struct gcb_table *table;
-    int err;
 
     if (!report->table)
-        return 0;
+        return;
     print_head(c, result ? at->bandwidth : &(struct gcb_bandwidth){.bytes = 0});
     if (!result) {
         fprintf(report->out, "unsupported: %s\n", at->device->why.text);
-        return 0;
+        return;
     }
     table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < result->method_count; i++)
         if (result->totals[i].tally.messages)
             add_line(table, c, at, &c->methods[i], &result->totals[i].tally);
-    err = out_table(report, table, diag);
-    if (!err)
-        err = out_nearer(report, c->methods, result->method_count, result, diag);
-    if (!err && !report->quiet)
+    out_table(report, table);
+    out_nearer(report, c->methods, result->method_count, result);
+    if (!report->quiet)
         out_note_dense(report->out, c->methods, result->method_count, result);
-    if (!err)
-        out_failures(report->out, NULL, result);
-    return err;
+    out_failures(report->out, NULL, result);
 }
 
 /* Prints what the columns mean, and whether the machine was busy with other work. */
@@ -495,24 +487,23 @@ static void show_notes(const struct bench *c)
 /* Adds the answer of a case to c->answers, unless the case before had the same messages: sizes and
  * errors do not depend on threads, caches and devices. A shard has no answer, because only `merge`
  * knows all messages. */
-static int answer_case(struct bench *c, const struct gcb_suite_case *at,
-                       const struct gcb_run_result *result, struct gcb_diag *diag)
+static void answer_case(struct bench *c, const struct gcb_suite_case *at,
+                        const struct gcb_run_result *result)
 {
     const struct gcb_suite_plan *s = &c->plan;
     const bool several = c->input_count * s->scope_count > 1;
     char where[200] = "";
 
     if (c->s.shard.count || (c->answered_source == c->s.source && c->answered_scope == at->scope))
-        return 0;
+        return;
     c->answered_source = c->s.source;
     c->answered_scope = at->scope;
     if (several)
         snprintf(where, sizeof(where), "%s%sscope %s", c->input ? c->input : "",
                  c->input ? ", " : "", opt_scopes[at->scope]);
-    if (gcb_grow(&c->answers, &c->answer_cap, c->answer_count, sizeof(*c->answers)))
-        return gcb_diag_nomem(diag, 0, "an answer");
-    return answer_make(&c->answers[c->answer_count++], where, c->methods, result,
-                       s->device_count * s->thread_count * s->cache_count == 1, diag);
+    gcb_must_grow(&c->answers, &c->answer_cap, c->answer_count, sizeof(*c->answers));
+    answer_make(&c->answers[c->answer_count++], where, c->methods, result,
+                s->device_count * s->thread_count * s->cache_count == 1);
 }
 
 static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
@@ -527,9 +518,12 @@ static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_r
         c->interrupted = result->interrupted;
     }
     err = put_summaries(c, at, result);
-    if (!err)
-        err = show_case(c, at, result, diag);
-    return err || !result || result->interrupted ? err : answer_case(c, at, result, diag);
+    if (err)
+        return err;
+    show_case(c, at, result);
+    if (result && !result->interrupted)
+        answer_case(c, at, result);
+    return 0;
 }
 
 /* ---- the command ---- */

@@ -189,8 +189,7 @@ static const struct gcb_table_column columns[] = {
     {.title = "wrong"},
 };
 
-static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
-                      struct gcb_diag *diag)
+static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
 {
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
 
@@ -217,7 +216,7 @@ static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
         snprintf(text, sizeof(text), "%" PRIu64, lane->wrong);
         gcb_table_cell(table, text);
     }
-    return out_table(&c->s.report, table, diag);
+    out_table(&c->s.report, table);
 }
 
 /* Returns the lane with the least median time among the lanes without a wrong update: among fp32,
@@ -283,8 +282,7 @@ static bool write_answer(char *out, size_t size, const struct exchange *c,
 }
 
 /* Prints a table of the transfers of --calibrate, with median times. */
-static int show_link(const struct out_report *report, const struct gcb_link *link,
-                     struct gcb_diag *diag)
+static void show_link(const struct out_report *report, const struct gcb_link *link)
 {
     static const struct gcb_table_column titles[] = {{.title = "pattern", .text = true},
                                                      {.title = "transfer"},
@@ -304,7 +302,7 @@ static int show_link(const struct out_report *report, const struct gcb_link *lin
         out_cell(table, GCB_FIELD_SECONDS, seconds, 0);
         out_cell(table, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / seconds, 0);
     }
-    return out_table(report, table, diag);
+    out_table(report, table);
 }
 
 /* ---- measuring ---- */
@@ -347,8 +345,6 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     if (!is_first(c) || !c->count)
         return 0;
     labels = gcb_label_methods(&c->lanes->method, sizeof(*c->lanes), c->count);
-    if (!labels)
-        return gcb_diag_nomem(diag, 0, "labels");
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
                           c->size_count ? GCB_SOURCE_SYNTHETIC : session_name_files(files, &c->s));
@@ -356,7 +352,7 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     }
     if (!err && c->s.report.table) {
         print_heading(c);
-        err = show_lanes(c, labels, diag);
+        show_lanes(c, labels);
     }
     if (!err && write_answer(answer, sizeof(answer), c, labels)) {
         gcb_answer_row(&row, answer, NULL);
@@ -439,7 +435,7 @@ static int put_links(struct exchange *c, struct gcb_diag *diag)
     if (!c->links || !is_first(c))
         return 0;
     if (c->s.report.table)
-        err = show_link(&c->s.report, &c->link, diag);
+        show_link(&c->s.report, &c->link);
     for (size_t i = 0; !err && i < c->link.count && out_wants_rows(&c->s.report); i++) {
         struct gcb_row row;
 

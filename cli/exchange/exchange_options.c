@@ -1,8 +1,8 @@
 #include "cli/exchange/exchange.h"
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 #define EXCHANGE_MOST_BYTES (UINT64_C(1) << 36) /* largest synthetic gradient */
 
@@ -96,9 +96,7 @@ int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct excha
     if (!err && !method_count && !o->own.calibrate)
         err = gcb_invalid(diag, "no method given: add --method topk, for example");
     if (!err)
-        *out = gcb_alloc_zero(method_count * GCB_NET_ALGORITHMS, sizeof(**out));
-    if (!err && !*out)
-        err = gcb_diag_nomem(diag, 0, "methods");
+        *out = gcb_must_zero(method_count * GCB_NET_ALGORITHMS, sizeof(**out));
     for (size_t i = 0; !err && i < method_count; i++)
         for (enum gcb_net_algorithm a = 0; a < GCB_NET_ALGORITHMS; a++)
             if (chosen[a])

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include "cli/payoff/payoff.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/data.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/units.h"
 #include "src/tool/payoff/measured.h"
 #include "src/tool/payoff/timed.h"
@@ -38,7 +38,8 @@ static int list_ways(struct payoff *c, struct gcb_diag *diag)
         err = gcb_ways_add(&c->ways, all[i], diag);
     for (size_t i = 0; !err && i < methods->count; i++)
         err = gcb_ways_add(&c->ways, methods->items[i], diag);
-    return err ? err : gcb_ways_label(&c->ways, diag);
+    gcb_ways_label(&c->ways);
+    return err;
 }
 
 /* ---- times of coding ---- */
@@ -215,7 +216,7 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
     int err = gcb_timed_read(&rows, c->s.files->items, c->s.files->count, &c->measured, diag);
 
     if (!err)
-        err = gcb_ways_from_rows(&c->ways, &rows, diag);
+        gcb_ways_from_rows(&c->ways, &rows);
     if (!err && rows.count && has_times(c)) {
         gcb_ways_take_times(&c->ways, &c->timed);
     } else if (!err) {
@@ -277,9 +278,7 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
     const struct payoff_plan *p = &c->plan;
     int err = 0;
 
-    c->places = gcb_alloc_zero(p->workers.count * p->bandwidths.count, sizeof(*c->places));
-    if (!c->places)
-        return gcb_diag_nomem(diag, 0, "places");
+    c->places = gcb_must_zero(p->workers.count * p->bandwidths.count, sizeof(*c->places));
     for (size_t w = 0; !err && w < p->workers.count; w++)
         for (size_t b = 0; !err && b < p->bandwidths.count; b++) {
             struct gcb_judgement *place = &c->places[c->place_count++];
@@ -287,10 +286,10 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
 
             setting.network.workers = (unsigned)p->workers.values[w];
             setting.network.bandwidth = p->bandwidths.values[b];
-            err = gcb_judge(place, &c->ways, &setting, diag);
+            gcb_judge(place, &c->ways, &setting);
             for (size_t i = 0; c->o->judging.methods.count && i < place->count; i++)
                 place->items[i].shown = true;
-            if (!err && place->bar == SIZE_MAX)
+            if (place->bar == SIZE_MAX)
                 err = gcb_invalid(diag,
                                   "there are no times of %s, with which ways are compared: add "
                                   "`bench --method %s`",
@@ -329,30 +328,30 @@ static int show_measured(struct payoff *c, struct gcb_diag *diag)
         gcb_measured_row(&row, &c->measured.items[i], &network);
         err = out_put(&c->s.report, &row, diag);
     }
-    return err || !c->s.report.table
-               ? err
-               : payoff_show_measured(&c->s.report, &c->measured, &network, diag);
+    if (!err && c->s.report.table)
+        payoff_show_measured(&c->s.report, &c->measured, &network);
+    return err;
 }
 
 /* Prints the ways of one place, or a line for each of several, with headings and notes. */
-static int show_places(struct payoff *c, struct gcb_diag *diag)
+static void show_places(struct payoff *c)
 {
     const struct payoff_exchange *x = &c->o->exchange;
     const struct out_report *report = &c->s.report;
-    int err;
 
     payoff_show_setting(report, &c->plan, &c->places[0].setting, c->place_count > 1);
     payoff_show_origin(report, &c->ways, c->from, c->coding);
-    err = c->place_count == 1 ? payoff_show_ways(report, c->places, diag)
-                              : payoff_show_places(report, c->places, c->place_count, diag);
-    if (err || report->quiet)
-        return err;
+    if (c->place_count == 1)
+        payoff_show_ways(report, c->places);
+    else
+        payoff_show_places(report, c->places, c->place_count);
+    if (report->quiet)
+        return;
     if (c->s.files->count == 0 && !x->params && !x->model_bytes)
         opt_note(report->out, "this is the sample's gradient: --params gives yours");
     payoff_show_notes(report, &c->ways, c->places);
     if (c->s.source && !has_times(c))
         heading_note_load(report->out, 0);
-    return 0;
 }
 
 static int show(struct payoff *c, struct gcb_diag *diag)
@@ -363,7 +362,7 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     int err = put_rows(c, diag);
 
     if (!err && c->s.report.table && c->place_count)
-        err = show_places(c, diag);
+        show_places(c);
     if (err || c->place_count != 1)
         return err;
     gcb_answer_row(&row, payoff_answer(answer, c->places, on_cpu), &c->places[0].answer);

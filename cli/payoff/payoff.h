@@ -70,21 +70,20 @@ void payoff_show_origin(const struct out_report *report, const struct gcb_ways *
 void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,
                          const struct gcb_setting *s, bool several);
 /* Prints the table of ways for one place: with -v all, otherwise those worth showing. */
-int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     struct gcb_diag *diag);
+void payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j);
 
 /* Prints notes: which ways are left out, and for what the errors and times do not hold. */
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
                        const struct gcb_judgement *j);
 
 /* Prints a table with a line for each of several places. */
-int payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
-                       size_t count, struct gcb_diag *diag);
+void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
+                        size_t count);
 
 /* Prints a table of measured exchanges beside their predictions, and how many predictions are
  * good. */
-int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
-                         const struct gcb_network *network, struct gcb_diag *diag);
+void payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
+                          const struct gcb_network *network);
 
 /* Writes the answer for one place. `on_cpu`: the times of coding are those of a CPU. Returns
  * out. */

@@ -117,8 +117,7 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
     gcb_table_cell(table, text);
 }
 
-int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     struct gcb_diag *diag)
+void payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j)
 {
     const bool steps = !isnan(j->setting.compute);
     char faster[32]; /* a title, which is written below */
@@ -152,7 +151,7 @@ int payoff_show_ways(const struct out_report *report, const struct gcb_judgement
         kind = x->way->baseline ? -1 : (int)x->kind;
         add_way(table, x, i == j->bar, &j->setting);
     }
-    return out_table(report, table, diag);
+    out_table(report, table);
 }
 
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
@@ -200,8 +199,8 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
                  gcb_escape(shown_names, sizeof(shown_names), s->network.curve->unused));
 }
 
-int payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
-                       size_t count, struct gcb_diag *diag)
+void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
+                        size_t count)
 {
     static const struct gcb_table_column columns[] = {
         {.title = "workers"},
@@ -214,7 +213,6 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     char text[64], bar[96], way[GCB_WAY_LABEL + 8];
     bool noise = false;
-    int err;
 
     for (size_t i = 0; i < count; i++) {
         const struct gcb_judgement *j = &places[i];
@@ -239,11 +237,10 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
         gcb_table_cell(table, error_text(text, j->items[best].item.error));
         gcb_table_cell(table, gcb_factor(text, j->items[best].item.gain));
     }
-    err = out_table(report, table, diag);
-    if (!err && noise && !report->quiet)
+    out_table(report, table);
+    if (noise && !report->quiet)
         opt_note(report->out, "noise: right on average, like the error of a smaller batch; "
                               "compare a first training with fp16");
-    return err;
 }
 
 /* ---- measured exchanges ---- */
@@ -251,8 +248,8 @@ int payoff_show_places(const struct out_report *report, const struct gcb_judgeme
 /* A prediction is good if it differs from the measured value by at most this share of it. */
 #define NEAR 0.2
 
-int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
-                         const struct gcb_network *network, struct gcb_diag *diag)
+void payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
+                          const struct gcb_network *network)
 {
     static const struct gcb_table_column columns[] = {
         {.title = "way", .text = true, .elastic = true},
@@ -265,7 +262,6 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     size_t near = 0, ways = 0;
     char text[64];
-    int err;
 
     for (size_t i = 0; i < all->count; i++) {
         const struct gcb_measured *x = &all->items[i];
@@ -283,9 +279,7 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
         ways += !x->baseline && !isnan(x->speedup);
         near += !x->baseline && fabs(x->predicted_speedup / x->speedup - 1.0) <= NEAR;
     }
-    err = out_table(report, table, diag);
-    if (err)
-        return err;
+    out_table(report, table);
     if (!report->quiet)
         opt_note(report->out,
                  "only the network is predicted (%s); coding and adding are as the ranks measured",
@@ -294,7 +288,6 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
         opt_note(report->out,
                  "the predicted x of %zu of %zu ways is within %.0f %% of the measured x", near,
                  ways, 100.0 * NEAR);
-    return 0;
 }
 
 /* ---- the answer ---- */

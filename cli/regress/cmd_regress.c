@@ -10,19 +10,16 @@
 /* Options that are not passed on with --counts, which sets them itself. */
 #define SET_BY_COUNTS "threads, isa, repeat, warmup, method"
 
-int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
+void regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
 {
-    int err = 0;
-
-    for (size_t i = 0; !err && i < parsed->given_count; i++) {
+    for (size_t i = 0; i < parsed->given_count; i++) {
         const struct opt_given *g = &parsed->given[i];
         const bool parameter = !g->row, kept = parameter || g->group->passed_on;
         const bool set = counts && (parameter || gcb_lists(SET_BY_COUNTS, g->name));
 
         if (kept && !set)
-            err = opt_list_add_all(out, g->words, g->word_count);
+            opt_list_add_all(out, g->words, g->word_count);
     }
-    return err;
 }
 
 /* Without --against: refuses options that need --against, and any number of files but two. */
@@ -104,9 +101,10 @@ static int compare_files(struct regress *r, struct gcb_diag *diag)
         err = gcb_cases_read(&r->ab.runs.base, paths[0], NULL, diag);
     if (!err)
         err = gcb_cases_read(&r->ab.runs.next, paths[1], NULL, diag);
-    if (!err)
-        err = gcb_cases_label(&r->ab.runs.base, &r->ab.runs.next, diag);
-    return err ? err : gcb_compare_runs(&r->verdicts, &r->ab.runs, delta, diag);
+    if (err)
+        return err;
+    gcb_cases_label(&r->ab.runs.base, &r->ab.runs.next);
+    return gcb_compare_runs(&r->verdicts, &r->ab.runs, delta, diag);
 }
 
 static int compare_builds(struct regress *r, struct gcb_diag *diag)
@@ -206,7 +204,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
             regress_builds_heading(r);
         if (!r->o->own.counts && !r->report.quiet)
             print_differences(r);
-        err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
+        regress_show(&r->report, &r->verdicts, r->o->own.strict);
     }
     for (size_t i = 0; !err && out_wants_rows(&r->report) && i < r->verdicts.count; i++) {
         gcb_verdict_row(&row, &r->verdicts.items[i]);
@@ -252,28 +250,25 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
 
 /* Collects the words that are passed on to `bench`, with `--suite ci` if no file, suite or kernels
  * are named. */
-static int forward_options(struct regress *r)
+static void forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     const bool counts = r->o->own.counts;
-    int err = regress_forward(&r->bench, r->ctx->parsed, counts);
 
-    if (!r->o->own.against || counts || r->operands->count || bench->own.suite ||
-        bench->kernels.kernels)
-        return err;
-    if (!err)
-        err = opt_list_add(&r->bench, "--suite");
-    return err ? err : opt_list_add(&r->bench, "ci");
+    regress_forward(&r->bench, r->ctx->parsed, counts);
+    if (r->o->own.against && !counts && !r->operands->count && !bench->own.suite &&
+        !bench->kernels.kernels)
+        opt_list_add_all(&r->bench, (const char *const[]){"--suite", "ci"}, 2);
 }
 
 static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
     struct regress r = {.o = options, .operands = operands, .ctx = ctx};
-    int err = forward_options(&r);
+    int err;
 
-    if (!err)
-        err = open_report(&r, ctx->diag);
+    forward_options(&r);
+    err = open_report(&r, ctx->diag);
     if (!err)
         err = r.o->own.against ? compare_builds(&r, ctx->diag) : compare_files(&r, ctx->diag);
     if (!err)

@@ -32,8 +32,8 @@ struct regress_options {
 
 /* Appends the words of the command line that are passed on to `bench`: options of groups with
  * `passed_on`, and parameters of methods. With `counts`, leaves out methods, their parameters, and
- * options that --counts sets itself. *out borrows the words. Returns 0 or GCB_E_NOMEM. */
-int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
+ * options that --counts sets itself. *out borrows the words. */
+void regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
 /* The state of the command. Starts zeroed. */
 struct regress {
@@ -70,8 +70,7 @@ void regress_builds_close(struct regress *r);
 
 /* Prints a comparison: a table of the times and of everything that changed, then reasons and
  * advice, then the number of verdicts of each kind. */
-int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
-                 struct gcb_diag *diag);
+void regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict);
 
 /* Writes the comparison as Markdown to `file`, and renames the file to its final name. Characters
  * that mean something in Markdown are escaped. `title`: "gcbench regress: new 0123abc against base

@@ -19,18 +19,17 @@
 
 /* Makes r->argv from these words, the options that are passed on, and the files; it ends with
  * NULL. */
-static int make_argv(struct regress *r, const char *const *words, size_t count,
-                     struct gcb_diag *diag)
+static void make_argv(struct regress *r, const char *const *words, size_t count)
 {
     opt_list_fini(&r->argv);
-    if (opt_list_add_all(&r->argv, words, count) ||
-        opt_list_add_all(&r->argv, r->bench.items, r->bench.count) ||
-        (r->operands->count && opt_list_add(&r->argv, "--")) ||
-        opt_list_add_all(&r->argv, r->operands->items, r->operands->count) ||
-        opt_list_add(&r->argv, NULL))
-        return gcb_diag_nomem(diag, 0, "a command line");
+    opt_list_add_all(&r->argv, words, count);
+    opt_list_add_all(&r->argv, r->bench.items, r->bench.count);
+    if (r->operands->count)
+        opt_list_add(&r->argv, "--");
+    opt_list_add_all(&r->argv, r->operands->items, r->operands->count);
+    opt_list_add(&r->argv, NULL);
+
     r->config.command.argv = (char **)(uintptr_t)r->argv.items;
-    return 0;
 }
 
 /* Returns the status of `regress` that an exit status of `bench` leads to. */
@@ -59,7 +58,7 @@ static int make_folder(struct regress *r, struct gcb_diag *diag)
 
 /* Makes the command line of `bench`. Unless options set how often each case runs, the word after
  * --repeat is left for gcb_ab_run to write. */
-static int make_bench_argv(struct regress *r, struct gcb_diag *diag)
+static void make_bench_argv(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
@@ -75,7 +74,7 @@ static int make_bench_argv(struct regress *r, struct gcb_diag *diag)
         words[count++] = r->word;
     }
     r->config.command.word = repeat_given ? NULL : r->word;
-    return make_argv(r, words, count, diag);
+    make_argv(r, words, count);
 }
 
 /* Runs one A/B comparison with its own progress bar. */
@@ -106,8 +105,6 @@ static int open_layouts(struct regress *r, struct gcb_diag *diag)
         err = gcb_layout_open(&r->config.layouts[build], r->config.exe[build], path, interrupt_stop,
                               &why);
     }
-    if (err == GCB_E_NOMEM)
-        return gcb_diag_nomem(diag, 0, "a link command");
     if (err && interrupt_seen())
         return gcb_diag_set(diag, GCB_E_IO, "interrupted");
     if (err)
@@ -124,10 +121,10 @@ static int open_layouts(struct regress *r, struct gcb_diag *diag)
 static int compare_times(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_ab_config calibration;
-    int err = make_bench_argv(r, diag);
+    int err;
 
-    if (!err)
-        err = open_layouts(r, diag);
+    make_bench_argv(r);
+    err = open_layouts(r, diag);
     if (!err && r->o->own.calibrate) {
         calibration = r->config;
         calibration.budget *= CALIBRATION_SHARE;
@@ -141,7 +138,9 @@ static int compare_times(struct regress *r, struct gcb_diag *diag)
     }
     if (!err)
         err = run_ab(r, &r->ab, r->config, diag);
-    return err ? err : gcb_ab_judge(&r->verdicts, &r->ab, &r->config, diag);
+    if (!err)
+        gcb_ab_judge(&r->verdicts, &r->ab, &r->config);
+    return err;
 }
 
 /* ---- instructions ---- */
@@ -197,10 +196,10 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
     int err = opt_methods_resolve(&r->methods, &r->method_count, &r->o->bench.methods,
                                   opt_methods_all, diag);
 
-    if (!err)
-        err = make_argv(r, words, sizeof(words) / sizeof(words[0]), diag);
     if (err)
         return err;
+    make_argv(r, words, sizeof(words) / sizeof(words[0]));
+
     builds = r->config;
     builds.command.word = r->word;
     builds.watch.ctx = &bar;
@@ -217,21 +216,20 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
 /* If the layout of the code did not vary, a SLOW or FAST verdict may come from the layout and not
  * from the change. In that case, checks these verdicts by counting instructions. A verdict stays if
  * the instructions of its method cannot be counted. */
-static int check_changed_times(struct regress *r, struct gcb_diag *diag)
+static void check_changed_times(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     struct gcb_verdicts counts = {.items = NULL};
 
     if (!r->layout_kept[0] || !r->folder || r->operands->count == 0 || bench->own.suite ||
         bench->own.caches.count || bench->own.devices.count || bench->kernels.kernels)
-        return 0;
+        return;
     opt_list_fini(&r->bench);
-    if (regress_forward(&r->bench, r->ctx->parsed, true))
-        return gcb_diag_nomem(diag, 0, "a command line");
+    regress_forward(&r->bench, r->ctx->parsed, true);
+
     if (!run_counts(r, &counts, &r->verdicts, NULL))
         gcb_counts_settle(&r->verdicts, &counts, counted_isa(r));
     gcb_verdicts_fini(&counts);
-    return 0;
 }
 
 int regress_builds_run(struct regress *r, struct gcb_diag *diag)
@@ -255,7 +253,9 @@ int regress_builds_run(struct regress *r, struct gcb_diag *diag)
     interrupt_catch();
     if (!own->counts) {
         err = compare_times(r, diag);
-        return err ? err : check_changed_times(r, diag);
+        if (!err)
+            check_changed_times(r);
+        return err;
     }
     err = check_counts(r, diag);
     if (!err)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/number.h"
 
 /* ---- figures ---- */
@@ -72,16 +72,15 @@ static const char *new_advice(const char *given[ADVICES], const struct gcb_verdi
 
 /* Collects the reasons of all verdicts, in order. Only the last CAUSES_COMPARED causes are searched
  * for an equal one, so that the time does not grow with the square of their number. Release *out
- * with gcb_free. Returns 0 or GCB_E_NOMEM. */
-static int collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
+  * with gcb_free. */
+static void collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
 {
-    struct cause *causes = gcb_alloc_array(verdicts->count, sizeof(*causes));
+    struct cause *causes = gcb_must_array(verdicts->count, sizeof(*causes));
     const char *given[ADVICES] = {NULL};
 
     *count = 0;
     *out = causes;
-    if (!causes)
-        return GCB_E_NOMEM;
+
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
         size_t at = *count > CAUSES_COMPARED ? *count - CAUSES_COMPARED : 0;
@@ -97,7 +96,6 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
             causes[(*count)++] =
                 (struct cause){.first = v, .count = 1, .advice = new_advice(given, v)};
     }
-    return 0;
 }
 
 #define LABEL_TEXT 1100 /* room for any label */
@@ -130,15 +128,14 @@ static void put_text(FILE *f, const char *text)
 }
 
 /* Writes all causes: as a list in Markdown, or as lines for a terminal. */
-static int put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markdown,
-                      struct gcb_diag *diag)
+static void put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markdown)
 {
     struct cause *causes;
     size_t count;
     char line[CAUSE_TEXT];
 
-    if (collect_causes(&causes, &count, verdicts))
-        return gcb_diag_nomem(diag, verdicts->count * sizeof(*causes), "causes");
+    collect_causes(&causes, &count, verdicts);
+
     if (count)
         fputc('\n', out);
     for (size_t i = 0; i < count; i++) {
@@ -151,7 +148,6 @@ static int put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markd
         fputc('\n', out);
     }
     gcb_free(causes);
-    return 0;
 }
 
 /* Writes, for example, "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". Returns
@@ -209,8 +205,7 @@ static void put_line(struct gcb_table *table, FILE *markdown, const struct gcb_v
         fputs(" |\n", markdown);
 }
 
-static int show_table(struct out_report *report, const struct gcb_verdicts *verdicts,
-                      struct gcb_diag *diag)
+static void show_table(struct out_report *report, const struct gcb_verdicts *verdicts)
 {
     static const struct gcb_table_column columns[] = {
         {.title = "case", .elastic = true},
@@ -224,7 +219,6 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
     const struct gcb_case *last = NULL;
     struct gcb_table *table = gcb_table_create(columns, 7);
     size_t hidden = 0;
-    int err = 0;
 
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
@@ -238,28 +232,24 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
         last = c;
     }
     if (gcb_table_rows(table))
-        err = out_table(report, table, diag);
+        out_table(report, table);
     else
         gcb_table_destroy(table);
-    if (!err && hidden && !report->quiet)
+    if (hidden && !report->quiet)
         fprintf(report->out, "not shown: %zu sizes and errors that are SAME (-v shows them)\n",
                 hidden);
-    return err;
 }
 
-int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
-                 struct gcb_diag *diag)
+void regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict)
 {
     char total[400];
-    int err = show_table(report, verdicts, diag);
 
-    if (!err && !report->quiet)
-        err = put_causes(report->out, verdicts, false, diag);
-    if (err)
-        return err;
+    show_table(report, verdicts);
+    if (!report->quiet)
+        put_causes(report->out, verdicts, false);
+
     fputc('\n', report->out);
     opt_wrap(report->out, total_text(total, sizeof(total), verdicts, strict), 0, 0);
-    return 0;
 }
 
 /* ---- Markdown ---- */
@@ -294,14 +284,11 @@ int regress_markdown_write(const char *title, const struct gcb_verdicts *verdict
     fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
     if (shown > same)
         put_markdown_table(f, verdicts, false);
-    err = put_causes(f, verdicts, true, diag);
+    put_causes(f, verdicts, true);
     if (same) {
         fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", same);
         put_markdown_table(f, verdicts, true);
         fputs("\n</details>\n", f);
     }
-    if (!err)
-        return out_commit_file(f, file, diag);
-    fclose(f);
-    return err;
+    return out_commit_file(f, file, diag);
 }

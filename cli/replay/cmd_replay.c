@@ -4,8 +4,8 @@
 #include "cli/base/bench_options.h"
 #include "cli/base/session.h"
 #include "cli/replay/replay.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 #define MAX_STEPS_SHOWN 40 /* with more steps, only --per step shows them */
 
@@ -254,7 +254,7 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
         if (c->count > 1)
             fprintf(c->s.report.out, "%s\n",
                     gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_LABEL));
-        err = out_table(&c->s.report, c->steps, diag);
+        out_table(&c->s.report, c->steps);
         fputc('\n', c->s.report.out);
     } else {
         gcb_table_destroy(c->steps);
@@ -269,12 +269,12 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
 static int run(struct replay *c, struct gcb_diag *diag)
 {
     char times[80] = "";
-    int err;
+    int err = 0;
 
     if (c->o->own.loops > 1)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
-    err = session_print_heading(&c->s, times);
-    if (!err && c->s.report.table)
+    session_print_heading(&c->s, times);
+    if (c->s.report.table)
         replay_show_workers(c->s.report.out, &c->replay.plan);
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
@@ -295,17 +295,17 @@ static int show(struct replay *c, const struct gcb_label *labels, struct gcb_dia
     int err = 0;
 
     if (report->table)
-        err = replay_show_totals(report, c->methods, labels, plan, c->totals, c->done, diag);
-    for (size_t i = 0; !err && report->table && !report->quiet && i < c->done; i++)
+        replay_show_totals(report, c->methods, labels, plan, c->totals, c->done);
+    for (size_t i = 0; report->table && !report->quiet && i < c->done; i++)
         replay_show_notes(report->out, &c->methods[i], &c->totals[i],
                           c->count == 1 ? NULL : labels[i].text);
-    if (!err && report->table && skipped && !report->quiet)
+    if (report->table && skipped && !report->quiet)
         opt_note(report->out, "%llu step%s with infinities or NaNs left out",
                  (unsigned long long)skipped, skipped == 1 ? "" : "s");
-    if (!err && report->table && !report->quiet)
+    if (report->table && !report->quiet)
         opt_note(report->out, "alpha: error of each step's update; cum err: error of the sum of "
                               "all updates; `gcbench help replay` explains the other figures");
-    if (!err && c->done == c->count && c->done && !c->totals[c->done - 1].interrupted)
+    if (c->done == c->count && c->done && !c->totals[c->done - 1].interrupted)
         err = replay_answer(&c->s.report, c->methods, labels, plan, c->totals, c->done, diag);
     return err;
 }
@@ -316,7 +316,7 @@ static int finish(struct replay *c, struct gcb_diag *diag)
     int err = 0;
 
     if (c->count)
-        err = labels ? show(c, labels, diag) : gcb_diag_nomem(diag, 0, "labels");
+        err = show(c, labels, diag);
 
     gcb_free(labels);
     if (!err)
@@ -344,9 +344,7 @@ static int replay_run(const void *options, const struct opt_list *operands, stru
     interrupt_catch();
     if (!err)
         err = open_input(&c, ctx->diag);
-    c.totals = gcb_alloc_zero(c.count, sizeof(*c.totals));
-    if (!err && !c.totals)
-        err = gcb_diag_nomem(ctx->diag, 0, "totals");
+    c.totals = gcb_must_zero(c.count, sizeof(*c.totals));
     if (!err)
         err = session_start_report(&c.s, GCB_REPLAY_RECORDS, false);
     if (!err)

@@ -11,15 +11,15 @@
 void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan);
 
 /* Makes a table for the steps of a method. `scheduled`: theta changes from step to step, and has a
- * column. NULL without memory. out_table releases the table. */
+ * column. out_table releases the table. */
 struct gcb_table *replay_steps_create(bool scheduled);
 /* Adds a line for a step. */
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);
 
 /* Prints a table of `count` methods. `labels`: of the methods (gcb_label_methods). */
-int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
-                       const struct gcb_label *labels, const struct gcb_replay_plan *plan,
-                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);
+void replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
+                        const struct gcb_label *labels, const struct gcb_replay_plan *plan,
+                        const struct gcb_replay_total *totals, size_t count);
 /* Prints what a method sent and lost in all steps. The text begins with `name`; NULL: there is only
  * one method. */
 void replay_show_notes(FILE *out, const struct gcb_method *method,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/base/output.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/number.h"
 
 #define FIGURES 9 /* columns after the step's number */
@@ -114,15 +114,15 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method, 
     out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);
 }
 
-int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
-                       const struct gcb_label *labels, const struct gcb_replay_plan *plan,
-                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
+void replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
+                        const struct gcb_label *labels, const struct gcb_replay_plan *plan,
+                        const struct gcb_replay_total *totals, size_t count)
 {
     struct gcb_table *table = gcb_table_create(total_columns, TOTALS);
 
     for (size_t i = 0; i < count; i++)
         add_total(table, &methods[i], labels[i].text, plan, &totals[i]);
-    return out_table(report, table, diag);
+    out_table(report, table);
 }
 
 #define NOTE 600 /* size of the buffer of a method's notes */
@@ -233,13 +233,13 @@ int replay_answer(struct out_report *report, const struct gcb_method *methods,
                   const struct gcb_label *labels, const struct gcb_replay_plan *plan,
                   const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
 {
-    struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
+    struct gcb_answer_item *items = gcb_must_zero(count, sizeof(*items));
     struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
     char text[4000], words[2000];
     struct gcb_row row;
-    int err = items ? 0 : gcb_diag_nomem(diag, 0, "an answer");
+    int err;
 
-    for (size_t i = 0; !err && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct gcb_replay_total *t = &totals[i];
 
         items[i] = gcb_answer_item_of(&methods[i]);
@@ -251,16 +251,14 @@ int replay_answer(struct out_report *report, const struct gcb_method *methods,
         items[i].error = items[i].memory ? t->figures.cumulative_error : t->figures.alpha;
         items[i].gain = fp16_bytes(plan, &t->figures.sent.tally) / bytes_per_step(plan, t);
     }
-    if (!err) {
-        gcb_answer_choose(&answer);
-        snprintf(text, sizeof(text),
-                 "by the error of the mean (with a memory, of the sum) over %" PRIu64
-                 " step%s of %" PRIu32 " worker%s, %s; training was not tested",
-                 totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
-                 plan->workers == 1 ? "" : "s", gcb_answer_text(words, sizeof(words), &answer));
-        gcb_answer_row(&row, text, &answer);
-        err = out_answer(report, &row, diag);
-    }
+    gcb_answer_choose(&answer);
+    snprintf(text, sizeof(text),
+             "by the error of the mean (with a memory, of the sum) over %" PRIu64
+             " step%s of %" PRIu32 " worker%s, %s; training was not tested",
+             totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
+             plan->workers == 1 ? "" : "s", gcb_answer_text(words, sizeof(words), &answer));
+    gcb_answer_row(&row, text, &answer);
+    err = out_answer(report, &row, diag);
     gcb_free(items);
     return err;
 }

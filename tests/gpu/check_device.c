@@ -113,8 +113,8 @@ static void write_row(void *ctx, const struct outcome *o)
     gcb_row_text(&row, GCB_FIELD_REASON, o->reason[0] ? o->reason : NULL);
     gcb_row_real(&row, GCB_FIELD_SECONDS, o->seconds);
     if (r->file)
-        r->bad |= row.failed || json_dumpf(row.json, r->file, JSON_COMPACT) ||
-                  fputc('\n', r->file) == EOF || fflush(r->file);
+        r->bad |= json_dumpf(row.json, r->file, JSON_COMPACT) || fputc('\n', r->file) == EOF ||
+                  fflush(r->file);
     gcb_row_fini(&row);
 }
 

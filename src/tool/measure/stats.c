@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/philox/philox_elem.h"
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 
 #define TAIL 0.025      /* probability on each side of a 95 % interval */
 #define MOST_ALIKE 0.95 /* limit of the correlation of neighbouring samples */
@@ -168,19 +168,12 @@ static double value_at(const double *sorted, const uint32_t *times, size_t rank)
     return sorted[i];
 }
 
-int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
-                         uint64_t seed, struct gcb_diag *diag)
+void gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
+                          uint64_t seed)
 {
-    double *sorted = gcb_alloc_array(count, sizeof(*sorted));
-    uint32_t *times = gcb_alloc_array(count, sizeof(*times));
-    int err = 0;
+    double *sorted = gcb_must_array(count, sizeof(*sorted));
+    uint32_t *times = gcb_must_array(count, sizeof(*times));
 
-    if (count == 0 || count > UINT32_MAX)
-        err = gcb_invalid(diag, "no values to draw from");
-    else if (!sorted || !times)
-        err = gcb_diag_nomem(diag, count * sizeof(*sorted), "the bootstrap");
-    if (err)
-        goto out;
     memcpy(sorted, values, count * sizeof(*sorted));
     sort_reals(sorted, count);
     for (size_t r = 0; r < draws; r++) {
@@ -190,10 +183,8 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
             medians[r] = (value_at(sorted, times, count / 2 - 1) + medians[r]) / 2.0;
     }
     sort_reals(medians, draws);
-out:
     gcb_free(sorted);
     gcb_free(times);
-    return err;
 }
 
 double gcb_sign_test(size_t above, size_t count)
@@ -222,13 +213,11 @@ static int by_p(const void *a, const void *b)
     return (x->p > y->p) - (x->p < y->p);
 }
 
-int gcb_holm(double *adjusted, const double *p, size_t count, struct gcb_diag *diag)
+void gcb_holm(double *adjusted, const double *p, size_t count)
 {
-    struct ranked *order = gcb_alloc_array(count, sizeof(*order));
+    struct ranked *order = gcb_must_array(count, sizeof(*order));
     double least = 0.0;
 
-    if (!order)
-        return gcb_diag_nomem(diag, count * sizeof(*order), "p-values");
     for (size_t i = 0; i < count; i++)
         order[i] = (struct ranked){.p = p[i], .place = i};
     if (count)
@@ -240,5 +229,4 @@ int gcb_holm(double *adjusted, const double *p, size_t count, struct gcb_diag *d
         adjusted[order[i].place] = least;
     }
     gcb_free(order);
-    return 0;
 }

@@ -69,11 +69,11 @@ double gcb_quantile(const double *sorted, size_t count, double q);
  * Draws `draws` samples, each of `count` values from `values` with replacement, and writes their
  * medians, sorted ascending. Draw j of sample r is the sorted value at index word * count / 2^32,
  * where word is word number r * count + j of Philox with key `seed` and stream GCB_RESAMPLE_STREAM.
- * Returns 0 or GCB_E_NOMEM; GCB_E_INVALID: no values, or more than UINT32_MAX.
+ * There are 1 to UINT32_MAX values.
  */
 #define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
-int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
-                         uint64_t seed, struct gcb_diag *diag);
+void gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
+                          uint64_t seed);
 
 /*
  * The sign test. Returns the probability that at least `above` of `count` values exceed a limit
@@ -86,9 +86,8 @@ double gcb_sign_test(size_t above, size_t count);
 /*
  * Computes adjusted p-values by Holm's method (Holm: "A simple sequentially rejective multiple test
  * procedure", 1979). If the tests with adjusted[i] <= alpha are rejected, the probability of any
- * false rejection among all `count` tests is at most alpha. `adjusted` may be `p`. Returns 0 or
- * GCB_E_NOMEM.
+ * false rejection among all `count` tests is at most alpha. `adjusted` may be `p`.
  */
-int gcb_holm(double *adjusted, const double *p, size_t count, struct gcb_diag *diag);
+void gcb_holm(double *adjusted, const double *p, size_t count);
 
 #endif

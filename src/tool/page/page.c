@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plot/plot.h"
 #include "src/tool/plot/plot_style.h"
 #include "src/tool/rows/labels.h"
@@ -28,7 +28,6 @@ struct page {
     json_t *labels;              /* spec with all parameters -> label; null until label_rows */
     size_t run;                  /* number of the file's last environment row; 0 before the first */
     bool seen;                   /* some row is shown on the page */
-    bool failed;                 /* memory ran out */
     struct gcb_plot_data *plots; /* all rows that plots can use, owned; NULL: no plots */
 };
 
@@ -51,20 +50,14 @@ static unsigned bits_of(enum gcb_record record)
 
 /* ---- JSON ---- */
 
-/* Sets a member of an object, and takes over the reference to `value`. NULL: memory ran out. */
-static void set(struct page *page, json_t *row, const char *key, json_t *value)
+static void set_field(json_t *row, enum gcb_field field, json_t *value)
 {
-    page->failed |= json_object_set_new(row, key, value) != 0;
-}
-
-static void set_field(struct page *page, json_t *row, enum gcb_field field, json_t *value)
-{
-    set(page, row, gcb_field_name(field), value);
+    gcb_json_set(row, gcb_field_name(field), value);
 }
 
 /* Copies a value of a file. Escapes invisible characters in its texts, so that a reader of the page
- * sees them. NULL: out of memory. */
-static json_t *copy_value(struct page *page, json_t *value)
+  * sees them. */
+static json_t *copy_value(json_t *value)
 {
     json_t *out, *item;
     const char *key;
@@ -76,10 +69,9 @@ static json_t *copy_value(struct page *page, json_t *value)
     if (!json_is_array(value) && !json_is_object(value))
         return json_deep_copy(value);
     out = json_is_array(value) ? json_array() : json_object();
-    json_array_foreach(value, i, item) page->failed |=
-        json_array_append_new(out, copy_value(page, item)) != 0;
+    json_array_foreach(value, i, item) gcb_json_append(out, copy_value(item));
     json_object_foreach(value, key, item)
-        set(page, out, gcb_escape(shown, sizeof(shown), key), copy_value(page, item));
+        gcb_json_set(out, gcb_escape(shown, sizeof(shown), key), copy_value(item));
     return out;
 }
 
@@ -99,10 +91,10 @@ static void set_spec(struct page *page, json_t *row, const json_t *from)
     gcb_method_complete(full, sizeof(full), spec ? spec : method);
     if (!*full)
         return;
-    set_field(page, row, GCB_FIELD_PAGE_LABEL, json_string_nocheck(full));
+    set_field(row, GCB_FIELD_PAGE_LABEL, json_string_nocheck(full));
     if (spec && !gcb_results_text(from, GCB_FIELD_POLICY))
-        set_field(page, row, GCB_FIELD_SPEC, gcb_row_make_text(full));
-    page->failed |= json_object_set_new_nocheck(page->labels, full, json_null()) != 0;
+        set_field(row, GCB_FIELD_SPEC, gcb_row_make_text(full));
+    json_object_set_new_nocheck(page->labels, full, json_null());
 }
 
 /* Keeps the fields of a row that the page may show. If there are MAX_ROWS rows of the record, only
@@ -123,12 +115,12 @@ static void keep_row(struct page *page, enum gcb_record record, const struct gcb
 
         if (field->records & bits_of(record) && value && !json_is_null(value) &&
             (!large || record == GCB_RECORD_ENVIRONMENT))
-            set_field(page, copy, field->field, copy_value(page, value));
+            set_field(copy, field->field, copy_value(value));
     }
-    set_field(page, copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
-    set_field(page, copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
+    set_field(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
+    set_field(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
     set_spec(page, copy, row->json);
-    page->failed |= json_array_append_new(page->rows[record], copy) != 0;
+    gcb_json_append(page->rows[record], copy);
 }
 
 /* Adds the error of a result to the mean of its tensor and method. */
@@ -151,21 +143,21 @@ static void add_error(struct page *page, const json_t *row)
         return;
     }
     if (!of_tensor) {
-        set(page, page->tensors, tensor, json_object());
+        gcb_json_set(page->tensors, tensor, json_object());
         of_tensor = json_object_get(page->tensors, tensor);
     }
     if (!sum) {
-        set(page, of_tensor, spec, json_object());
+        gcb_json_set(of_tensor, spec, json_object());
         sum = json_object_get(of_tensor, spec);
-        set_field(page, sum, GCB_FIELD_TENSOR, gcb_row_make_text(tensor));
+        set_field(sum, GCB_FIELD_TENSOR, gcb_row_make_text(tensor));
         set_spec(page, sum, row);
-        page->failed |= json_array_append(page->rows[GCB_RECORD_RESULT], sum) != 0;
+        gcb_json_append(page->rows[GCB_RECORD_RESULT], json_incref(sum));
     }
     count = gcb_results_real(sum, GCB_FIELD_MESSAGES);
     count = isnan(count) ? 1.0 : count + 1.0;
     mean = count > 1.0 ? gcb_results_real(sum, GCB_FIELD_REL_L2) : 0.0;
-    set_field(page, sum, GCB_FIELD_MESSAGES, json_real(count));
-    set_field(page, sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
+    set_field(sum, GCB_FIELD_MESSAGES, json_real(count));
+    set_field(sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
 }
 
 /* Takes a row: gcb_results_visit_fn. */
@@ -190,7 +182,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         add_error(page, row->json);
     else
         keep_row(page, record, row);
-    return page->failed ? gcb_diag_nomem(diag, 0, "rows") : 0;
+    (void)diag;
+    return 0;
 }
 
 static int read_files(struct page *page, const struct gcb_page_config *config,
@@ -200,10 +193,8 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
 
     page->tensors = json_object();
     page->labels = json_object();
-    for (size_t r = 0; r < RECORDS; r++) {
+    for (size_t r = 0; r < RECORDS; r++)
         page->rows[records_kept[r]] = json_array();
-        page->failed |= !page->rows[records_kept[r]];
-    }
     if (config->plot_folder)
         page->plots = gcb_plot_data_create();
     for (size_t i = 0; !err && i < config->file_count; i++) {
@@ -224,28 +215,23 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
 static void label_rows(struct page *page)
 {
     const size_t count = json_object_size(page->labels);
-    struct gcb_label *items = gcb_alloc_zero(count, sizeof(*items));
+    struct gcb_label *items = gcb_must_zero(count, sizeof(*items));
     const char *spec;
     json_t *value;
     size_t i = 0;
 
-    page->failed |= !items;
-    if (page->failed)
-        goto out;
     json_object_foreach(page->labels, spec, value) items[i++].spec = spec;
     gcb_label_all(items, count);
     for (i = 0; i < count; i++)
-        page->failed |= json_object_set_new_nocheck(page->labels, items[i].spec,
-                                                    gcb_row_make_text(items[i].text)) != 0;
+        json_object_set_new_nocheck(page->labels, items[i].spec, gcb_row_make_text(items[i].text));
     for (size_t r = 0; r < RECORDS; r++)
         json_array_foreach(page->rows[records_kept[r]], i, value)
         {
             spec = gcb_results_text(value, GCB_FIELD_PAGE_LABEL);
             if (spec)
-                set_field(page, value, GCB_FIELD_PAGE_LABEL,
+                set_field(value, GCB_FIELD_PAGE_LABEL,
                           json_incref(json_object_get(page->labels, spec)));
         }
-out:
     gcb_free(items);
 }
 
@@ -254,25 +240,20 @@ out:
 /* Draws a page of a plot, and appends {title, svg} to `out`. */
 static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    json_t *figure = json_object();
     struct gcb_plot_drawing drawing;
-    const struct gcb_plot_text *svg = &drawing.files[GCB_PLOT_IMAGE];
-    int err = gcb_plot_draw(&drawing, job, diag);
+    const int err = gcb_plot_draw(&drawing, job, diag);
 
-    if (!err && (json_object_set_new(figure, "svg", json_string(svg->bytes)) ||
-                 json_object_set_new(figure, "title", json_string(job->plot->title)) ||
-                 json_array_append(out, figure)))
-        err = gcb_diag_nomem(diag, svg->size, "a picture");
-    json_decref(figure);
+    if (!err)
+        gcb_json_append(out, json_pack("{ss ss}", "svg", drawing.files[GCB_PLOT_IMAGE].bytes,
+                                       "title", job->plot->title));
     gcb_plot_drawing_fini(&drawing);
     return err;
 }
 
 /* Draws all plots that the page shows. A plot that fails is left out. If gnuplot is not installed,
- * all further plots are left out too. Returns 0 or GCB_E_NOMEM. */
-static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
-                        const struct gcb_page_config *config, const struct gcb_plot_data *data,
-                        struct gcb_diag *diag)
+ * all further plots are left out too. */
+static void draw_figures(json_t *out, struct gcb_page_outcome *outcome,
+                         const struct gcb_page_config *config, const struct gcb_plot_data *data)
 {
     struct gcb_plot_job job = {.data = data, .folder = config->plot_folder, .type = GCB_PLOT_SVG};
 
@@ -285,28 +266,25 @@ static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
 
             outcome->stopped = config->stop && config->stop();
             if (outcome->stopped)
-                return 0;
+                return;
             err = draw_page(out, &job, &why);
             outcome->plots += !err;
             outcome->stopped = err && config->stop && config->stop();
             if (outcome->stopped) /* the signal that stops this process has ended gnuplot too */
-                return 0;
-            if (err == GCB_E_NOMEM)
-                return gcb_diag_set(diag, err, "%s", why.text);
+                return;
             if (err && !outcome->without[0]) /* the page shows only the first reason */
                 snprintf(outcome->without, sizeof(outcome->without), "%s", why.text);
             if (err == GCB_E_UNSUPPORTED)
-                return 0;
+                return;
         }
     }
-    return 0;
 }
 
 /* ---- writing ---- */
 
 /* Returns the column of a field: {show, meaning, each: [values]}, with `all: value` instead of
  * `each` if all rows have the same value. NULL: no row has a value. */
-static json_t *make_column(struct page *page, enum gcb_record record,
+static json_t *make_column(const struct page *page, enum gcb_record record,
                            const struct gcb_field_row *field)
 {
     /* in the order of enum gcb_field_show */
@@ -327,24 +305,24 @@ static json_t *make_column(struct page *page, enum gcb_record record,
         any |= value != NULL;
         value = value ? json_incref(value) : json_null();
         same &= i == 0 || json_equal(value, json_array_get(values, 0));
-        page->failed |= json_array_append_new(values, value) != 0;
+        gcb_json_append(values, value);
     }
     if (!any) {
         json_decref(values);
         return NULL;
     }
     column = json_object();
-    set(page, column, "show", json_string(shows[info->show]));
-    set(page, column, "meaning", json_string(field->meaning));
-    set(page, column, same ? "all" : "each",
-        same ? json_incref(json_array_get(values, 0)) : values);
+    gcb_json_set(column, "show", json_string(shows[info->show]));
+    gcb_json_set(column, "meaning", json_string(field->meaning));
+    gcb_json_set(column, same ? "all" : "each",
+                 same ? json_incref(json_array_get(values, 0)) : values);
     if (same)
         json_decref(values);
     return column;
 }
 
 /* Returns a record: {count: rows, more: rows left out, columns: {field: column}}. */
-static json_t *make_record(struct page *page, enum gcb_record record)
+static json_t *make_record(const struct page *page, enum gcb_record record)
 {
     json_t *out = json_object(), *columns = json_object();
     const struct gcb_field_row *field;
@@ -356,16 +334,16 @@ static json_t *make_record(struct page *page, enum gcb_record record)
         if (field->records & bits_of(record) && !json_object_get(columns, name))
             column = make_column(page, record, field);
         if (column)
-            set(page, columns, name, column);
+            gcb_json_set(columns, name, column);
     }
-    set(page, out, "count", json_integer((json_int_t)json_array_size(page->rows[record])));
-    set(page, out, "more", json_integer((json_int_t)page->left_out[record]));
-    set(page, out, "columns", columns);
+    gcb_json_set(out, "count", json_integer((json_int_t)json_array_size(page->rows[record])));
+    gcb_json_set(out, "more", json_integer((json_int_t)page->left_out[record]));
+    gcb_json_set(out, "columns", columns);
     return out;
 }
 
 /* Returns the colour and mark of each method, as in plots: {method: {colour, mark, base}}. */
-static json_t *make_styles(struct page *page)
+static json_t *make_styles(const struct page *page)
 {
     json_t *out = json_object(), *row;
     size_t i;
@@ -379,10 +357,10 @@ static json_t *make_styles(struct page *page)
             if (!method || json_object_get(out, method))
                 continue;
             style = json_object();
-            set(page, style, "colour", json_string(gcb_plot_style_of(method, 0).colour));
-            set(page, style, "mark", json_integer(gcb_plot_style_of(method, 0).point));
-            set(page, style, "base", json_boolean(gcb_plot_baseline(method) != 0));
-            set(page, out, method, style);
+            gcb_json_set(style, "colour", json_string(gcb_plot_style_of(method, 0).colour));
+            gcb_json_set(style, "mark", json_integer(gcb_plot_style_of(method, 0).point));
+            gcb_json_set(style, "base", json_boolean(gcb_plot_baseline(method) != 0));
+            gcb_json_set(out, method, style);
         }
     return out;
 }
@@ -405,24 +383,21 @@ static void write_lines(FILE *out, const char *const *lines)
         fputs(*lines, out);
 }
 
-/* Writes the page. Returns 0 or GCB_E_NOMEM; write errors stay in the FILE. */
-static int write_page(FILE *out, struct page *page, json_t *data, const char *title)
+/* Writes the page; write errors stay in the FILE. */
+static void write_page(FILE *out, const struct page *page, json_t *data, const char *title)
 {
     json_t *records = json_object();
-    bool written;
 
     for (size_t r = 0; r < RECORDS; r++)
-        set(page, records, gcb_record_name(records_kept[r]), make_record(page, records_kept[r]));
-    set(page, data, "title", gcb_row_make_text(title));
-    set(page, data, "records", records);
-    set(page, data, "styles", make_styles(page));
-    if (page->failed)
-        return GCB_E_NOMEM;
+        gcb_json_set(records, gcb_record_name(records_kept[r]), make_record(page, records_kept[r]));
+    gcb_json_set(data, "title", gcb_row_make_text(title));
+    gcb_json_set(data, "records", records);
+    gcb_json_set(data, "styles", make_styles(page));
     write_lines(out, page_before);
-    written =
-        json_dump_callback(data, write_json, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) == 0;
+    if (json_dump_callback(data, write_json, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) &&
+        !ferror(out))
+        gcb_no_memory();
     write_lines(out, page_after);
-    return written || ferror(out) ? 0 : GCB_E_NOMEM;
 }
 
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
@@ -434,13 +409,12 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
 
     memset(outcome, 0, sizeof(*outcome));
     if (!err && page.plots)
-        err = draw_figures(figures, outcome, config, page.plots, diag);
+        draw_figures(figures, outcome, config, page.plots);
     if (!err) {
         label_rows(&page);
-        set(&page, data, "figures", json_incref(figures));
-        set(&page, data, "without", gcb_row_make_text(outcome->without));
-        if (write_page(out, &page, data, config->title))
-            err = gcb_diag_nomem(diag, 0, "a page");
+        gcb_json_set(data, "figures", json_incref(figures));
+        gcb_json_set(data, "without", gcb_row_make_text(outcome->without));
+        write_page(out, &page, data, config->title);
     }
     for (size_t r = 0; r < GCB_RECORD_PARTS; r++)
         json_decref(page.rows[r]);

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/fit.h"
 #include "src/tool/payoff/model.h"
 
@@ -127,8 +127,8 @@ static void add_unused(struct gcb_curve *out, const char *names)
 int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
                      unsigned workers, struct gcb_diag *diag)
 {
-    struct gcb_net_log *logs = gcb_alloc_zero(count, sizeof(*logs));
-    int err = logs ? 0 : gcb_diag_nomem(diag, count * sizeof(*logs), "logs");
+    struct gcb_net_log *logs = gcb_must_zero(count, sizeof(*logs));
+    int err = 0;
 
     *out = (struct gcb_curve){.path = paths[0]};
     for (size_t i = 0; !err && i < count; i++) {

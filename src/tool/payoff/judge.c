@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/stats.h"
 
 /* ---- times ---- */
@@ -199,16 +199,13 @@ static void judge_way(struct gcb_judged *x, const struct gcb_way *way, const str
     x->kind = gcb_answer_kind(&j->answer, &x->item);
 }
 
-int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
-              struct gcb_diag *diag)
+void gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s)
 {
     *out = (struct gcb_judgement){.setting = *s,
-                                  .items = gcb_alloc_zero(ways->count + 1, sizeof(*out->items)),
-                                  .advised = gcb_alloc_zero(ways->count + 1, sizeof(*out->advised)),
+                                  .items = gcb_must_zero(ways->count + 1, sizeof(*out->items)),
+                                  .advised = gcb_must_zero(ways->count + 1, sizeof(*out->advised)),
                                   .answer = {.times = true, .exact = s->exact, .noise = s->noise}};
     out->answer.items = out->advised;
-    if (!out->items || !out->advised)
-        return gcb_diag_nomem(diag, ways->count * sizeof(*out->items), "ways");
     for (size_t i = 0; i < ways->count; i++)
         if (can_use(ways, &ways->items[i], s))
             judge_way(&out->items[out->count++], &ways->items[i], ways, out);
@@ -221,7 +218,6 @@ int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const stru
         out->advised[i] = out->items[i].item;
     gcb_answer_choose(&out->answer);
     choose_lines(out);
-    return 0;
 }
 
 void gcb_judgement_fini(struct gcb_judgement *j)

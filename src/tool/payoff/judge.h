@@ -50,9 +50,8 @@ struct gcb_judgement {
 #define GCB_WAY_SHOWN 8 /* most lines of a table, without baselines */
 
 /* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways.
- * Returns 0 or GCB_E_NOMEM. Release with gcb_judgement_fini, also after a failure. */
-int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
-              struct gcb_diag *diag);
+  * Release with gcb_judgement_fini. */
+void gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s);
 void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
 
 /* Starts a `payoff` row of j->items[i] (docs/rows.md). `from` and `coding` say where its errors and

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/base/memory.h"
 
 /* ---- reading ---- */
 
@@ -71,8 +71,7 @@ int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
 
     if (!status || strcmp(status, "ok") != 0)
         return 0;
-    if (gcb_grow(&m->items, &m->cap, m->count, sizeof(*m->items)))
-        return gcb_diag_nomem(diag, 0, "measured exchanges");
+    gcb_must_grow(&m->items, &m->cap, m->count, sizeof(*m->items));
     x = &m->items[m->count];
     *x = (struct gcb_measured){
         .path = row->path,

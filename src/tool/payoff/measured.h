@@ -34,7 +34,7 @@ struct gcb_measureds {
 };
 
 /* Adds an `exchange` row. Skips a row that has only one worker, or whose `status` is not `ok`.
- * Keeps a reference to the row's JSON, and a pointer to its path. Returns 0 or GCB_E_NOMEM.
+ * Keeps a reference to the row's JSON, and a pointer to its path.
  * GCB_E_CORRUPT, with file and line: the row lacks something. */
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plugin/plugin.h"
 #include "src/tool/rows/results.h"
 
@@ -52,8 +52,8 @@ static void add_sums(struct gcb_timed_method *m, const json_t *row, double eleme
 }
 
 /* Adds a `result` or `summary` row. */
-static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
-                      const struct gcb_method *method, struct gcb_diag *diag)
+static void add_result(struct gcb_timed *t, const struct gcb_results_row *row,
+                       const struct gcb_method *method)
 {
     const char *cache = gcb_results_text(row->json, GCB_FIELD_CACHE);
     const bool whole = row->kind == GCB_RECORD_RESULT;
@@ -65,29 +65,26 @@ static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
     if (!whole && exchanges > 0.0)
         t->exchange_elements = fmax(t->exchange_elements, elements / exchanges);
     if (m && m->rank > rank)
-        return 0;
+        return;
     if (!m || m->rank < rank) {
-        if (!m && gcb_grow(&t->items, &t->cap, t->count, sizeof(*t->items)))
-            return gcb_diag_nomem(diag, 0, "times");
+        if (!m)
+            gcb_must_grow(&t->items, &t->cap, t->count, sizeof(*t->items));
+
         m = m ? m : &t->items[t->count++];
         *m = (struct gcb_timed_method){.method = *method, .rank = rank};
     }
     add_sums(m, row->json, elements);
-    return 0;
 }
 
 /* Adds the way of a `replay` row. If the same way has several rows, the first row with the most
  * workers counts. */
-static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method,
-                    struct gcb_diag *diag)
+static void add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method)
 {
     const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
     const double steps = gcb_results_amount(row, GCB_FIELD_STEPS);
     struct gcb_ways *all = &t->replayed;
     struct gcb_way *way = gcb_ways_new(all, method, gcb_method_collective(method));
 
-    if (!way)
-        return gcb_diag_nomem(diag, 0, "errors");
     way->workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS);
     way->mean.error = gcb_results_amount(row, GCB_FIELD_ALPHA);
     way->mean.second_error = gcb_results_amount(row, GCB_FIELD_SECOND_ERROR);
@@ -99,7 +96,6 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
             all->count--;
             break;
         }
-    return 0;
 }
 
 /* True if the row has the same device, instruction set and number of threads as the first row.
@@ -200,8 +196,10 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return 0;
     }
     if (row->kind == GCB_RECORD_REPLAY)
-        return add_mean(t, row->json, &method, diag);
-    return is_alike(t, row->json) ? add_result(t, row, &method, diag) : 0;
+        add_mean(t, row->json, &method);
+    else if (is_alike(t, row->json))
+        add_result(t, row, &method);
+    return 0;
 }
 
 /* Divides the sums over rows by the elements. */
@@ -367,9 +365,8 @@ static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
 
 /* Adds a way of a timed method. `replayed`: the way as it was replayed, with its memory, error and
  * bytes; NULL: it was not replayed. */
-static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
-                   const struct gcb_way *replayed, enum gcb_collective collective,
-                   struct gcb_diag *diag)
+static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
+                    const struct gcb_way *replayed, enum gcb_collective collective)
 {
     const enum gcb_sends sends = gcb_collectives[collective].sends;
     const bool values = sends == GCB_SENDS_VALUES, shares = sends == GCB_SENDS_SHARES;
@@ -378,14 +375,12 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
 
     /* only a replay says how many bytes a worker sends that are not the messages' own */
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
-        return 0;
+        return;
     if (!replayed && isnan(m->error) && !m->method.codec->baseline) {
         gcb_leave_out(w->left_out, m->method.name, "no error");
-        return 0;
+        return;
     }
     way = gcb_ways_new(w, replayed ? &replayed->method : &m->method, collective);
-    if (!way)
-        return gcb_diag_nomem(diag, 0, "ways");
     way->workers = replayed ? replayed->workers : 1;
     way->mean.bytes = m->bytes;
     /* the best all-reduce puts 2 (n - 1) / n times a worker's bytes on its link, and a sparse one
@@ -397,44 +392,42 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
     way->mean.error = replayed ? replayed->mean.error : m->error * (shares ? sqrt(2.0) : 1.0);
     if (shares)
         way->mean.second_error = replayed ? replayed->mean.second_error : m->error;
-    return 0;
 }
 
 /* Adds a way for each memory that the method was replayed with, or one way if it was not
  * replayed. */
-static int add_ways(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
-                    enum gcb_collective collective, struct gcb_diag *diag)
+static void add_ways(struct gcb_ways *w, const struct gcb_timed *t,
+                     const struct gcb_timed_method *m, enum gcb_collective collective)
 {
     bool replayed = false;
-    int err = 0;
 
-    for (size_t i = 0; !err && i < t->replayed.count; i++) {
+    for (size_t i = 0; i < t->replayed.count; i++) {
         const struct gcb_way *way = &t->replayed.items[i];
 
         if (way->collective == collective && same_codec(&way->method, &m->method)) {
             replayed = true;
-            err = add_way(w, t, m, way, collective, diag);
+            add_way(w, t, m, way, collective);
         }
     }
-    return replayed ? err : add_way(w, t, m, NULL, collective, diag);
+    if (!replayed)
+        add_way(w, t, m, NULL, collective);
 }
 
-int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb_diag *diag)
+void gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t)
 {
-    int err = 0;
 
     memcpy(w->left_out, t->left_out, sizeof(w->left_out));
-    for (size_t i = 0; !err && i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         const struct gcb_timed_method *m = &t->items[i];
         const unsigned collectives = m->method.codec->baseline
                                          ? GCB_COLLECTIVE_BIT((unsigned)GCB_COLLECTIVE_ALLREDUCE)
                                          : gcb_method_collectives(&m->method);
 
-        for (unsigned c = 0; !err && c < GCB_COLLECTIVES; c++)
+        for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
             if (collectives & GCB_COLLECTIVE_BIT(c))
-                err = add_ways(w, t, m, c, diag);
+                add_ways(w, t, m, c);
     }
     gcb_ways_take_times(w, t);
     w->dump.all = (uint64_t)fmin(t->exchange_elements, 0x1p60);
-    return err ? err : gcb_ways_label(w, diag);
+    gcb_ways_label(w);
 }

@@ -45,7 +45,7 @@ struct gcb_timed {
  * are added to `measured`; NULL: they are left out. Rows of another device, instruction set or
  * number of threads than the first row are left out. Release *t with gcb_timed_fini, also after a
  * failure. Errors are those of gcb_results_read and gcb_measured_add; GCB_E_CORRUPT: a row without
- * method or spec; GCB_E_NOMEM.
+ * method or spec.
  */
 int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
                    struct gcb_measureds *measured, struct gcb_diag *diag);
@@ -67,8 +67,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
  * Makes ways of the timed methods. Errors come from `replay` rows. A way without a `replay` row has
  * the error of one message, as if noise did not average out; a two-shot adds a second such error.
  * Sparse all-reduces, and all-reduces of values that are not the messages, need `replay` rows.
- * Returns 0 or GCB_E_NOMEM.
  */
-int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb_diag *diag);
+void gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/stats.h"
 
 #define DRAWS 4 /* exchanges of each step, to find the part of the error that lasts */
@@ -69,8 +69,7 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
 {
     struct gcb_way *way;
 
-    if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
-        return NULL;
+    gcb_must_grow(&w->items, &w->cap, w->count, sizeof(*w->items));
     way = &w->items[w->count++];
     *way = (struct gcb_way){.method = *method,
                             .collective = collective,
@@ -102,8 +101,6 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
         if (collectives & GCB_COLLECTIVE_BIT(c)) {
             const struct gcb_way *way = gcb_ways_new(w, &method, c);
 
-            if (!way)
-                return gcb_diag_nomem(diag, 0, "ways");
             for (size_t i = 0; i + 1 < w->count; i++)
                 if (gcb_method_equal(&w->items[i].method, &way->method))
                     w->count--; /* the way is there already */
@@ -130,16 +127,15 @@ char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *coll
     return out;
 }
 
-int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag)
+void gcb_ways_label(struct gcb_ways *w)
 {
     struct gcb_label *labels =
         w->count ? gcb_label_methods(&w->items->method, sizeof(*w->items), w->count) : NULL;
 
-    for (size_t i = 0; labels && i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++)
         gcb_way_label(w->items[i].label, labels[i].text,
                       gcb_collective_names[w->items[i].collective]);
     gcb_free(labels);
-    return labels || !w->count ? 0 : gcb_diag_nomem(diag, 0, "labels");
 }
 
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
@@ -231,9 +227,7 @@ static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
 
         if (gcb_collectives[way->collective].sends != GCB_SENDS_VALUES || way->baseline)
             continue;
-        way->reduced = gcb_alloc_array(w->reduced_count, sizeof(*way->reduced));
-        if (!way->reduced)
-            return gcb_diag_nomem(diag, 0, "bytes");
+        way->reduced = gcb_must_array(w->reduced_count, sizeof(*way->reduced));
         for (size_t k = 0; !err && k < w->reduced_count; k++) {
             struct gcb_diag own = {.status = 0};
             const int failed = gcb_mean_reduced(&way->reduced[k], g, &m->config, &way->method,

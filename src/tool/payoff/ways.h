@@ -53,11 +53,10 @@ extern const char *const gcb_ways_default[];
 /*
  * Adds the ways of a method, except ways that are there already. If the spec names a collective,
  * there is one way. Otherwise there is one for each collective that the method can use; a baseline
- * has only the all-reduce. Returns 0 or GCB_E_NOMEM; GCB_E_INVALID: as gcb_method_parse.
+ * has only the all-reduce. GCB_E_INVALID: as gcb_method_parse.
  */
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
-/* Adds a way without figures, and returns it. The pointer is valid until the next way is added.
- * NULL: out of memory. */
+/* Adds a way without figures, and returns it. The pointer is valid until the next way is added. */
 struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
                              enum gcb_collective collective);
 /* True if the way sends fp32 by all-reduce. */
@@ -66,8 +65,8 @@ bool gcb_way_is_fp32(const struct gcb_way *way);
 const char *gcb_shown_name(const char *name);
 /* Writes the label of a way: the method's label and the collective. Returns out. */
 char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *collective);
-/* Writes the labels of all ways. Call it after the last way was added. Returns 0 or GCB_E_NOMEM. */
-int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag);
+/* Writes the labels of all ways. Call it after the last way was added. */
+void gcb_ways_label(struct gcb_ways *w);
 /* Adds a method and the reason why it is left out to a list, unless the list has this entry. A list
  * that is full ends with "...". */
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);

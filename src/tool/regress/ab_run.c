@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/stats.h"
 #include "src/tool/rows/results.h"
 
@@ -35,13 +35,11 @@ struct runner {
 /* ---- statistics ---- */
 
 /* Tests whether an operation of a case takes the same time in both builds. `medians` is scratch. */
-static int run_test(struct gcb_ab_times *t, double medians[DRAWS], struct gcb_diag *diag)
+static void run_test(struct gcb_ab_times *t, double medians[DRAWS])
 {
-    const int err = gcb_resample_medians(medians, DRAWS, t->logs, t->count, GCB_AB_SEED, diag);
     size_t above = 0, below = 0;
 
-    if (err)
-        return err;
+    gcb_resample_medians(medians, DRAWS, t->logs, t->count, GCB_AB_SEED);
     for (size_t i = 0; i < t->count; i++) {
         above += t->logs[i] > 0.0;
         below += t->logs[i] < 0.0;
@@ -54,37 +52,33 @@ static int run_test(struct gcb_ab_times *t, double medians[DRAWS], struct gcb_di
     t->median = gcb_stats_make(t->logs, t->count).median;
     for (int build = 0; build < 2; build++)
         t->medians[build] = gcb_stats_make(t->seconds[build], t->count).median;
-    return 0;
 }
 
 /* Tests all times, and adjusts the p-values for the number of tests. */
-static int run_tests(struct gcb_ab_result *r, struct gcb_diag *diag)
+static void run_tests(struct gcb_ab_result *r)
 {
-    struct gcb_ab_times **tested = gcb_alloc_array(2 * r->count, sizeof(*tested));
-    double *medians = gcb_alloc_array(DRAWS, sizeof(*medians));
-    double *p = gcb_alloc_array(2 * r->count, sizeof(*p));
+    struct gcb_ab_times **tested = gcb_must_array(2 * r->count, sizeof(*tested));
+    double *medians = gcb_must_array(DRAWS, sizeof(*medians));
+    double *p = gcb_must_array(2 * r->count, sizeof(*p));
     size_t count = 0;
-    int err = tested && medians && p ? 0 : gcb_diag_nomem(diag, DRAWS * sizeof(*medians), "tests");
 
-    for (size_t i = 0; !err && i < 2 * r->count; i++) {
+    for (size_t i = 0; i < 2 * r->count; i++) {
         struct gcb_ab_case *c = &r->cases[i / 2];
         struct gcb_ab_times *t = &c->time[i % 2];
 
         t->tested = c->timed && !c->lost && t->count;
         if (!t->tested)
             continue;
-        err = run_test(t, medians, diag);
+        run_test(t, medians);
         tested[count] = t;
         p[count++] = t->p;
     }
-    if (!err)
-        err = gcb_holm(p, p, count, diag);
-    for (size_t i = 0; !err && i < count; i++)
+    gcb_holm(p, p, count);
+    for (size_t i = 0; i < count; i++)
         tested[i]->p = p[i];
     gcb_free(tested);
     gcb_free(medians);
     gcb_free(p);
-    return err;
 }
 
 /* ---- verdicts ---- */
@@ -185,12 +179,11 @@ static void judge_failures(struct gcb_verdicts *out, const struct gcb_ab_case *c
                         c->failed[1], pairs, c->why ? ": " : "", c->why ? c->why : "");
 }
 
-int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
-                 const struct gcb_ab_config *config, struct gcb_diag *diag)
+void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
+                  const struct gcb_ab_config *config)
 {
-    const int err = run_tests(r, diag);
-
-    for (size_t i = 0; !err && i < r->count; i++) {
+    run_tests(r);
+    for (size_t i = 0; i < r->count; i++) {
         const struct gcb_ab_case *c = &r->cases[i];
         const size_t from = out->count;
         const bool timed = gcb_compare_rows(out, &r->runs, &c->pair);
@@ -201,20 +194,16 @@ int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
         if (timed)
             judge_times(out, c, config);
     }
-    return err ? err : gcb_verdicts_check(out, diag);
 }
 
 /* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
- * operation. That change is the end of the 99 % interval that is farther from 1. Returns 0 or
- * GCB_E_NOMEM. */
-static int calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa, struct gcb_diag *diag)
+ * operation. That change is the end of the 99 % interval that is farther from 1. */
+static void calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa)
 {
-    struct gcb_case_pair *pairs = NULL;
-    size_t count = 0;
-    int err = run_tests(aa, diag);
+    size_t count;
+    struct gcb_case_pair *pairs = gcb_pair_cases(&count, &r->runs.base, &aa->runs.base);
 
-    if (!err)
-        err = gcb_pair_cases(&pairs, &count, &r->runs.base, &aa->runs.base, diag);
+    run_tests(aa);
     /* `pairs` and the cases of a run begin with the cases of its base, in their order */
     for (size_t i = 0; i < count && pairs[i].base; i++)
         for (int op = 0; pairs[i].next && op < 2; op++) {
@@ -225,7 +214,6 @@ static int calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa, struct g
                     fmax(r->cases[i].time[op].delta, exp(t->farthest) - 1.0);
         }
     gcb_free(pairs);
-    return err;
 }
 
 const char *gcb_ab_same_build(const struct gcb_ab_result *r)
@@ -342,7 +330,9 @@ static int run_first(struct gcb_ab_result *out, struct runner *run, struct gcb_d
     }
     run->took = least + linking;
     run->slowdown = slowdown;
-    return err ? err : gcb_cases_label(&out->runs.base, &out->runs.next, diag);
+    if (!err)
+        gcb_cases_label(&out->runs.base, &out->runs.next);
+    return err;
 }
 
 /* Chooses the most pairs, the calls of each process and the time limit of a process, so that the
@@ -389,16 +379,13 @@ static int make_plan(struct gcb_ab_result *out, struct runner *run, struct gcb_d
 
 /* Makes the cases of the first processes. Each of their two operations gets three arrays of
  * out->most values: the seconds of both builds, and the logarithms. */
-static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *diag)
+static void make_cases(struct gcb_ab_result *out, double delta)
 {
-    struct gcb_case_pair *pairs = NULL;
-    int err = gcb_pair_cases(&pairs, &out->count, &out->runs.base, &out->runs.next, diag);
+    struct gcb_case_pair *pairs = gcb_pair_cases(&out->count, &out->runs.base, &out->runs.next);
 
-    if (err)
-        return err;
-    out->cases = gcb_alloc_zero(out->count, sizeof(*out->cases));
-    out->times = gcb_alloc_array(2 * 3 * (uint64_t)out->most * out->count, sizeof(*out->times));
-    for (size_t i = 0; out->cases && out->times && i < out->count; i++) {
+    out->cases = gcb_must_zero(out->count, sizeof(*out->cases));
+    out->times = gcb_must_array(2 * 3 * (uint64_t)out->most * out->count, sizeof(*out->times));
+    for (size_t i = 0; i < out->count; i++) {
         struct gcb_ab_case *c = &out->cases[i];
 
         c->pair = pairs[i];
@@ -411,7 +398,6 @@ static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *
         }
     }
     gcb_free(pairs);
-    return out->cases && out->times ? 0 : gcb_diag_nomem(diag, 0, "times");
 }
 
 /* ---- the pairs ---- */
@@ -429,9 +415,8 @@ static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
                                    : fabs(now->errors[0] - first->errors[0]) <= tolerance;
 }
 
-/* Stores one process's result for the case. `now` is NULL if the process has no such case. Returns
- * 0 or GCB_E_NOMEM. */
-static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
+/* Stores one process's result for the case. `now` is NULL if the process has no such case. */
+static void store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
 {
     const struct gcb_case *first = build ? c->pair.next : c->pair.base;
 
@@ -440,32 +425,28 @@ static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int bui
     c->lost |= !now || now->status;
     c->unsteady |= now && !now->status && !is_steady(first, now);
     if (!now || now->status != GCB_CASE_FAILED)
-        return 0;
+        return;
     c->failed[build]++;
-    if (!build || c->why || !now->reason)
-        return 0;
-    c->why = gcb_strdup(now->reason);
-    return c->why ? 0 : GCB_E_NOMEM;
+    if (build && !c->why && now->reason)
+        c->why = gcb_must_strdup(now->reason);
 }
 
 /* Stores the cases of one process. `first` has the cases of the first process of the same build. */
-static int store_process(struct gcb_ab_result *out, const struct gcb_cases *first,
-                         const struct gcb_cases *now, int build, struct gcb_diag *diag)
+static void store_process(struct gcb_ab_result *out, const struct gcb_cases *first,
+                          const struct gcb_cases *now, int build)
 {
-    struct gcb_case_pair *pairs = NULL;
-    size_t count = 0;
-    int err = gcb_pair_cases(&pairs, &count, first, now, diag);
+    size_t count;
+    struct gcb_case_pair *pairs = gcb_pair_cases(&count, first, now);
 
-    for (size_t i = 0; !err && i < out->count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         struct gcb_ab_case *c = &out->cases[i];
         const struct gcb_case *wanted = build ? c->pair.next : c->pair.base;
 
         /* `pairs` has the order of `first` */
-        if (c->timed && store_case(c, pairs[wanted - first->items].next, build, out->pairs))
-            err = gcb_diag_nomem(diag, 0, "a failure");
+        if (c->timed)
+            store_case(c, pairs[wanted - first->items].next, build, out->pairs);
     }
     gcb_free(pairs);
-    return err;
 }
 
 /* Keeps the ratio of each case that both processes of the pair timed. */
@@ -499,7 +480,7 @@ static int run_pair(struct gcb_ab_result *out, struct runner *run, struct gcb_di
         if (!err)
             err = run_process(run, &now, build, diag);
         if (!err)
-            err = store_process(out, first[build], &now, build, diag);
+            store_process(out, first[build], &now, build);
         gcb_cases_fini(&now);
     }
     if (!err)
@@ -507,20 +488,19 @@ static int run_pair(struct gcb_ab_result *out, struct runner *run, struct gcb_di
     return err;
 }
 
-/* Sets *out to whether every time is SAME, because only then may the run end early. A run that
- * ended as soon as a case looked slow would find slow cases by chance. */
-static int check_settled(bool *out, struct gcb_ab_result *r, const struct gcb_ab_config *config,
-                         struct gcb_diag *diag)
+/* True if every time is SAME, because only then may the run end early. A run that ended as soon as
+ * a case looked slow would find slow cases by chance. */
+static bool is_settled(struct gcb_ab_result *r, const struct gcb_ab_config *config)
 {
     struct gcb_verdicts verdicts = {.items = NULL};
-    int err = gcb_ab_judge(&verdicts, r, config, diag);
+    bool same = true;
 
-    *out = !err;
+    gcb_ab_judge(&verdicts, r, config);
     for (size_t i = 0; i < verdicts.count; i++)
         if (gcb_quantities[verdicts.items[i].quantity].is_time)
-            *out &= verdicts.items[i].kind == GCB_SAME;
+            same &= verdicts.items[i].kind == GCB_SAME;
     gcb_verdicts_fini(&verdicts);
-    return err;
+    return same;
 }
 
 /* Reduces the calls of a process if the rest of GCB_AB_PAIRS pairs would take longer than `left`
@@ -566,7 +546,7 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began
         adjust_repeat(out, run, c->budget - used);
         err = run_pair(out, run, diag);
         if (!err && out->pairs >= GCB_AB_PAIRS && out->pairs % CHECK_EVERY == 0)
-            err = check_settled(&settled, out, c, diag);
+            settled = is_settled(out, c);
     }
     out->short_of_time = out->pairs < GCB_AB_PAIRS;
     if (err && out->pairs && gcb_watch_stopped(&c->watch)) {
@@ -587,9 +567,9 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config, st
     if (!err)
         err = make_plan(out, &run, diag);
     if (!err)
-        err = make_cases(out, config->delta > 0.0 ? config->delta : GCB_AB_DELTA, diag);
+        make_cases(out, config->delta > 0.0 ? config->delta : GCB_AB_DELTA);
     if (!err && config->calibration)
-        err = calibrate(out, config->calibration, diag);
+        calibrate(out, config->calibration);
     if (!err)
         err = run_pairs(out, &run, began, diag);
     out->seconds = gcb_clock() - began;

@@ -103,9 +103,9 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* a zeroed struct is allowed */
 
 /* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run.
- * Returns 0 or GCB_E_NOMEM. */
-int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
-                 const struct gcb_ab_config *config, struct gcb_diag *diag);
+  */
+void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
+                  const struct gcb_ab_config *config);
 
 /* Returns the build id if both builds have the same id, otherwise NULL. */
 const char *gcb_ab_same_build(const struct gcb_ab_result *r);

@@ -4,27 +4,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/results.h"
+#include "src/tool/rows/row.h"
 
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
 {
     const size_t size = 4 * strlen(text ? text : "") + 1; /* every byte may become \xNN */
-    char *escaped = gcb_alloc(size);
+    char *escaped = gcb_must_array(size, 1);
 
     /* gcbench escapes the texts that it writes into rows. But a result file may come from anywhere
      * and must not steer a terminal. */
-    if (escaped)
-        gcb_escape_again(escaped, size, text ? text : "");
-    *field = escaped ? gcb_strings_keep(&cases->strings, escaped) : NULL;
+    gcb_escape_again(escaped, size, text ? text : "");
+    *field = gcb_strings_keep(&cases->strings, escaped);
     gcb_free(escaped);
-    if (*field)
-        return;
-    cases->no_memory = true;
-    *field = "";
 }
 
 void gcb_case_remove_folders(char *files)
@@ -57,11 +53,8 @@ void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
     gcb_case_set(cases, &c->text[GCB_CASE_THREADS], threads);
     for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
         size += strlen(c->text[t]) + 2;
-    words = gcb_alloc(size);
-    if (!words) {
-        cases->no_memory = true;
-        return;
-    }
+    words = gcb_must_array(size, 1);
+
     strcpy(words, c->text[GCB_CASE_FILE]);
     gcb_case_remove_folders(words);
     gcb_case_set(cases, &c->text[GCB_CASE_FILES], words);
@@ -82,8 +75,8 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
 {
     struct gcb_case *c;
 
-    if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
-        return NULL;
+    gcb_must_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items));
+
     c = &cases->items[cases->count++];
     memset(c, 0, sizeof(*c));
     for (size_t i = 0; i < GCB_CASE_ERRORS; i++)
@@ -156,16 +149,14 @@ static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_finish(cases, c);
 }
 
-/* Adds the case of a row. Returns 0 or GCB_E_NOMEM. */
-static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
+/* Adds the case of a row. */
+static void read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
 {
     const bool kernel = row->kind == GCB_RECORD_KERNEL, exchange = row->kind == GCB_RECORD_EXCHANGE;
     struct gcb_case *c = gcb_cases_add(cases);
     enum gcb_field errors[GCB_FIELDS];
     size_t count;
 
-    if (!c)
-        return GCB_E_NOMEM;
     c->kernel = kernel;
     c->exchange = exchange;
     c->line = row->line;
@@ -185,7 +176,6 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     if (c->operations == 2)
         c->time[1] = read_time(row, &gcb_decode_fields);
     read_texts(cases, c, row);
-    return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
 /* Takes a row of the file: adds a case, keeps the environment, or ignores the row. */
@@ -200,15 +190,16 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
                                 "%s: line %" PRIu64
                                 ": a second environment row; give the results of one run per file",
                                 gcb_show(row->path).text, row->line);
-        cases->environment = json_deep_copy(row->json);
-        return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
+        cases->environment = gcb_json_copy(row->json);
+        return 0;
     }
     if (row->kind != GCB_RECORD_KERNEL && row->kind != GCB_RECORD_SUMMARY &&
         row->kind != GCB_RECORD_EXCHANGE)
         return 0;
     if (method && strcmp(method, "memcpy") == 0) /* memcpy measures the machine, not the build */
         return 0;
-    return read_case(cases, row) ? gcb_diag_nomem(diag, 0, "a case") : 0;
+    read_case(cases, row);
+    return 0;
 }
 
 /* ---- identity ---- */
@@ -216,20 +207,21 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 #define SEVERAL (-1) /* more than one case has this key */
 
 /* Adds case i to a map from keys to the numbers of cases. The value of a key that several cases
- * have is SEVERAL. Returns 0 or GCB_E_NOMEM. */
-static int add_key(json_t *map, const char *key, size_t i)
+ * have is SEVERAL. */
+static void add_key(json_t *map, const char *key, size_t i)
 {
     const json_int_t number = json_object_get(map, key) ? SEVERAL : (json_int_t)i;
 
-    return json_object_set_new_nocheck(map, key, json_integer(number)) ? GCB_E_NOMEM : 0;
+    if (json_object_set_new_nocheck(map, key, json_integer(number)))
+        gcb_no_memory();
 }
 
 /* Fails if a case appears twice, because such a case cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
     json_t *map = json_object();
-    int err = map ? 0 : GCB_E_NOMEM;
     char name[160];
+    int err = 0;
 
     for (size_t i = 0; !err && i < cases->count; i++) {
         const struct gcb_case *c = &cases->items[i];
@@ -241,10 +233,10 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
                 gcb_show(path).text, cases->items[json_integer_value(first)].line, c->line,
                 gcb_text_shorten(name, sizeof(name), c->name[GCB_CASE_NAME], 150));
         else
-            err = add_key(map, c->name[GCB_CASE_NAME_FULL], i);
+            add_key(map, c->name[GCB_CASE_NAME_FULL], i);
     }
     json_decref(map);
-    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;
+    return err;
 }
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
@@ -292,27 +284,24 @@ static void make_label(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_set(cases, &c->label, out);
 }
 
-/* Makes the full names the labels of cases that have equal labels. Returns 0 or GCB_E_NOMEM. */
-static int resolve_equal_labels(struct gcb_cases *cases)
+/* Makes the full names the labels of cases that have equal labels. */
+static void resolve_equal_labels(struct gcb_cases *cases)
 {
     json_t *map = json_object();
-    int err = map ? 0 : GCB_E_NOMEM;
 
-    for (size_t i = 0; !err && i < cases->count; i++)
-        err = add_key(map, cases->items[i].label, i);
-    for (size_t i = 0; !err && i < cases->count; i++)
+    for (size_t i = 0; i < cases->count; i++)
+        add_key(map, cases->items[i].label, i);
+    for (size_t i = 0; i < cases->count; i++)
         if (json_integer_value(json_object_get(map, cases->items[i].label)) == SEVERAL)
             cases->items[i].label = cases->items[i].name[GCB_CASE_NAME_FULL];
     json_decref(map);
-    return err;
 }
 
-int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag)
+void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next)
 {
     struct gcb_cases *const both[] = {base, next};
     const struct gcb_case *first = base->count ? base->items : next->items;
     bool differs[GCB_CASE_TEXTS] = {false};
-    int err = 0;
 
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; i < both[b]->count; i++)
@@ -321,9 +310,8 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
     for (size_t b = 0; b < 2; b++) {
         for (size_t i = 0; i < both[b]->count; i++)
             make_label(both[b], &both[b]->items[i], differs);
-        err = err || both[b]->no_memory ? GCB_E_NOMEM : resolve_equal_labels(both[b]);
+        resolve_equal_labels(both[b]);
     }
-    return err ? gcb_diag_nomem(diag, 0, "labels") : 0;
 }
 
 /* ---- pairing ---- */
@@ -331,19 +319,17 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 #define UNPAIRED SIZE_MAX
 
 /* Pairs two cases with the same name, if each is the only unpaired case of its file with that name.
- * partner[f][i] is the number of the other file's case for case i of file f, or UNPAIRED. Returns 0
- * or GCB_E_NOMEM. */
-static int pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
-                   enum gcb_case_name name)
+ * partner[f][i] is the number of the other file's case for case i of file f, or UNPAIRED. */
+static void pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
+                    enum gcb_case_name name)
 {
     json_t *maps[2] = {json_object(), json_object()}, *own;
-    int err = maps[0] && maps[1] ? 0 : GCB_E_NOMEM;
     const char *key;
 
     for (int f = 0; f < 2; f++)
-        for (size_t i = 0; !err && i < files[f]->count; i++)
+        for (size_t i = 0; i < files[f]->count; i++)
             if (partner[f][i] == UNPAIRED)
-                err = add_key(maps[f], files[f]->items[i].name[name], i);
+                add_key(maps[f], files[f]->items[i].name[name], i);
     json_object_foreach(maps[0], key, own)
     {
         const json_t *other = json_object_get(maps[1], key);
@@ -356,35 +342,28 @@ static int pair_by(const struct gcb_cases *const files[2], size_t *const partner
     }
     json_decref(maps[0]);
     json_decref(maps[1]);
-    return err;
 }
 
-int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
-                   const struct gcb_cases *next, struct gcb_diag *diag)
+struct gcb_case_pair *gcb_pair_cases(size_t *count, const struct gcb_cases *base,
+                                     const struct gcb_cases *next)
 {
     const struct gcb_cases *const files[2] = {base, next};
     const size_t all = base->count + next->count;
-    size_t *room = gcb_alloc_array(all, sizeof(*room));
-    size_t *const partner[2] = {room, room ? room + base->count : NULL};
-    int err;
+    size_t *const room = gcb_must_array(all, sizeof(*room));
+    size_t *const partner[2] = {room, room + base->count};
+    struct gcb_case_pair *out = gcb_must_array(all, sizeof(*out));
 
     *count = 0;
-    *out = gcb_alloc_array(all, sizeof(**out));
-    err = *out && room ? 0 : GCB_E_NOMEM;
-    for (size_t i = 0; !err && i < all; i++)
+    for (size_t i = 0; i < all; i++)
         room[i] = UNPAIRED;
-    for (enum gcb_case_name i = GCB_CASE_NAME_FULL; !err && i < GCB_CASE_NAMES; i++)
-        err = pair_by(files, partner, i);
-    for (size_t i = 0; !err && i < base->count; i++)
-        (*out)[(*count)++] = (struct gcb_case_pair){
+    for (enum gcb_case_name i = GCB_CASE_NAME_FULL; i < GCB_CASE_NAMES; i++)
+        pair_by(files, partner, i);
+    for (size_t i = 0; i < base->count; i++)
+        out[(*count)++] = (struct gcb_case_pair){
             &base->items[i], partner[0][i] == UNPAIRED ? NULL : &next->items[partner[0][i]]};
-    for (size_t i = 0; !err && i < next->count; i++)
+    for (size_t i = 0; i < next->count; i++)
         if (partner[1][i] == UNPAIRED)
-            (*out)[(*count)++] = (struct gcb_case_pair){.next = &next->items[i]};
+            out[(*count)++] = (struct gcb_case_pair){.next = &next->items[i]};
     gcb_free(room);
-    if (!err)
-        return 0;
-    gcb_free(*out);
-    *out = NULL;
-    return gcb_diag_nomem(diag, all * sizeof(*room), "pairing cases");
+    return out;
 }

@@ -81,13 +81,12 @@ struct gcb_cases {
     struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
     struct gcb_strings strings;
-    bool no_memory;      /* memory ran out for a string of a case */
     json_t *environment; /* the environment row; NULL if the file has none */
 };
 
 /*
  * Reads a result file ("-": standard input). If `file` is not NULL, reads that stream instead, and
- * `path` is its name in messages. Fails as gcb_results_read does, with GCB_E_NOMEM, or with
+ * `path` is its name in messages. Fails as gcb_results_read does, or with
  * GCB_E_CORRUPT if the file has no cases, has a case twice, or has the results of two runs. Release
  * *out with gcb_cases_fini, also after a failure.
  */
@@ -98,14 +97,13 @@ void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */
  * Sets the label of every case of both runs: the method with the parameters that differ from the
  * defaults, and those of file, scope, device, instruction set, cache and threads that differ
  * between cases. Cases of one run whose labels would be equal get their full names instead. Call
- * this after both files have been read. Returns 0 or GCB_E_NOMEM.
+ * this after both files have been read.
  */
-int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag);
+void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next);
 
-/* Appends a case whose texts are all "". Returns NULL if memory runs out. */
+/* Appends a case whose texts are all "". */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Sets a string of a case, such as &c->text[0], to an escaped copy of `text`. NULL counts as "". If
- * memory runs out, sets the string to "", and cases->no_memory. */
+/* Sets a string of a case, such as &c->text[0], to an escaped copy of `text`. NULL counts as "". */
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
 /* Sets the texts for threads and files and the names of a case, after its other texts were set. */
 void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
@@ -123,10 +121,10 @@ struct gcb_case_pair {
  * full names, then the remaining cases by the next names, and so on. Cases of one file that have
  * the same name are not paired by that name.
  *
- * *out gets *count pairs: all cases of `base` in their order, then the cases that only `next` has.
- * The pairs borrow the cases. Release *out with gcb_free. Returns 0, or GCB_E_NOMEM with *out NULL.
+ * Returns *count pairs: all cases of `base` in their order, then the cases that only `next` has. The
+ * pairs borrow the cases. The caller releases the array with gcb_free.
  */
-int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
-                   const struct gcb_cases *next, struct gcb_diag *diag);
+struct gcb_case_pair *gcb_pair_cases(size_t *count, const struct gcb_cases *base,
+                                     const struct gcb_cases *next);
 
 #endif

@@ -328,20 +328,20 @@ static int fail_apart(const struct gcb_runs *runs, struct gcb_diag *diag)
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag)
 {
-    struct gcb_case_pair *pairs = NULL;
-    size_t count = 0;
+    size_t count;
+    struct gcb_case_pair *pairs = gcb_pair_cases(&count, &runs->base, &runs->next);
     bool common = false;
     char environments[400];
-    int err = gcb_pair_cases(&pairs, &count, &runs->base, &runs->next, diag);
+    int err = 0;
 
     for (size_t i = 0; i < count; i++)
         common |= pairs[i].base && pairs[i].next;
-    if (!err && !common)
+    if (!common)
         err = fail_apart(runs, diag);
     describe_environments(environments, sizeof(environments), runs);
     for (size_t i = 0; !err && i < count; i++)
         if (gcb_compare_rows(out, runs, &pairs[i]))
             compare_times(out, &pairs[i], delta, environments);
     gcb_free(pairs);
-    return err ? err : gcb_verdicts_check(out, diag);
+    return err;
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/tidy.h"
 
 /* One process, and what it counted. */
@@ -82,11 +82,7 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     c->tidy_place = gcb_tidy_enter(c->out_path);
     while (config->builds->command.argv[words])
         words++;
-    argv = gcb_alloc_zero(head + words + 1, sizeof(*argv));
-    if (!argv) {
-        gcb_diag_nomem(&c->why, 0, "a command line");
-        return;
-    }
+    argv = gcb_must_zero(head + words + 1, sizeof(*argv));
     memcpy(argv, valgrind, sizeof(valgrind));
     memcpy(argv + head, config->builds->command.argv, words * sizeof(*argv));
     gcb_child_start(&c->child, argv, &limits, &c->why);
@@ -146,9 +142,8 @@ static void judge_method(struct gcb_verdicts *out, const struct gcb_case_pair *p
     }
 }
 
-/* Makes the cases of all methods, before the first verdict borrows one. Returns 0 or GCB_E_NOMEM.
- */
-static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *config)
+/* Makes the cases of all methods, before the first verdict borrows one. */
+static void make_cases(struct gcb_cases *cases, const struct gcb_counts_config *config)
 {
     char spec[GCB_AB_WORD];
 
@@ -156,8 +151,6 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
         struct gcb_case *c = gcb_cases_add(cases);
         const struct gcb_method *m = &config->methods[i];
 
-        if (!c)
-            return GCB_E_NOMEM;
         gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
         c->threads = 1;
         gcb_case_set(cases, &c->text[GCB_CASE_FILE], config->file);
@@ -168,7 +161,6 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
         gcb_case_set(cases, &c->method, m->name);
         gcb_case_finish(cases, c);
     }
-    return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
 /* Counts method i in both builds, and adds the verdicts. Both processes run at the same time, which
@@ -225,25 +217,19 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     struct gcb_diag failure = {.status = 0};
     const double began = gcb_clock();
     bool compared = false;
-    int err;
 
     memset(counts, 0, sizeof(*counts));
     /* Otherwise the first call of each function would also count the dynamic linker. */
     setenv("LD_BIND_NOW", "1", 1);
-    err = make_cases(&counts->cases, config) ? gcb_diag_nomem(diag, 0, "cases") : 0;
-    if (!err)
-        err = gcb_cases_label(&counts->cases, &none, diag);
-    for (size_t i = 0; !err && !counts->interrupted && i < config->method_count; i++) {
+    make_cases(&counts->cases, config);
+    gcb_cases_label(&counts->cases, &none);
+    for (size_t i = 0; !counts->interrupted && i < config->method_count; i++) {
         gcb_watch_show(&config->builds->watch, (double)i / (double)config->method_count);
         if (is_wanted(&counts->cases.items[i], config))
             count_method(out, &counts->cases.items[i], config, i, &failure);
         counts->interrupted = gcb_watch_stopped(&config->builds->watch);
     }
     counts->seconds = gcb_clock() - began;
-    if (!err)
-        err = gcb_verdicts_check(out, diag);
-    if (err)
-        return err;
     if (counts->interrupted)
         return out->count ? 0 : gcb_diag_set(diag, GCB_E_IO, "interrupted");
     if (failure.status == GCB_E_UNSUPPORTED)

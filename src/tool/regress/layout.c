@@ -8,9 +8,9 @@
 #include <wordexp.h>
 
 #include "kernels/philox/philox_elem.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/child.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/base/tidy.h"
 
@@ -36,20 +36,18 @@ struct gcb_layout {
     bool (*stop)(void *ctx);
 };
 
-/* Appends a copy of a word. Returns 0 or GCB_E_NOMEM. */
-static int add_word(struct gcb_layout *l, struct words *w, const char *text)
+/* Appends a copy of a word. */
+static void add_word(struct gcb_layout *l, struct words *w, const char *text)
 {
-    if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
-        return GCB_E_NOMEM;
-    w->items[w->count] = gcb_strings_add(&l->texts, text, strlen(text));
-    return w->items[w->count++] ? 0 : GCB_E_NOMEM;
+    gcb_must_grow(&w->items, &w->cap, w->count, sizeof(*w->items));
+    w->items[w->count++] = gcb_strings_keep(&l->texts, text);
 }
 
 /* ---- processes ---- */
 
-/* Runs a program and hands each line of its output to `take`, which may be NULL. Returns 0, an
- * error of `take`, GCB_E_UNSUPPORTED if the program failed, or GCB_E_IO if l->stop ended it. */
-static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, const char *line),
+/* Runs a program and hands each line of its output to `take`, which may be NULL. Returns 0,
+ * GCB_E_UNSUPPORTED if the program failed, or GCB_E_IO if l->stop ended it. */
+static int run_lines(const char *const *argv, void (*take)(struct gcb_layout *, const char *line),
                      struct gcb_layout *l, struct gcb_diag *diag)
 {
     const struct gcb_child_limits limits = {
@@ -62,12 +60,13 @@ static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, c
 
     if (err)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "%s cannot be run", argv[0]);
-    while (!err && getline(&line, &cap, child.out) > 0) {
+    while (getline(&line, &cap, child.out) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        err = take ? take(l, line) : 0;
+        if (take)
+            take(l, line);
     }
     free(line);
-    if (gcb_child_finish(&child, NULL, &own) && !err)
+    if (gcb_child_finish(&child, NULL, &own))
         err = gcb_diag_set(diag, child.stopped ? GCB_E_IO : GCB_E_UNSUPPORTED, "%s", own.text);
     return err;
 }
@@ -95,17 +94,18 @@ static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *di
 
 /* Adds a member of an archive to the object files, if there is a file of this name. The members of
  * a thin archive are files. */
-static int take_member(struct gcb_layout *l, const char *line)
+static void take_member(struct gcb_layout *l, const char *line)
 {
     char path[2 * PATH_MAX];
 
     snprintf(path, sizeof(path), "%s/%s", l->build, line);
-    return gcb_glob("*.o", line) && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
+    if (gcb_glob("*.o", line) && access(path, R_OK) == 0)
+        add_word(l, &l->objects, line);
 }
 
 /* Adds a word to l->command. In a word, $ORIGIN means the folder of the program, so it is replaced
  * by the old program's folder. */
-static int add_to_command(struct gcb_layout *l, const char *word)
+static void add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
     char text[4 * PATH_MAX] = "";
@@ -113,7 +113,7 @@ static int add_to_command(struct gcb_layout *l, const char *word)
     for (; (origin = strstr(word, "$ORIGIN")); word = origin + strlen("$ORIGIN"))
         gcb_append(text, sizeof(text), "%.*s%s/%.*s", (int)(origin - word), word, l->build,
                    slash ? (int)(slash - l->target) : 0, l->target);
-    return add_word(l, &l->command, gcb_append(text, sizeof(text), "%s", word));
+    add_word(l, &l->command, gcb_append(text, sizeof(text), "%s", word));
 }
 
 /* Sorts the words of the link command into l->command and l->objects. The members of a thin archive
@@ -123,7 +123,7 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
     bool output = false;
     int err = 0;
 
-    for (size_t i = 0; !err && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (i + 1 < count && strcmp(words[i], "-o") == 0) {
             output = strcmp(words[++i], l->target) == 0;
             continue;
@@ -134,21 +134,20 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
                             take_member, l, diag);
         if (err)
             return err;
-        err = gcb_glob("*.o", words[i]) ? add_word(l, &l->objects, words[i])
-                                        : add_to_command(l, words[i]);
+        if (gcb_glob("*.o", words[i]))
+            add_word(l, &l->objects, words[i]);
+        else
+            add_to_command(l, words[i]);
     }
-    if (err)
-        return gcb_diag_nomem(diag, 0, "a link command");
     if (output && l->objects.count > 1)
         return 0;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command names no object files");
 }
 
 /* Keeps a line that ninja prints. The last line is the link command. */
-static int take_command(struct gcb_layout *l, const char *line)
+static void take_command(struct gcb_layout *l, const char *line)
 {
-    l->line = gcb_strings_add(&l->texts, line, strlen(line));
-    return l->line ? 0 : GCB_E_NOMEM;
+    l->line = gcb_strings_keep(&l->texts, line);
 }
 
 /* Asks ninja for the link command, and fills l->command and l->objects. */
@@ -159,7 +158,7 @@ static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
     int err = run_lines(argv, take_command, l, diag);
 
     if (err)
-        return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a link command") : err;
+        return err;
     if (!l->line || wordexp(l->line, &split, WRDE_NOCMD))
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command cannot be read");
     err = take_words(l, split.we_wordv, split.we_wordc, diag);
@@ -187,11 +186,9 @@ int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
     static const char *const shell[] = {"sh", "-c", "cd -- \"$0\" && exec \"$@\""};
     const size_t files = l->objects.count + PADS;
     size_t n = 7; /* words before the files */
-    const char **argv = gcb_alloc_array(n + files + l->command.count, sizeof(*argv));
+    const char **argv = gcb_must_array(n + files + l->command.count, sizeof(*argv));
     int err;
 
-    if (!argv)
-        return gcb_diag_nomem(diag, 0, "a link command");
     memcpy(argv, shell, sizeof(shell));
     argv[3] = l->build;
     argv[4] = l->command.items[0];
@@ -216,11 +213,9 @@ int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
 int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *program,
                     bool (*stop)(void *ctx), struct gcb_diag *diag)
 {
-    struct gcb_layout *l = *out = gcb_alloc_zero(1, sizeof(*l));
+    struct gcb_layout *l = *out = gcb_must_zero(1, sizeof(*l));
     int err;
 
-    if (!l)
-        return gcb_diag_nomem(diag, sizeof(*l), "a link command");
     l->tidy[1] = -1;
     l->stop = stop;
     snprintf(l->program, sizeof(l->program), "%s", program);

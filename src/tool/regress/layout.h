@@ -24,14 +24,14 @@ struct gcb_layout;
  * gcb_layout_close removes all these files. `stop` may be NULL; it is called several times a second
  * with the argument NULL, and returns true to end the linking. The caller owns *out, also after a
  * failure. Returns GCB_E_UNSUPPORTED if the program cannot be linked again (the message says why),
- * GCB_E_IO if `stop` ended the linking, or GCB_E_NOMEM.
+ * or GCB_E_IO if `stop` ended the linking.
  */
 int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *program,
                     bool (*stop)(void *ctx), struct gcb_diag *diag);
 
 /* Links the program, and replaces the program that gcb_layout_link made before. Equal seeds give
- * equal layouts. Returns GCB_E_UNSUPPORTED if the linker failed, GCB_E_IO if `stop` ended the
- * linking, or GCB_E_NOMEM. */
+ * equal layouts. Returns GCB_E_UNSUPPORTED if the linker failed, or GCB_E_IO if `stop` ended
+ * the linking. */
 int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag);
 
 /* Returns the path of the linked program, which lives as long as `l`. */

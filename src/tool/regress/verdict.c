@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
 {
@@ -22,12 +22,11 @@ enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind)
 {
-    struct gcb_verdict *v = &all->spare;
+    struct gcb_verdict *v;
 
-    if (gcb_grow(&all->items, &all->cap, all->count, sizeof(*all->items)))
-        all->no_memory = true;
-    else
-        v = &all->items[all->count++];
+    gcb_must_grow(&all->items, &all->cap, all->count, sizeof(*all->items));
+    v = &all->items[all->count++];
+
     *v = (struct gcb_verdict){
         .pair = *pair,
         .quantity = quantity,
@@ -74,12 +73,6 @@ void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const 
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     v->reason = gcb_strings_keep(&all->reasons, text);
-    all->no_memory |= !v->reason;
-}
-
-int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag)
-{
-    return all->no_memory ? gcb_diag_nomem(diag, all->count * sizeof(*all->items), "verdicts") : 0;
 }
 
 void gcb_verdicts_fini(struct gcb_verdicts *all)
@@ -158,11 +151,10 @@ static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 
     for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
         const size_t size = strlen(names[i]) + 32; /* room for a space and the quantity */
-        char *both = gcb_alloc(size);
+        char *both = gcb_must_array(size, 1);
 
-        if (both)
-            snprintf(both, size, "%s %s", names[i], gcb_quantities[v->quantity].name);
-        found = gcb_glob(pattern, names[i]) || (both && gcb_glob(pattern, both));
+        snprintf(both, size, "%s %s", names[i], gcb_quantities[v->quantity].name);
+        found = gcb_glob(pattern, names[i]) || gcb_glob(pattern, both);
         gcb_free(both);
     }
     return found;
@@ -233,9 +225,8 @@ void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all)
 
     gcb_verdicts_count(&n, all);
     gcb_row_u64(row, GCB_FIELD_COMPARISONS, all->count);
-    for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
-        if (json_object_set_new(kinds, gcb_verdict_names[k], json_integer((json_int_t)n.kinds[k])))
-            row->failed = true;
+    for (size_t k = 0; k < GCB_VERDICT_KINDS; k++)
+        gcb_json_set(kinds, gcb_verdict_names[k], json_integer((json_int_t)n.kinds[k]));
     gcb_row_json(row, GCB_FIELD_VERDICTS, kinds);
     gcb_row_u64(row, GCB_FIELD_ACCEPTED_COUNT, n.accepted);
     gcb_row_u64(row, GCB_FIELD_REGRESSIONS, n.fails);

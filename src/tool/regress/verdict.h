@@ -57,14 +57,11 @@ struct gcb_verdict {
     const char *reason;       /* one line; NULL if there is nothing to say */
 };
 
-/* A list of verdicts. Starts zeroed. Functions that add to it return no error; call
- * gcb_verdicts_check once at the end. */
+/* A list of verdicts. Starts zeroed. */
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
     struct gcb_strings reasons; /* memory of the verdicts' reasons */
-    bool no_memory;             /* memory ran out for a verdict or a reason */
-    struct gcb_verdict spare;   /* gcb_verdicts_add returns its address if memory runs out */
 };
 
 /*
@@ -79,8 +76,7 @@ struct gcb_verdicts {
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
-/* Adds a verdict whose figures are NAN. The pointer is never NULL, and valid until the next verdict
- * is added. */
+/* Adds a verdict whose figures are NAN. The pointer is valid until the next verdict is added. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
 /* Adds a verdict NOT_COMPARED on the time of operation `op` (0 or 1) of a pair. Both cases of the
@@ -92,8 +88,6 @@ void gcb_verdict_set_values(struct gcb_verdict *v, double base, double next);
 /* Sets the reason (printf style) of a verdict in `all`. */
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Returns GCB_E_NOMEM if memory ran out for a verdict or a reason, else 0. */
-int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag);
 void gcb_verdicts_fini(struct gcb_verdicts *all); /* a zeroed struct is allowed */
 
 /* Returns the case of the base, or the case of the new run if the base has none. */
@@ -149,7 +143,7 @@ struct gcb_runs {
 /*
  * Adds the verdicts of one pair on the case itself, on its size and on its error. Returns true if
  * the times may be compared, because both cases ran, on the same input. Otherwise a verdict says
- * why not. Call gcb_verdicts_check at the end.
+ * why not.
  */
 bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
                       const struct gcb_case_pair *pair);
@@ -158,8 +152,7 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
  * Compares all cases of two result files, and adds the verdicts to `out`. Times are compared if the
  * environments are the same and the rows have intervals. A time is SLOW or FAST if the whole
  * interval of the ratio is beyond `delta`, and the ratio of the fastest samples is too. Returns
- * GCB_E_INVALID if the files have no case in common, because then GONE and NEW would mislead, or
- * GCB_E_NOMEM.
+ * GCB_E_INVALID if the files have no case in common, because then GONE and NEW would mislead.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);

@@ -41,7 +41,6 @@ int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_de
 {
     const struct gcb_place_size size = {.tensor = largest * sizeof(float)};
     struct gcb_replay_device *d = gcb_alloc_zero(1, sizeof(*d));
-    int err;
 
     *out = d;
     if (!d)
@@ -51,9 +50,8 @@ int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_de
     d->copy = gcb_alloc_array(largest ? largest : 1, sizeof(*d->copy));
     if (!d->copy)
         return gcb_diag_nomem(diag, largest * sizeof(*d->copy), "the largest message");
-    err = gcb_coders_create(&d->coders, largest, diag);
-    if (err)
-        return err;
+    d->coders = gcb_coders_create(largest);
+
     return reduces ? prepare_reduce(d, largest, diag) : gcb_place_reserve(&d->place, &size, diag);
 }
 

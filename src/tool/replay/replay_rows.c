@@ -10,8 +10,7 @@ static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
     json_t *bytes = json_array();
 
     for (unsigned i = 0; i < f->rounds; i++)
-        if (json_array_append_new(bytes, json_integer((json_int_t)f->round_bytes[i])))
-            row->failed = true;
+        gcb_json_append(bytes, json_integer((json_int_t)f->round_bytes[i]));
     gcb_row_u64(row, GCB_FIELD_ROUNDS, f->rounds);
     gcb_row_json(row, GCB_FIELD_ROUND_BYTES, bytes);
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, f->link_bytes);

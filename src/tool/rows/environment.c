@@ -49,14 +49,6 @@ static void put_if_set(struct gcb_row *row, enum gcb_field field, uint64_t value
     gcb_row_known_u64(row, field, value > 0, value);
 }
 
-/* Appends an object to a list of the row; releases the object. */
-static void append(struct gcb_row *row, json_t *list, struct gcb_row *item)
-{
-    if (item->failed || json_array_append(list, item->json))
-        row->failed = true;
-    gcb_row_fini(item);
-}
-
 static void put_build(struct gcb_row *row)
 {
     struct gcb_build b;
@@ -93,9 +85,8 @@ static void put_libraries(struct gcb_row *row)
         json_pack("{ss ss so}", "hdf5", GCB_BUILD_HDF5, "jansson", jansson_version_str(), "xxhash",
                   json_sprintf("%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100));
 
-    if (fftw &&
-        json_object_set_new(libraries, "fftw", json_sprintf("%.*s", (int)strcspn(fftw, " "), fftw)))
-        row->failed = true;
+    if (fftw)
+        gcb_json_set(libraries, "fftw", json_sprintf("%.*s", (int)strcspn(fftw, " "), fftw));
     gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
@@ -120,7 +111,7 @@ static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env
 
         gcb_row_u64(&item, GCB_FIELD_THREADS, (uint64_t)env->bandwidth[i].threads);
         put_gbps(&item, &env->bandwidth[i]);
-        append(row, list, &item);
+        gcb_json_append(list, item.json);
     }
     gcb_row_json(row, GCB_FIELD_BANDWIDTHS, list);
 }
@@ -137,7 +128,7 @@ static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
 
         gcb_row_text(&file, GCB_FIELD_FILE, env->inputs[i]);
         gcb_row_text(&file, GCB_FIELD_XXH3, known ? hash : NULL);
-        append(row, list, &file);
+        gcb_json_append(list, file.json);
     }
     gcb_row_json(row, GCB_FIELD_INPUT_XXH3, list);
 }

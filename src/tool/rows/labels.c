@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 
 bool gcb_spec_next(const char **at, size_t *length)
 {
@@ -168,16 +168,15 @@ void gcb_label_all(struct gcb_label *items, size_t count)
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count)
 {
     enum { SPEC = 1024 }; /* bytes for a full spec, which lies behind the labels */
-    struct gcb_label *items = gcb_alloc_zero(count, sizeof(*items) + SPEC);
-    char *spec = items ? (char *)(items + count) : NULL;
+    struct gcb_label *items = gcb_must_zero(count, sizeof(*items) + SPEC);
+    char *spec = (char *)(items + count);
 
-    for (size_t i = 0; items && i < count; i++, spec += SPEC) {
+    for (size_t i = 0; i < count; i++, spec += SPEC) {
         const struct gcb_method *m =
             (const struct gcb_method *)(const void *)((const char *)first + i * stride);
 
         items[i].spec = gcb_method_spec(spec, SPEC, m, GCB_SPEC_FULL);
     }
-    if (items)
-        gcb_label_all(items, count);
+    gcb_label_all(items, count);
     return items;
 }

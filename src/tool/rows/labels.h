@@ -26,7 +26,7 @@ struct gcb_label {
 void gcb_label_all(struct gcb_label *items, size_t count);
 
 /* Labels a set of methods that lie `stride` bytes apart. Returns an array of `count` labels, which
- * also holds their specs. The caller releases it with gcb_free. NULL: out of memory. */
+ * also holds their specs. The caller releases it with gcb_free. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
 /* Moves *at to the next parameter "key=value" of a spec, and sets *length to its bytes. Before the

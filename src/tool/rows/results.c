@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 /* A result file that is being read. */
 struct reading {
@@ -36,8 +36,8 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
     int c = 0;
 
     for (; n <= GCB_RESULTS_LINE; n++) {
-        if (n == r->cap && gcb_grow(&r->line, &r->cap, n, 1))
-            return gcb_diag_nomem(diag, n, "a line of results");
+        if (n == r->cap)
+            gcb_must_grow(&r->line, &r->cap, n, 1);
         c = getc_unlocked(r->file);
         r->line[n] = '\0';
         if (c == EOF || c == '\n')

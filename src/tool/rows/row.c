@@ -3,13 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 void gcb_row_init(struct gcb_row *row, enum gcb_record record)
 {
     row->json = json_object();
-    row->failed = !row->json;
     gcb_row_text(row, GCB_FIELD_RECORD, gcb_record_name(record));
     gcb_row_u64(row, GCB_FIELD_SCHEMA, 1);
 }
@@ -20,11 +19,30 @@ void gcb_row_fini(struct gcb_row *row)
     row->json = NULL;
 }
 
+void gcb_json_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value))
+        gcb_no_memory();
+}
+
+void gcb_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value))
+        gcb_no_memory();
+}
+
+json_t *gcb_json_copy(const json_t *value)
+{
+    json_t *copy = json_deep_copy(value);
+
+    if (!copy)
+        gcb_no_memory();
+    return copy;
+}
+
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value)
 {
-    /* jansson drops the value's reference even if row->json is NULL */
-    if (json_object_set_new(row->json, gcb_field_name(field), value))
-        row->failed = true;
+    gcb_json_set(row->json, gcb_field_name(field), value);
 }
 
 json_t *gcb_row_make_text(const char *text)
@@ -36,9 +54,7 @@ json_t *gcb_row_make_text(const char *text)
     if (!text)
         return json_null();
     size = 4 * strlen(text) + 1; /* room for every byte as \xNN */
-    shown = gcb_alloc(size);
-    if (!shown)
-        return NULL;
+    shown = gcb_must_array(size, 1);
     value = json_string(gcb_escape(shown, size, text));
     gcb_free(shown);
     return value;
@@ -64,8 +80,7 @@ void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *valu
     json_t *array = values ? json_array() : json_null();
 
     for (size_t i = 0; values && i < count; i++)
-        if (json_array_append_new(array, gcb_row_make_real(values[i])))
-            row->failed = true;
+        gcb_json_append(array, gcb_row_make_real(values[i]));
     gcb_row_json(row, field, array);
 }
 
@@ -74,8 +89,7 @@ void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts
     json_t *array = texts ? json_array() : json_null();
 
     for (int i = 0; texts && i < count; i++)
-        if (json_array_append_new(array, gcb_row_make_text(texts[i])))
-            row->failed = true;
+        gcb_json_append(array, gcb_row_make_text(texts[i]));
     gcb_row_json(row, field, array);
 }
 
@@ -127,8 +141,7 @@ void gcb_row_method(struct gcb_row *row, const struct gcb_method *method)
     gcb_row_text(row, GCB_FIELD_METHOD, method->name);
     gcb_row_text(row, GCB_FIELD_SPEC, gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_FULL));
     for (size_t i = 0; (p = gcb_method_param(method, i)); i++)
-        if (gcb_method_shows(method, i) &&
-            json_object_set_new(params, p->name, param_value(p, method->value[i])))
-            row->failed = true;
+        if (gcb_method_shows(method, i))
+            gcb_json_set(params, p->name, param_value(p, method->value[i]));
     gcb_row_json(row, GCB_FIELD_PARAMS, params);
 }

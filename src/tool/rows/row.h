@@ -10,15 +10,14 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * A row of results: a JSON object whose fields keep the order in which they were set. The setters
- * return no error: if memory runs out they mark the row as failed, and gcb_sink_put reports it.
+  * A row of results: a JSON object whose fields keep the order in which they were set. The setters
+ * return no error, because without memory they end the process (src/tool/base/memory.h).
  *
  * Texts are untrusted: they are stored escaped (gcb_escape) and never cut. A NaN or an infinity is
  * stored as null.
  */
 struct gcb_row {
-    json_t *json; /* owned; NULL if init found no memory */
-    bool failed;
+    json_t *json; /* owned */
 };
 
 /* Starts {"record": record, "schema": 1}. */
@@ -39,16 +38,20 @@ void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, b
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Stores an array of texts; NULL is stored as null. */
 void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
-/* Stores any JSON value, and takes over its reference even on failure. If `value` is NULL, marks
- * the row as failed. */
+/* Stores any JSON value, and takes over its reference. NULL: jansson found no memory for it. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
+/* Do the same to an array, and to an object. */
+void gcb_json_append(json_t *array, json_t *value);
+void gcb_json_set(json_t *object, const char *key, json_t *value);
+/* Returns a copy, which is never NULL. */
+json_t *gcb_json_copy(const json_t *value);
 
 /* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an
  * effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
 /* Make values for arrays and nested objects, as gcb_row_text and gcb_row_real store them. The
- * caller owns the reference. NULL: out of memory. */
+ * caller owns the reference. */
 json_t *gcb_row_make_text(const char *text);
 json_t *gcb_row_make_real(double value);
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/results.h"
 
 struct gcb_sink {
@@ -20,56 +20,52 @@ struct gcb_sink {
 
 /*
  * Writes any JSON value, with reals in their shortest form. jansson would write all reals with the
- * same number of digits: 0.8 as 0.80000000000000004. Returns false if jansson found no memory.
+ * same number of digits: 0.8 as 0.80000000000000004.
  */
-static bool write_value(FILE *f, const json_t *value);
+static void write_value(FILE *f, const json_t *value);
 
-static bool write_array(FILE *f, const json_t *array)
+static void write_array(FILE *f, const json_t *array)
 {
-    bool good = true;
 
     fputc('[', f);
-    for (size_t i = 0; good && i < json_array_size(array); i++) {
+    for (size_t i = 0; i < json_array_size(array); i++) {
         fputs(i ? ", " : "", f);
-        good = write_value(f, json_array_get(array, i));
+        write_value(f, json_array_get(array, i));
     }
     fputc(']', f);
-    return good;
 }
 
-static bool write_object(FILE *f, const json_t *object)
+static void write_object(FILE *f, const json_t *object)
 {
     const char *separator = "";
-    bool good = true;
     json_t *o;
 
     memcpy(&o, &object, sizeof(o)); /* jansson's iterators take a pointer that is not const */
     fputc('{', f);
-    for (void *it = json_object_iter(o); it && good; it = json_object_iter_next(o, it)) {
+    for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
         /* keys are names of fields and parameters, so nothing in them needs quoting */
         fprintf(f, "%s\"%s\": ", separator, json_object_iter_key(it));
-        good = write_value(f, json_object_iter_value(it));
+        write_value(f, json_object_iter_value(it));
         separator = ", ";
     }
     fputc('}', f);
-    return good;
 }
 
-static bool write_value(FILE *f, const json_t *value)
+static void write_value(FILE *f, const json_t *value)
 {
     char text[32];
 
-    if (json_is_object(value))
-        return write_object(f, value);
-    if (json_is_array(value))
-        return write_array(f, value);
-    /* a write error is no failure here, because flush reports it */
-    if (!json_is_real(value))
-        return json_dumpf(value, f, JSON_ENCODE_ANY) == 0 || ferror(f);
-    gcb_real_text(text, json_real_value(value));
-    /* 5.0, not 5, so that readers see a real */
-    fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-    return true;
+    if (json_is_object(value)) {
+        write_object(f, value);
+    } else if (json_is_array(value)) {
+        write_array(f, value);
+    } else if (json_is_real(value)) {
+        gcb_real_text(text, json_real_value(value));
+        /* 5.0, not 5, so that readers see a real */
+        fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    } else if (json_dumpf(value, f, JSON_ENCODE_ANY) && !ferror(f)) { /* flush reports errors */
+        gcb_no_memory();
+    }
 }
 
 /* ---- csv and tsv ---- */
@@ -145,11 +141,9 @@ static int flush(const struct gcb_sink *s, struct gcb_diag *diag)
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag)
 {
-    struct gcb_sink *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_sink *s = gcb_must_zero(1, sizeof(*s));
     int err = 0;
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "a sink");
     *s = (struct gcb_sink){.format = format, .file = file, .name = name, .records = records};
     s->column_count = gcb_field_columns(s->columns, records);
     errno = 0;
@@ -166,17 +160,15 @@ int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, c
 
 int gcb_sink_put(struct gcb_sink *s, const struct gcb_row *row, struct gcb_diag *diag)
 {
-    if (row->failed)
-        return gcb_diag_nomem(diag, 0, "a row of results");
     if (s->format == GCB_FORMAT_TABLE)
         return 0;
     errno = 0;
-    if (s->format != GCB_FORMAT_JSON)
-        write_cells(s, row->json);
-    else if (write_object(s->file, row->json))
+    if (s->format == GCB_FORMAT_JSON) {
+        write_object(s->file, row->json);
         fputc('\n', s->file);
-    else
-        return gcb_diag_nomem(diag, 0, "a row of results");
+    } else {
+        write_cells(s, row->json);
+    }
     return flush(s, diag);
 }
 

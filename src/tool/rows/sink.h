@@ -31,12 +31,11 @@ struct gcb_sink;
  * Creates a sink; for csv and tsv it also writes the header. `name` is what messages call the
  * stream. `file` and `name` are borrowed. csv and tsv show only rows of `records`, a set of
  * GCB_RECORD_BIT, in the columns of gcb_field_columns. A cell is empty if its row does not have the
- * field, or has null there. GCB_E_NOMEM, GCB_E_IO: *out is unchanged.
+ * field, or has null there. GCB_E_IO: *out is unchanged.
  */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag);
-/* Writes a row, which stays the caller's. GCB_E_NOMEM: out of memory, here or in a setter of the
- * row. */
+/* Writes a row, which stays the caller's. */
 int gcb_sink_put(struct gcb_sink *sink, const struct gcb_row *row, struct gcb_diag *diag);
 void gcb_sink_destroy(struct gcb_sink *sink); /* NULL is fine; the FILE stays open */
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/strings.h"
 
 #define GAP 2          /* spaces between columns */
@@ -18,7 +18,6 @@ struct gcb_table {
     const char **cells; /* row after row; the texts are in `strings` */
     struct gcb_strings strings;
     size_t used, cap; /* of cells */
-    bool failed;      /* memory ran out */
 };
 
 /* A table that is being printed. */
@@ -32,10 +31,9 @@ struct print {
 
 struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count)
 {
-    struct gcb_table *t = gcb_alloc_zero(1, sizeof(*t));
+    struct gcb_table *t = gcb_must_zero(1, sizeof(*t));
 
-    if (t)
-        *t = (struct gcb_table){.columns = columns, .count = count};
+    *t = (struct gcb_table){.columns = columns, .count = count};
     return t;
 }
 
@@ -50,12 +48,10 @@ void gcb_table_destroy(struct gcb_table *t)
 
 void gcb_table_cell(struct gcb_table *t, const char *text)
 {
-    const char *copy = t && !t->failed ? gcb_strings_keep(&t->strings, text ? text : "-") : NULL;
-
-    if (copy && !gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells)))
-        t->cells[t->used++] = copy;
-    else if (t)
-        t->failed = true;
+    if (!t)
+        return;
+    gcb_must_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells));
+    t->cells[t->used++] = gcb_strings_keep(&t->strings, text ? text : "-");
 }
 
 void gcb_table_title(struct gcb_table *t, const char *text)
@@ -77,11 +73,6 @@ static bool is_title(const struct gcb_table *t, size_t first)
 size_t gcb_table_rows(const struct gcb_table *t)
 {
     return t ? t->used / t->count : 0;
-}
-
-bool gcb_table_failed(const struct gcb_table *t)
-{
-    return !t || t->failed;
 }
 
 /* Returns the width that the title and all cells of a column need. */

@@ -9,9 +9,8 @@
 
 /*
  * An aligned table for people. Cells are copied and kept until the table is printed, because its
- * widths depend on all of them. Cell text must be safe for a terminal (gcb_escape). Functions that
- * add to a table do not fail; ask gcb_table_failed once at the end. A table may be NULL in all
- * functions except gcb_table_print.
+ * widths depend on all of them. Cell text must be safe for a terminal (gcb_escape). A table may be
+ * NULL in all functions except gcb_table_print.
  */
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
@@ -28,7 +27,7 @@ struct gcb_table_column {
 struct gcb_table;
 
 #define GCB_TABLE_COLUMNS 32 /* most columns of a table */
-/* Creates a table without rows. `columns` is borrowed as long as the table. NULL: out of memory. */
+/* Creates a table without rows. `columns` is borrowed as long as the table. */
 struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count);
 /* Adds the next cell, from the left; after the last column a new row begins. NULL is shown as
  * "-". */
@@ -37,8 +36,6 @@ void gcb_table_cell(struct gcb_table *table, const char *text);
 void gcb_table_title(struct gcb_table *table, const char *text);
 /* Returns the number of whole rows, with the titles. */
 size_t gcb_table_rows(const struct gcb_table *table);
-/* True if the table is NULL, or an allocation failed. */
-bool gcb_table_failed(const struct gcb_table *table);
 
 /*
  * Prints the table. It is at most `width` columns wide (0: no limit), unless its titles alone are

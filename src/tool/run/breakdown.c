@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/survey.h"
 
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
@@ -73,31 +73,24 @@ static size_t find_group(const struct gcb_groups *g, const struct gcb_run_trial 
 }
 
 /* Adds an empty group for the trial's message. */
-static int append_group(struct gcb_groups *g, const struct gcb_run_trial *t)
+static void append_group(struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     struct gcb_group group = {.step = t->plan->step, .worker = t->plan->worker};
 
-    if (gcb_grow(&g->items, &g->cap, g->count, sizeof(*g->items)))
-        return GCB_E_NOMEM;
-    group.name = gcb_strdup(t->name);
-    group.tallies = gcb_alloc_zero(g->methods, sizeof(*group.tallies));
-    if (!group.name || !group.tallies) {
-        release(&group, 0);
-        return GCB_E_NOMEM;
-    }
+    gcb_must_grow(&g->items, &g->cap, g->count, sizeof(*g->items));
+    group.name = gcb_must_strdup(t->name);
+    group.tallies = gcb_must_zero(g->methods, sizeof(*group.tallies));
     g->items[g->count++] = group;
-    return 0;
 }
 
-int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+void gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial)
 {
     const size_t at = find_group(g, trial);
 
-    if (at == g->count && append_group(g, trial))
-        return gcb_diag_nomem(diag, 0, "groups of messages");
+    if (at == g->count)
+        append_group(g, trial);
     gcb_tally_merge(&g->items[at].tallies[trial->method], &trial->tally);
     g->next = at;
-    return 0;
 }
 
 /* True if figure a comes before figure b. Larger figures come first, NaNs last. */
@@ -179,7 +172,7 @@ int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
 
         err = measure_loss(&part.tally.fidelity, trial, piece, tensor->count, config, diag);
         if (!err)
-            err = gcb_groups_add(losses, &part, diag);
+            gcb_groups_add(losses, &part);
     }
     return err;
 }
@@ -211,17 +204,13 @@ struct gcb_shapes {
     struct gcb_room difference;    /* floats: input minus decoded */
 };
 
-int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
-                      struct gcb_diag *diag)
+struct gcb_shapes *gcb_shapes_create(const struct gcb_shapes_config *config)
 {
-    struct gcb_shapes *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_shapes *s = gcb_must_zero(1, sizeof(*s));
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "histograms");
     s->config = *config;
     gcb_groups_init(&s->groups, GCB_PER_TENSOR, config->methods);
-    *out = s;
-    return 0;
+    return s;
 }
 
 void gcb_shapes_destroy(struct gcb_shapes *s)
@@ -234,20 +223,16 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
     gcb_free(s);
 }
 
-/* Sets *shapes to the array `shapes` of the trial's group, which is created if needed. */
-static int find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial,
-                       struct gcb_shape **shapes, struct gcb_diag *diag)
+/* Returns the array `shapes` of the trial's group, which is created if needed. */
+static struct gcb_shape *find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial)
 {
-    const int err = gcb_groups_add(&s->groups, trial, diag);
     struct gcb_group *group;
 
-    if (err)
-        return err;
+    gcb_groups_add(&s->groups, trial);
     group = &s->groups.items[s->groups.next];
     if (!group->shapes)
-        group->shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*group->shapes));
-    *shapes = group->shapes;
-    return *shapes ? 0 : gcb_diag_nomem(diag, 0, "histograms");
+        group->shapes = gcb_must_zero(s->config.methods + 1, sizeof(*group->shapes));
+    return group->shapes;
 }
 
 /* Adds x to a spectrum, which is created if *out is NULL. Leaves out x if its size is not that of
@@ -258,9 +243,7 @@ static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const s
     int err;
 
     if (!*out) {
-        *out = gcb_alloc(sizeof(**out));
-        if (!*out)
-            return gcb_diag_nomem(diag, sizeof(**out), "a spectrum");
+        *out = gcb_must_array(sizeof(**out), 1);
         gcb_spectrum_init(*out, x->count);
     }
     if ((*out)->count != x->count)
@@ -272,25 +255,21 @@ static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const s
 }
 
 /* Adds x to a histogram, which is created if *out is NULL. */
-static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
-                         struct gcb_diag *diag)
+static void add_histogram(struct gcb_histogram **out, const struct gcb_view *x)
 {
     if (!*out)
-        *out = gcb_alloc_zero(1, sizeof(**out));
-    if (!*out)
-        return gcb_diag_nomem(diag, sizeof(**out), "a histogram");
+        *out = gcb_must_zero(1, sizeof(**out));
     gcb_histogram_add(*out, x);
-    return 0;
 }
 
 /* Adds x to the histogram and the spectrum. `finite`: x has no infinities and no NaNs. */
 static int add_shape(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *x,
                      bool finite, struct gcb_diag *diag)
 {
-    const int err = s->config.histogram ? add_histogram(&shape->histogram, x, diag) : 0;
-
-    if (err || !s->config.spectrum || !finite || !x->count)
-        return err;
+    if (s->config.histogram)
+        add_histogram(&shape->histogram, x);
+    if (!s->config.spectrum || !finite || !x->count)
+        return 0;
     return add_spectrum(s, &shape->spectrum, x, diag);
 }
 
@@ -303,9 +282,9 @@ static int add_errors(struct gcb_shapes *s, struct gcb_shape *shape, const struc
 
     for (uint64_t i = 0; !err && i < input->count; i++)
         difference[i] = input->data[i] - decoded->data[i];
-    if (err)
-        return err;
-    return add_histogram(&shape->errors, &(struct gcb_view){difference, input->count}, diag);
+    if (!err)
+        add_histogram(&shape->errors, &(struct gcb_view){difference, input->count});
+    return err;
 }
 
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -313,10 +292,10 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     const struct gcb_view input = {trial->input, trial->plan->count};
     const struct gcb_view decoded = {trial->decoded, trial->plan->count};
     const bool finite = trial->tally.fidelity.nonfinite == 0;
-    struct gcb_shape *shapes;
-    int err = find_shapes(s, trial, &shapes, diag);
+    struct gcb_shape *shapes = find_shapes(s, trial);
+    int err = 0;
 
-    if (!err && trial->method == 0)
+    if (trial->method == 0)
         err = add_shape(s, &shapes[0], &input, finite, diag);
     if (!err)
         err = add_shape(s, &shapes[1 + trial->method], &decoded, finite, diag);

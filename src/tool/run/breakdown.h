@@ -32,9 +32,8 @@ struct gcb_groups {
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
 void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 
-/* Adds the trial's tally to the group of its message, which is created if needed. Returns 0 or
- * GCB_E_NOMEM. */
-int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag);
+/* Adds the trial's tally to the group of its message, which is created if needed. */
+void gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial);
 
 /* Sorts groups by a figure of method 0: the largest first, and groups without the figure last.
  * Equal groups keep their order. */
@@ -78,9 +77,8 @@ struct gcb_shapes_config {
 
 struct gcb_shapes;
 
-/* Starts without messages. Returns 0 or GCB_E_NOMEM. */
-int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
-                      struct gcb_diag *diag);
+/* Starts without messages. */
+struct gcb_shapes *gcb_shapes_create(const struct gcb_shapes_config *config);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
 
 /* Adds the input and the decoded tensor of a trial. For each message the trial of method 0 must

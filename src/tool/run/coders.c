@@ -1,8 +1,7 @@
 #include "src/tool/run/coders.h"
+#include "src/tool/base/memory.h"
 
 #include <string.h>
-
-#include "src/lib/base/alloc.h"
 
 /* Most coders in the cache. The budget does not limit memory that does not depend on the number of
  * elements, such as plans. */
@@ -24,15 +23,12 @@ struct gcb_coders {
     struct slot slot[SLOTS];
 };
 
-int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag)
+struct gcb_coders *gcb_coders_create(uint64_t budget)
 {
-    struct gcb_coders *c = gcb_alloc_zero(1, sizeof(*c));
+    struct gcb_coders *c = gcb_must_zero(1, sizeof(*c));
 
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "coders");
     c->budget = budget;
-    *out = c;
-    return 0;
+    return c;
 }
 
 static void release(struct slot *s)
@@ -118,9 +114,7 @@ int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
         return 0;
     }
     make_room(c, config->env.count);
-    s.path = gcb_strdup(config->env.path);
-    if (!s.path)
-        return gcb_diag_nomem(diag, strlen(config->env.path) + 1, "a name");
+    s.path = gcb_must_strdup(config->env.path);
     err = gcb_coder_create(&s.coder, method, config, diag);
     if (err) {
         release(&s);

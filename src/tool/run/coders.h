@@ -16,9 +16,9 @@
  */
 struct gcb_coders;
 
-/* `budget`: most elements of all coders in the cache together; a single coder may have more.
- * Returns 0 or GCB_E_NOMEM. */
-int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag);
+/* `budget`: most elements of all coders in the cache together; a single coder may have
+ * more. */
+struct gcb_coders *gcb_coders_create(uint64_t budget);
 void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
 
 /*

@@ -7,8 +7,8 @@
 #include <xxhash.h>
 
 #include "kernels/base/hd.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 static enum gcb_role role_of(const struct gcb_output_layers *layers, const char *path)
 {
@@ -74,14 +74,12 @@ static uint64_t count_different(uint64_t *keys, size_t count)
     return n;
 }
 
-int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag)
+void gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source)
 {
     const size_t count = gcb_source_count(source);
-    uint64_t *const steps = gcb_alloc_array(3 * count + 1, sizeof(*steps));
+    uint64_t *const steps = gcb_must_array(3 * count + 1, sizeof(*steps));
     uint64_t *const workers = steps + count, *const tensors = workers + count;
 
-    if (!steps)
-        return gcb_diag_nomem(diag, 3 * count * sizeof(*steps), "a list of tensors");
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < count; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(source, i);
@@ -100,7 +98,6 @@ int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struc
     out->tensors = count_different(tensors, count);
     out->full = out->steps * out->workers * out->tensors == count;
     gcb_free(steps);
-    return 0;
 }
 
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels)
@@ -128,14 +125,12 @@ uint64_t gcb_nonfinite_zero(float *x, uint64_t n)
 
 /* Adds a step to the list, unless it is the last step of the list. The source lists tensors by
  * step, so a new step is larger than all others. */
-static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_diag *diag)
+static void add_step(struct gcb_nonfinite_scan *scan, uint64_t step)
 {
     if (scan->step_count && scan->steps[scan->step_count - 1] == step)
-        return 0;
-    if (gcb_grow(&scan->steps, &scan->step_cap, scan->step_count, sizeof(*scan->steps)))
-        return gcb_diag_nomem(diag, 0, "a list of steps");
+        return;
+    gcb_must_grow(&scan->steps, &scan->step_cap, scan->step_count, sizeof(*scan->steps));
     scan->steps[scan->step_count++] = step;
-    return 0;
 }
 
 #define NAMED 3 /* most tensors that the text names */
@@ -179,7 +174,7 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
         if (count) {
             out->tensors++;
             name_tensor(out, t, count);
-            err = add_step(out, t->step, diag);
+            add_step(out, t->step);
         }
         if (err)
             return err;

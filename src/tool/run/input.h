@@ -56,8 +56,8 @@ struct gcb_extent {
     bool mixed_dtypes;    /* not all tensors have this type */
 };
 
-/* Finds the extent of all tensors of a source. Returns 0 or GCB_E_NOMEM. */
-int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag);
+/* Finds the extent of all tensors of a source. */
+void gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source);
 
 /* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {

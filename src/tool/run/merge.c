@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/plugin/plugin.h"
 #include "src/tool/rows/results.h"
@@ -212,16 +212,13 @@ static int take_environment(struct gcb_merge *m, const struct gcb_results_row *r
 
     if (err)
         return err;
-    if (gcb_grow(&m->shards, &m->shard_cap, m->shard_count, sizeof(*m->shards)))
-        return gcb_diag_nomem(diag, 0, "the shards");
+    gcb_must_grow(&m->shards, &m->shard_cap, m->shard_count, sizeof(*m->shards));
     s = &m->shards[m->shard_count++];
     *s = (struct shard){
         .file = m->file,
-        .environment = json_deep_copy(row->json),
+        .environment = gcb_json_copy(row->json),
         .first_item = m->item_count,
     };
-    if (!s->environment)
-        return gcb_diag_nomem(diag, 0, "a row");
     return check_fields(m, s, m->shards[0].environment, s->environment, fields, diag);
 }
 
@@ -245,8 +242,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
         err = gcb_rows_tally(&tally, row->json, diag);
     if (err)
         return gcb_diag_locate(diag, err, row->path, "line", row->line);
-    if (gcb_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items)))
-        return gcb_diag_nomem(diag, 0, "the rows");
+    gcb_must_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items));
     item = &m->items[m->item_count++];
     *item = (struct item){
         .file = m->file,
@@ -259,37 +255,31 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     };
     for (size_t i = 0; i < MESSAGE_FIELDS; i++)
         item->common[i] = gcb_results_u64(row->json, message_fields[i]);
-    return item->spec && (item->promise || !promise) ? 0 : gcb_diag_nomem(diag, 0, "a method");
-}
-
-/* If a `summary` row says that its method failed, keeps the row until the case ends. */
-static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
-                        struct gcb_diag *diag)
-{
-    const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
-
-    if (!status || strcmp(status, "ok") == 0)
-        return 0;
-    if (json_array_append_new(m->troubles, json_deep_copy(row->json)))
-        return gcb_diag_nomem(diag, 0, "the summaries");
     return 0;
 }
 
+/* If a `summary` row says that its method failed, keeps the row until the case ends. */
+static void take_summary(struct gcb_merge *m, const struct gcb_results_row *row)
+{
+    const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
+
+    if (status && strcmp(status, "ok") != 0)
+        gcb_json_append(m->troubles, gcb_json_copy(row->json));
+}
+
 /* Adds a case, from a `shard` row of the first shard. */
-static int add_case(struct gcb_merge *m, const json_t *row, struct gcb_diag *diag)
+static void add_case(struct gcb_merge *m, const json_t *row)
 {
     const size_t methods = json_array_size(gcb_results_json(row, GCB_FIELD_METHODS));
     struct common *c;
 
-    if (gcb_grow(&m->cases, &m->case_cap, m->case_count, sizeof(*m->cases)))
-        return gcb_diag_nomem(diag, 0, "the cases");
+    gcb_must_grow(&m->cases, &m->case_cap, m->case_count, sizeof(*m->cases));
     c = &m->cases[m->case_count++];
     *c = (struct common){
-        .row = json_deep_copy(row),
+        .row = gcb_json_copy(row),
         .method_count = methods,
-        .failures = gcb_alloc_zero(methods, sizeof(*c->failures)),
+        .failures = gcb_must_zero(methods, sizeof(*c->failures)),
     };
-    return c->row && c->failures ? 0 : gcb_diag_nomem(diag, 0, "the cases");
 }
 
 /* Notes that a method failed in this shard at message `at`, unless it failed at an earlier message
@@ -416,7 +406,7 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
     if (err)
         return err;
     if (m->shard_count == 1)
-        err = add_case(m, row->json, diag);
+        add_case(m, row->json);
     else if (s->cases == m->case_count)
         err = refuse_shard(m, s, "has more cases than the first file", diag);
     else
@@ -455,7 +445,8 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     case GCB_RECORD_PROMISE:
         return take_result(m, row, diag);
     case GCB_RECORD_SUMMARY:
-        return take_summary(m, row, diag);
+        take_summary(m, row);
+        return 0;
     case GCB_RECORD_SHARD:
         return take_shard(m, row, diag);
     case GCB_RECORD_ANSWER: /* of a run without --shard, which end_shard refuses */
@@ -609,11 +600,9 @@ static int check_all(struct gcb_merge *m, struct gcb_diag *diag)
 int gcb_merge_open(struct gcb_merge **out, const char *const *files, size_t count,
                    struct gcb_diag *diag)
 {
-    struct gcb_merge *m = gcb_alloc_zero(1, sizeof(*m));
+    struct gcb_merge *m = gcb_must_zero(1, sizeof(*m));
     int err = 0;
 
-    if (!m)
-        return gcb_diag_nomem(diag, sizeof(*m), "the shards");
     m->files = files;
     m->troubles = json_array();
     for (uint32_t i = 0; !err && i < count; i++)
@@ -690,17 +679,14 @@ static int load(json_t **out, struct joining *j, const struct item *item, struct
 }
 
 /* Reads the samples of a field. There are none if the field is null. */
-static int take_samples(struct gcb_samples *s, const json_t *row, enum gcb_field field,
-                        struct gcb_diag *diag)
+static void take_samples(struct gcb_samples *s, const json_t *row, enum gcb_field field)
 {
     const json_t *values = gcb_results_json(row, field);
 
     for (s->count = 0; s->count < json_array_size(values); s->count++) {
-        if (gcb_grow(&s->seconds, &s->cap, s->count, sizeof(*s->seconds)))
-            return gcb_diag_nomem(diag, 0, "samples");
+        gcb_must_grow(&s->seconds, &s->cap, s->count, sizeof(*s->seconds));
         s->seconds[s->count] = json_number_value(json_array_get(values, s->count));
     }
-    return 0;
 }
 
 /* ---- a case ---- */
@@ -714,13 +700,16 @@ static int add_row(struct joining *j, const struct item *item, const json_t *row
         .worker = (uint32_t)gcb_results_u64(row, GCB_FIELD_WORKER),
     };
     struct gcb_run_trial trial = {.plan = &plan, .samples = j->samples};
-    int err = gcb_rows_tally(&trial.tally, row, diag);
+    const int err = gcb_rows_tally(&trial.tally, row, diag);
 
-    for (int i = 0; !err && i < GCB_TIMED; i++)
-        err = take_samples(&j->samples[i], row, gcb_rows_times[i]->samples, diag);
+    if (err)
+        return err;
+    for (int i = 0; i < GCB_TIMED; i++)
+        take_samples(&j->samples[i], row, gcb_rows_times[i]->samples);
     if (gcb_results_text(row, GCB_FIELD_NEARER_THAN))
         j->at.setting.nearer_than = &j->methods[0];
-    return err ? err : gcb_run_total_add(&j->at.result.totals[item->method], &trial, diag);
+    gcb_run_total_add(&j->at.result.totals[item->method], &trial);
+    return 0;
 }
 
 /* Adds a row to the total of its method and passes the row to the observer. */
@@ -784,10 +773,8 @@ static int begin_case(struct joining *j, const struct common *c, struct gcb_diag
     struct gcb_run_result *result = &j->at.result;
     int err = 0;
 
-    j->methods = gcb_alloc_zero(count, sizeof(*j->methods));
-    result->totals = gcb_alloc_zero(count, sizeof(*result->totals));
-    if (!j->methods || !result->totals)
-        return gcb_diag_nomem(diag, count * sizeof(*result->totals), "totals");
+    j->methods = gcb_must_zero(count, sizeof(*j->methods));
+    result->totals = gcb_must_zero(count, sizeof(*result->totals));
     result->method_count = count;
     result->skipped_messages = c->skipped;
     for (size_t i = 0; !err && i < count; i++) {
@@ -888,8 +875,7 @@ void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int a
     {
         json_t *same = common_value(m, key, value);
 
-        if (json_object_set_new(row->json, key, same ? json_incref(same) : json_null()))
-            row->failed = true;
+        gcb_json_set(row->json, key, same ? json_incref(same) : json_null());
     }
     gcb_row_texts(row, GCB_FIELD_COMMAND, argv, argc);
     gcb_row_text(row, GCB_FIELD_DATE, first_date(m));

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 /* The codec of a policy's method. Its parameters only name the policy; it has no operations. */
 
@@ -41,16 +41,10 @@ bool gcb_policy_is(const struct gcb_method *m)
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag)
 {
-    char *copy;
-
     if (glob && strlen(glob) >= GCB_RULE_GLOB)
         return gcb_invalid(diag, "--method-for: a glob has at most %d bytes", GCB_RULE_GLOB - 1);
-    copy = glob ? gcb_strdup(glob) : NULL;
-    if ((glob && !copy) || gcb_grow(&p->rules, &p->cap, p->count, sizeof(*p->rules))) {
-        gcb_free(copy);
-        return gcb_diag_nomem(diag, sizeof(*p->rules), "a rule");
-    }
-    p->rules[p->count++] = (struct gcb_rule){copy, *method};
+    gcb_must_grow(&p->rules, &p->cap, p->count, sizeof(*p->rules));
+    p->rules[p->count++] = (struct gcb_rule){glob ? gcb_must_strdup(glob) : NULL, *method};
     return 0;
 }
 
@@ -98,31 +92,25 @@ char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
 }
 
 /* Sets p->text to all rules as options. */
-static int write_text(struct gcb_policy *p, struct gcb_diag *diag)
+static void write_text(struct gcb_policy *p)
 {
     const size_t size = (p->count + 1) * (size_t)GCB_RULE_TEXT;
     char option[GCB_RULE_TEXT];
 
-    p->text = gcb_alloc(size);
-    if (!p->text)
-        return gcb_diag_nomem(diag, size, "a policy");
+    p->text = gcb_must_array(size, 1);
     p->text[0] = '\0';
     for (size_t i = 0; i < p->count; i++)
         gcb_append(p->text, size, "%s%s", i ? " " : "",
                    gcb_policy_option(option, sizeof(option), &p->rules[i]));
-    return 0;
 }
 
-int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag)
+void gcb_policy_method(struct gcb_method *out, struct gcb_policy *p)
 {
-    const int err = write_text(p, diag);
-
+    write_text(p);
     *out = (struct gcb_method){.name = codec.name, .codec = &codec};
-    if (err)
-        return err;
+
     out->value[ROW_RULES] = (double)p->count;
     out->value[ROW_ID] = (double)(uint32_t)XXH3_64bits(p->text, strlen(p->text));
-    return 0;
 }
 
 static bool matches_any(const char *glob, const struct gcb_source *source)
@@ -153,9 +141,7 @@ int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struc
 
     if (err)
         return err;
-    p->by_tensor = gcb_alloc_array(count, sizeof(*p->by_tensor));
-    if (!p->by_tensor)
-        return gcb_diag_nomem(diag, count * sizeof(*p->by_tensor), "a policy");
+    p->by_tensor = gcb_must_array(count, sizeof(*p->by_tensor));
     for (size_t i = 0; i < count; i++) {
         const char *path = gcb_source_tensor(source, i)->path;
         const struct gcb_rule *rule = gcb_policy_rule(p, path);

@@ -25,19 +25,19 @@ struct gcb_policy {
 };
 
 /* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_INVALID: the glob
- * is too long. GCB_E_NOMEM. */
+ * is too long. */
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag);
 
 /* Writes p->text, and makes a method that names the policy in rows and tables: "policy:rules=3".
  * The method's full spec also has a hash of the rules. The method cannot encode. Call this after
- * the last rule was added. Returns 0 or GCB_E_NOMEM. */
-int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag);
+ * the last rule was added. */
+void gcb_policy_method(struct gcb_method *out, struct gcb_policy *p);
 /* True if the method is from gcb_policy_method. */
 bool gcb_policy_is(const struct gcb_method *m);
 
 /* Sets p->by_tensor for the tensors of `source`. Call this after the last rule was added.
- * GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. GCB_E_NOMEM. */
+ * GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. */
 int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struct gcb_diag *diag);
 void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
 

@@ -237,9 +237,8 @@ static void put_collectives(struct gcb_row *row, const struct gcb_method *method
     json_t *names = json_array();
 
     for (unsigned i = 0; gcb_collective_names[i]; i++)
-        if (may & GCB_COLLECTIVE_BIT(i) &&
-            json_array_append_new(names, json_string(gcb_collective_names[i])))
-            row->failed = true;
+        if (may & GCB_COLLECTIVE_BIT(i))
+            gcb_json_append(names, json_string(gcb_collective_names[i]));
     gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
     gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[own]);
     gcb_row_known_u64(row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
@@ -290,7 +289,6 @@ static void put_sums(struct gcb_row *row, const struct gcb_tally *t)
 
     put_members(&object, t, sums, LENGTH(sums));
     gcb_row_u64(&object, GCB_FIELD_FOLLOWS, t->follows);
-    row->failed |= object.failed;
     gcb_row_json(row, GCB_FIELD_SUMS, object.json);
 }
 

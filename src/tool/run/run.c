@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/bandwidth.h"
 
 /* The overhead of a message, as a number of elements. Most tensors of a network are small, so the
@@ -199,8 +199,7 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
     return 0;
 }
 
-int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
-                      struct gcb_diag *diag)
+void gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t)
 {
     const bool same = total->tally.messages && total->last_step == t->plan->step &&
                       total->last_worker == t->plan->worker;
@@ -210,9 +209,7 @@ int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t
     total->last_step = t->plan->step;
     total->last_worker = t->plan->worker;
     for (int i = 0; i < GCB_TIMED; i++)
-        if (gcb_sample_sums_add(&total->samples[i], &t->samples[i]))
-            return gcb_diag_nomem(diag, 0, "timings");
-    return 0;
+        gcb_sample_sums_add(&total->samples[i], &t->samples[i]);
 }
 
 /* Returns the method that encodes the message: the current method, or what its policy chooses. */
@@ -265,14 +262,14 @@ static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
 {
     struct run *r = ctx;
     const struct gcb_run_config *c = r->config;
-    int err;
+    int err = 0;
 
     t->first = gcb_source_tensor(c->source, t->plan->pieces[0].tensor);
     t->method = r->method;
     if (r->reference)
         compare(r, t);
-    err = gcb_run_total_add(&r->result->totals[t->method], t, diag);
-    if (!err && r->observer->trial)
+    gcb_run_total_add(&r->result->totals[t->method], t);
+    if (r->observer->trial)
         err = r->observer->trial(r->observer->ctx, t, diag);
     if (!err && c->keep && t->method == 0)
         err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
@@ -399,11 +396,10 @@ static void check_methods(struct run *r)
     }
 }
 
-static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag *diag)
+static void take_totals(struct gcb_run_result *out, size_t count)
 {
     out->method_count = count;
-    out->totals = gcb_alloc_zero(count, sizeof(*out->totals));
-    return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
+    out->totals = gcb_must_zero(count, sizeof(*out->totals));
 }
 
 /* Prepares messages that are decoded in place. Sets *largest_other to the number of elements of the
@@ -447,12 +443,12 @@ static int start(struct run *r, struct gcb_diag *diag)
     const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
     uint64_t largest = c->layout->largest > span ? c->layout->largest : span, largest_other;
     struct gcb_trial_config trial = c->trial;
-    int err = take_totals(r->result, c->method_count, diag);
+    int err = choose_tensors_to_scan(r, &largest, diag);
 
-    if (!err)
-        err = choose_tensors_to_scan(r, &largest, diag);
+    take_totals(r->result, c->method_count);
     if (err)
         return err;
+
     trial.timing.stop = r->observer->watch.stop;
     trial.timing.stop_ctx = r->observer->watch.ctx;
     trial.take = on_trial;
@@ -499,17 +495,14 @@ out:
     return err;
 }
 
-int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
-                 const struct gcb_diag *why, struct gcb_diag *diag)
+void gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
+                  const struct gcb_diag *why)
 {
-    int err;
-
     memset(out, 0, sizeof(*out));
-    err = take_totals(out, config->method_count, diag);
-    for (size_t i = 0; !err && i < config->method_count; i++)
+    take_totals(out, config->method_count);
+    for (size_t i = 0; i < config->method_count; i++)
         if (config->methods[i].codec != gcb_copy_method.codec || config->trial.copy)
             out->totals[i].failure = *why;
-    return err;
 }
 
 bool gcb_run_unsupported(const struct gcb_run_total *total)

@@ -72,9 +72,8 @@ struct gcb_run_total {
 };
 
 /* Adds the result of the next message to the total of its method. Reads only the tally, the samples
- * and the plan's step and worker of `t`. Returns 0 or GCB_E_NOMEM. */
-int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
-                      struct gcb_diag *diag);
+ * and the plan's step and worker of `t`. */
+void gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t);
 
 /* True if the method ended because it does not run here: because of its parameters, the message,
  * the device or a missing library. */
@@ -100,9 +99,9 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
 
 /* Makes the result of a run that cannot start. All methods have failed with `why`, except memcpy if
- * config->trial.copy is false. Release `out` as after gcb_run. Returns 0 or GCB_E_NOMEM. */
-int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
-                 const struct gcb_diag *why, struct gcb_diag *diag);
+ * config->trial.copy is false. Release `out` as after gcb_run. */
+void gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
+                  const struct gcb_diag *why);
 
 /* Returns the work of a message, for progress and budgets: its number of elements, plus a constant
  * for the overhead of each message. */

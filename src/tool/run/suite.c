@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
+#include "src/tool/rows/row.h"
 
 void gcb_suite_fini(struct gcb_suite *s)
 {
@@ -155,13 +156,10 @@ static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
     if (!text && !json_is_number(value))
         return bad(s, key, "must be a text, a number, or a list of them", diag);
     if (!text) {
-        if (json_array_append_new(s->numbers,
-                                  json_string(gcb_real_text(number, json_number_value(value)))))
-            return gcb_diag_nomem(diag, 0, "a suite");
+        gcb_json_append(s->numbers, json_string(gcb_real_text(number, json_number_value(value))));
         text = json_string_value(json_array_get(s->numbers, json_array_size(s->numbers) - 1));
     }
-    if (gcb_grow(&s->pairs, &s->pair_cap, s->pair_count, 2 * sizeof(*s->pairs)))
-        return gcb_diag_nomem(diag, 0, "a suite");
+    gcb_must_grow(&s->pairs, &s->pair_cap, s->pair_count, 2 * sizeof(*s->pairs));
     s->pairs[2 * s->pair_count] = key;
     s->pairs[2 * s->pair_count++ + 1] = text;
     return 0;
@@ -218,7 +216,6 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
                     struct gcb_diag *diag)
 {
     json_error_t why;
-    char words[128];
 
     memset(s, 0, sizeof(*s));
     gcb_escape(s->file, sizeof(s->file), name);
@@ -226,7 +223,7 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
     s->json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
     if (!s->json)
         return gcb_invalid(diag, "suite %s, line %d: %s", s->file, why.line,
-                           gcb_escape(words, sizeof(words), why.text));
+                           gcb_show(why.text).text);
     return take_all(s, diag);
 }
 
@@ -249,9 +246,10 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
     if (n == sizeof(text))
         return gcb_invalid(diag, "suite %s: longer than 64 KiB", file);
     err = gcb_suite_parse(s, text, n, path, diag);
-    s->folder = err ? NULL : gcb_strdup(path);
-    if (err || !s->folder)
-        return err ? err : gcb_diag_nomem(diag, strlen(path), "the folder of a suite");
+    if (err)
+        return err;
+    s->folder = gcb_must_strdup(path);
+
     slash = strrchr(s->folder, '/');
     *(slash ? slash + 1 : s->folder) = '\0';
     return 0;

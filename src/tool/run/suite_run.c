@@ -1,7 +1,7 @@
 #include "src/tool/run/suite_run.h"
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/run/breakdown.h"
 
 const char *const gcb_cache_names[] = {"warm", "cold", NULL};
@@ -67,11 +67,9 @@ static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
 int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
                        struct gcb_diag *diag)
 {
-    struct gcb_suite_run *r = gcb_alloc_zero(1, sizeof(*r));
+    struct gcb_suite_run *r = gcb_must_zero(1, sizeof(*r));
     int err;
 
-    if (!r)
-        return gcb_diag_nomem(diag, sizeof(*r), "the cases of a suite");
     r->config = *config;
     r->queue = *config->run.trial.compute.queue;
     err = estimate_work(r, diag);
@@ -171,8 +169,10 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
     struct gcb_diag why = {0};
     int err = 0;
 
-    if (gpu && gpu->module->use(gpu->index, &why)) /* the device failed in an earlier case */
-        return gcb_run_none(result, &config, &why, diag);
+    if (gpu && gpu->module->use(gpu->index, &why)) { /* the device failed in an earlier case */
+        gcb_run_none(result, &config, &why);
+        return 0;
+    }
     if (config.trial.timing.evict && !r->evict.queue) /* not yet prepared by an earlier case */
         err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
     return err ? err : gcb_run(result, &config, &observer, diag);
@@ -199,7 +199,8 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
     if (r->shaped > layout_of(r->config.plan, at) || !(config.histogram || config.spectrum))
         return 0;
     r->shaped = layout_of(r->config.plan, at) + 1;
-    return gcb_shapes_create(&r->shapes, &config, diag);
+    r->shapes = gcb_shapes_create(&config);
+    return 0;
 }
 
 /* Makes the rows of histograms and spectra, if the case has collected them. */

@@ -1,12 +1,11 @@
 #include "src/tool/run/tally.h"
+#include "src/tool/base/memory.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "src/lib/base/alloc.h"
 
 #define COUNTS (sizeof(((struct gcb_tally *)0)->counts) / sizeof(uint64_t))
 _Static_assert(offsetof(struct gcb_tally, exchanges) == COUNTS * sizeof(uint64_t),
@@ -225,19 +224,16 @@ double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field)
     return value;
 }
 
-int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
+void gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
 {
     if (!sums->seconds) {
-        sums->seconds = gcb_alloc_zero(samples->count ? samples->count : 1, sizeof(double));
-        if (!sums->seconds)
-            return GCB_E_NOMEM;
+        sums->seconds = gcb_must_zero(samples->count, sizeof(double));
         sums->count = samples->count;
     }
     if (samples->count < sums->count)
         sums->count = samples->count;
     for (size_t i = 0; i < sums->count; i++)
         sums->seconds[i] += samples->seconds[i];
-    return 0;
 }
 
 double gcb_sample_sums_mad(const struct gcb_sample_sums *sums)

@@ -123,8 +123,8 @@ struct gcb_sample_sums {
     double *seconds; /* `count` samples */
     size_t count;
 };
-/* Adds the samples of a message. Returns 0 or GCB_E_NOMEM. */
-int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
+/* Adds the samples of a message. */
+void gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
 /* Returns the median absolute deviation of the samples; NAN for fewer than two samples, or if
  * memory runs out. */
 double gcb_sample_sums_mad(const struct gcb_sample_sums *sums);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "kernels/cuda/align.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/codec/codec.h"
 #include "src/lib/coder/device_coder.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/run/device_check.h"
 
 /* ---- memcpy ---- */
@@ -192,16 +192,14 @@ static int init_arrays(struct gcb_trial_bench *b, uint64_t largest, struct gcb_d
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
                          uint64_t largest, struct gcb_diag *diag)
 {
-    int err;
+    int err = 0;
 
     memset(b, 0, sizeof(*b));
     b->config = *config;
     b->place.device = config->compute.device;
     b->stages.probe.ctx = &b->stages;
-    b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
-    if (!b->batch)
-        return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");
-    err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
+    b->batch = gcb_must_zero(1, sizeof(*b->batch));
+    b->coders = gcb_coders_create(largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS);
     for (int i = 0; !err && i < GCB_TIMED; i++)
         err = gcb_samples_init(&b->samples[i], &config->timing, diag);
     for (int i = 0; !err && i < SAMPLES; i++)

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/layout.h"
 
 /* Which settings are searched on the whole input, in the order of their cost on the sample: */
@@ -61,11 +61,9 @@ static int plan_families(struct chooser *h)
     struct gcb_descent *d = &h->c->descent;
 
     d->family_count = c->count + (c->compose ? c->goal_count : 0);
-    d->families = gcb_alloc_zero(d->family_count, sizeof(*d->families));
+    d->families = gcb_must_zero(d->family_count, sizeof(*d->families));
     d->several = h->sampled.layout->count > 1;
     d->diag = h->diag;
-    if (!d->families)
-        return gcb_diag_nomem(h->diag, 0, "methods");
     for (size_t i = 0; i < c->count; i++) {
         const struct gcb_match_search *s = &c->searches[i];
 
@@ -191,9 +189,7 @@ static int search_whole(struct chooser *h)
                                     .ctx = h,
                                     .diag = h->diag,
                                     .shown = d->shown};
-    h->lists = gcb_alloc_zero(d->family_count, sizeof(*h->lists));
-    if (!h->lists)
-        return gcb_diag_nomem(h->diag, 0, "settings");
+    h->lists = gcb_must_zero(d->family_count, sizeof(*h->lists));
     make_lists(h);
     if (h->c->narrow && h->c->elements > GCB_CHOOSE_LARGE)
         leave_out(h);
@@ -241,10 +237,8 @@ static int search_without(struct chooser *h)
         gcb_watch_part(h->watch, fmax(c->descent.shown, h->whole.shown), 1.0);
     int err = 0;
 
-    c->without = gcb_alloc_zero(most, sizeof(*c->without));
-    c->stages = gcb_alloc_zero(most, sizeof(*c->stages));
-    if (!c->without || !c->stages)
-        return gcb_diag_nomem(h->diag, most * sizeof(*c->without), "searches");
+    c->without = gcb_must_zero(most, sizeof(*c->without));
+    c->stages = gcb_must_zero(most, sizeof(*c->stages));
     for (size_t i = c->count - c->composed; i < c->count; i++)
         for (int stage = 0; stage < GCB_STAGE_NAMES; stage++) {
             struct gcb_match_search *s = &c->without[c->without_count];

@@ -1,9 +1,8 @@
 #include "src/tool/search/descent.h"
+#include "src/tool/base/memory.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "src/lib/base/alloc.h"
 
 /* The share of the remaining progress bar that a round takes. The number of rounds is not known in
  * advance. */
@@ -33,11 +32,9 @@ void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_m
 {
     if (d->err)
         return;
-    if (gcb_grow(&d->nodes, &d->node_cap, d->count, sizeof(*d->nodes)) ||
-        gcb_grow(&d->searches, &d->search_cap, d->count, sizeof(*d->searches))) {
-        d->err = gcb_diag_nomem(d->diag, 0, "settings");
-        return;
-    }
+    gcb_must_grow(&d->nodes, &d->node_cap, d->count, sizeof(*d->nodes));
+    gcb_must_grow(&d->searches, &d->search_cap, d->count, sizeof(*d->searches));
+
     d->searches[d->count] = *s;
     d->nodes[d->count++] = (struct gcb_descent_node){.family = family, .parent = parent};
 }
@@ -257,12 +254,10 @@ int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
                        bool interrupted)
 {
-    struct gcb_match_search *all = gcb_alloc_array(d->count + 1, sizeof(*all));
+    struct gcb_match_search *all = gcb_must_array(d->count + 1, sizeof(*all));
     size_t n = 0, best;
     int err = 0;
 
-    if (!all)
-        return gcb_diag_nomem(d->diag, d->count * sizeof(*all), "settings");
     for (size_t i = 0; i < d->count; i++)
         if (d->nodes[i].family == family)
             all[n++] = d->searches[i];

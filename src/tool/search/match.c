@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 /* ---- mixes of two settings ---- */
 
@@ -383,9 +383,7 @@ int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_searc
         all += searches[i].line.seen_count;
         evaluations += searches[i].evaluations;
     }
-    points = gcb_alloc_array(all + 1, sizeof(*points));
-    if (!points)
-        return gcb_diag_nomem(diag, all * sizeof(*points), "settings");
+    points = gcb_must_array(all + 1, sizeof(*points));
     gcb_mix_find(&mix, points, list_points(points, searches, count), limit,
                  fabs(limit) * GCB_LINE_NEAR * (goal->power ? abs(goal->power) : 1), goal->power);
     if (mix.first == SIZE_MAX) /* all settings failed */
@@ -418,10 +416,8 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
     int err = 0;
 
     *interrupted = false;
-    r.methods = gcb_alloc_array(count * GCB_LINE_ASKS, sizeof(*r.methods));
-    r.requests = gcb_alloc_array(count * GCB_LINE_ASKS, sizeof(*r.requests));
-    if (!r.methods || !r.requests)
-        err = gcb_diag_nomem(diag, count * GCB_LINE_ASKS * sizeof(*r.methods), "searches");
+    r.methods = gcb_must_array(count * GCB_LINE_ASKS, sizeof(*r.methods));
+    r.requests = gcb_must_array(count * GCB_LINE_ASKS, sizeof(*r.requests));
     while (!err && !*interrupted) {
         err = ask_all(&r, diag);
         if (err || r.asked == 0)
@@ -438,16 +434,13 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
     return err;
 }
 
-int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
-                          const struct gcb_match_search *searches, size_t count,
-                          struct gcb_diag *diag)
+void gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
+                           const struct gcb_match_search *searches, size_t count)
 {
     if (!out->totals) {
-        out->totals = gcb_alloc_zero(method_count, sizeof(*out->totals));
-        out->method_count = out->totals ? method_count : 0;
+        out->totals = gcb_must_zero(method_count, sizeof(*out->totals));
+        out->method_count = method_count;
     }
-    if (!out->totals)
-        return gcb_diag_nomem(diag, method_count * sizeof(*out->totals), "totals");
     for (size_t i = 0; i < count; i++) {
         struct gcb_run_total *total = &out->totals[i];
 
@@ -458,7 +451,6 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
         total->tally = searches[i].tally;
     }
     out->interrupted = true;
-    return 0;
 }
 
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally)

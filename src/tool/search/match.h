@@ -103,12 +103,10 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
 /*
  * Completes the totals of an interrupted run: the first `count` of its method_count totals belong
  * to the searches. If the tally of a search covers more messages than its total, the tally is
- * copied. `out` may be empty; then its totals are allocated. Sets out->interrupted. Returns 0 or
- * GCB_E_NOMEM.
+ * copied. `out` may be empty; then its totals are allocated. Sets out->interrupted.
  */
-int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
-                          const struct gcb_match_search *searches, size_t count,
-                          struct gcb_diag *diag);
+void gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
+                           const struct gcb_match_search *searches, size_t count);
 
 /* Makes one result of at least one search. The searches have ended and have the same goal; any two
  * of their settings may be mixed. `out` may be one of them. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/layout.h"
 
 /* ---- dividing a budget ---- */
@@ -283,9 +283,7 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
     bool all = true; /* tensors that need a rule have one */
     int err = 0;
 
-    w.ruled = gcb_alloc_zero(count, sizeof(*w.ruled));
-    if (!w.ruled)
-        return gcb_diag_nomem(diag, count, "rules");
+    w.ruled = gcb_must_zero(count, sizeof(*w.ruled));
     w.rest = find_rest(&w);
     for (find_glob(&w); !err && w.covers; find_glob(&w))
         err = add_rule(&w, out, methods, diag);
@@ -367,17 +365,15 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Lists the paths of the tensors, sorted, each only once. Allocates the other arrays by tensor. */
-static int list_paths(struct searcher *s)
+static void list_paths(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
     size_t kept = 0;
 
-    s->paths = gcb_alloc_array(layout->count, sizeof(*s->paths));
-    s->unit_of_path = gcb_alloc_zero(layout->count, sizeof(*s->unit_of_path));
-    s->unit_of = gcb_alloc_zero(gcb_source_count(s->config->source), sizeof(*s->unit_of));
-    s->whole = gcb_alloc_zero(layout->count + 1, sizeof(*s->whole));
-    if (!s->paths || !s->unit_of_path || !s->unit_of || !s->whole)
-        return gcb_diag_nomem(s->diag, 0, "a list of tensors");
+    s->paths = gcb_must_array(layout->count, sizeof(*s->paths));
+    s->unit_of_path = gcb_must_zero(layout->count, sizeof(*s->unit_of_path));
+    s->unit_of = gcb_must_zero(gcb_source_count(s->config->source), sizeof(*s->unit_of));
+    s->whole = gcb_must_zero(layout->count + 1, sizeof(*s->whole));
     for (size_t i = 0; i < layout->count; i++)
         s->paths[s->path_count++] =
             gcb_source_tensor(s->config->source, layout->messages[i].pieces[0].tensor)->path;
@@ -386,19 +382,16 @@ static int list_paths(struct searcher *s)
         if (kept == 0 || strcmp(s->paths[i], s->paths[kept - 1]) != 0)
             s->paths[kept++] = s->paths[i];
     s->path_count = kept;
-    return 0;
 }
 
 /* Divides the tensors into units. Unit 0 has all small tensors, because each of them is too small
  * to be worth a rule. Each other unit has the tensors of one path. */
-static int list_units(struct searcher *s)
+static void list_units(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
     const uint64_t small = gcb_layout_elements(layout) / SMALL_SHARE;
-    uint64_t *elements = gcb_alloc_zero(s->path_count, sizeof(*elements));
+    uint64_t *elements = gcb_must_zero(s->path_count, sizeof(*elements));
 
-    if (!elements)
-        return gcb_diag_nomem(s->diag, 0, "a list of tensors");
     /* until the units are known, unit_of has the index of each tensor's path */
     for (size_t i = 0; i < layout->count; i++) {
         const size_t tensor = layout->messages[i].pieces[0].tensor;
@@ -419,7 +412,6 @@ static int list_units(struct searcher *s)
         s->input_bytes += layout->messages[i].input_bytes;
     }
     gcb_free(elements);
-    return 0;
 }
 
 /* ---- settings ---- */
@@ -449,8 +441,7 @@ static int add_settings(struct searcher *s, const struct candidate *at, const do
             return err;
         if (has_method(s, &c.method))
             continue;
-        if (gcb_grow(&s->candidates, &s->cap, s->candidate_count, sizeof(*s->candidates)))
-            return gcb_diag_nomem(s->diag, 0, "settings");
+        gcb_must_grow(&s->candidates, &s->cap, s->candidate_count, sizeof(*s->candidates));
         s->candidates[s->candidate_count++] = c;
     }
     return 0;
@@ -524,9 +515,7 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
     int err;
 
     gcb_free(s->sums);
-    s->sums = gcb_alloc_zero((uint64_t)count * s->count, sizeof(*s->sums));
-    if (!s->sums)
-        return gcb_diag_nomem(s->diag, 0, "sums");
+    s->sums = gcb_must_zero((uint64_t)count * s->count, sizeof(*s->sums));
     config.layout = layout;
     config.in_place = layout == s->config->layout ? config.in_place : 0;
     config.methods = methods;
@@ -595,26 +584,23 @@ static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment 
 /* Chooses a setting for each unit within the budget, by the sizes and errors of the candidates'
  * last measurement. *met becomes true if the budget suffices and some method makes messages.
  * *slope is that of gcb_allocate. */
-static int divide_budget(struct searcher *s, bool *met, double *slope)
+static void divide_budget(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_budget_limit limit = limit_of(s);
     bool measured = false;
 
     *met = false;
     if (s->candidate_count == 0)
-        return 0;
+        return;
     gcb_free(s->items);
     gcb_free(s->units);
-    s->items = gcb_alloc_array((uint64_t)s->candidate_count * s->count, sizeof(*s->items));
-    s->units = gcb_alloc_zero(s->count, sizeof(*s->units));
-    if (!s->items || !s->units)
-        return gcb_diag_nomem(s->diag, 0, "settings of the tensors");
+    s->items = gcb_must_array((uint64_t)s->candidate_count * s->count, sizeof(*s->items));
+    s->units = gcb_must_zero(s->count, sizeof(*s->units));
     for (size_t u = 0; u < s->count; u++) {
         s->units[u].items = &s->items[u * s->candidate_count];
         measured |= list_items(s, u, &s->units[u]);
     }
     *met = gcb_allocate(s->units, s->count, &limit, slope) && measured;
-    return 0;
 }
 
 /* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope are
@@ -622,18 +608,18 @@ static int divide_budget(struct searcher *s, bool *met, double *slope)
 static int measure(struct searcher *s, const struct gcb_layout *layout, bool *met, double *slope,
                    bool *interrupted)
 {
-    struct gcb_method *methods = gcb_alloc_array(s->candidate_count, sizeof(*methods));
-    int err = methods ? 0 : gcb_diag_nomem(s->diag, 0, "settings");
+    struct gcb_method *methods = gcb_must_array(s->candidate_count, sizeof(*methods));
+    int err;
 
     *met = false;
-    for (size_t i = 0; !err && i < s->candidate_count; i++)
+    for (size_t i = 0; i < s->candidate_count; i++)
         methods[i] = s->candidates[i].method;
-    if (!err)
-        err = measure_methods(s, layout, methods, s->candidate_count, NULL, interrupted);
+    err = measure_methods(s, layout, methods, s->candidate_count, NULL, interrupted);
+
     for (size_t i = 0; !err && i < s->candidate_count; i++)
         s->candidates[i].sums = &s->sums[i * s->count];
     if (!err && !*interrupted)
-        err = divide_budget(s, met, slope);
+        divide_budget(s, met, slope);
     gcb_free(methods);
     return err;
 }
@@ -665,17 +651,15 @@ static double cost_of(const struct candidate *c, size_t unit, double slope)
 /* Keeps at most MOST_METHODS candidates, and moves them to the front. Chooses one candidate at a
  * time: the one that lowers the cost of all units together most, if each unit takes the cheapest
  * candidate chosen so far. */
-static int keep_few(struct searcher *s, double slope)
+static void keep_few(struct searcher *s, double slope)
 {
-    double *cost = gcb_alloc_array(s->count, sizeof(*cost));
+    double *cost = gcb_must_array(s->count, sizeof(*cost));
     const double bytes = gcb_allocated(s->units, s->count).bytes;
     /* the cost of a unit without a method: large, but so that differences of costs are not rounded
      * away */
     const double unset = 1e6 * (1.0 + (double)s->input_bytes);
     size_t kept = 0;
 
-    if (!cost)
-        return gcb_diag_nomem(s->diag, 0, "costs");
     for (size_t u = 0; u < s->count; u++)
         cost[u] = unset;
     while (kept < MOST_METHODS) {
@@ -703,7 +687,6 @@ static int keep_few(struct searcher *s, double slope)
     }
     gcb_free(cost);
     s->candidate_count = kept;
-    return 0;
 }
 
 /* Adds fine settings around the best single method and around the candidates that were kept. */
@@ -743,10 +726,8 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
     const size_t tensors = gcb_source_count(s->config->source);
     int err = 0;
 
-    t->methods = gcb_alloc_array((uint64_t)LAST_STEPS * s->candidate_count, sizeof(*t->methods));
-    t->of_tensor = gcb_alloc_array((uint64_t)LAST_STEPS * tensors, sizeof(*t->of_tensor));
-    if (!t->methods || !t->of_tensor)
-        return gcb_diag_nomem(s->diag, 0, "settings");
+    t->methods = gcb_must_array((uint64_t)LAST_STEPS * s->candidate_count, sizeof(*t->methods));
+    t->of_tensor = gcb_must_array((uint64_t)LAST_STEPS * tensors, sizeof(*t->of_tensor));
     for (size_t k = 0; k < LAST_STEPS; k++) {
         const struct gcb_method **of = &t->of_tensor[k * tensors];
 
@@ -798,10 +779,9 @@ static void choose_step(const struct searcher *s, struct tuning *t,
 static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interrupted)
 {
     const struct gcb_budget_limit limit = limit_of(s);
-    size_t *chosen = gcb_alloc_array(s->path_count, sizeof(*chosen));
+    size_t *chosen = gcb_must_array(s->path_count, sizeof(*chosen));
     struct tuning t = {0};
-    int err =
-        chosen ? scale_methods(s, &t, limit.on_error) : gcb_diag_nomem(s->diag, 0, "a policy");
+    int err = scale_methods(s, &t, limit.on_error);
 
     if (!err)
         err =
@@ -835,44 +815,40 @@ static bool is_near(const struct searcher *s, const struct gcb_allot_option *bef
 }
 
 /* Divides the budget by fewer settings again, if these are almost as good. */
-static int simplify(struct searcher *s, bool *met, double *slope)
+static void simplify(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_allot_option before = gcb_allocated(s->units, s->count);
     const size_t all = s->candidate_count;
-    int err = keep_few(s, *slope);
 
-    if (!err)
-        err = divide_budget(s, met, slope);
-    if (!err && !(*met && is_near(s, &before))) {
+    keep_few(s, *slope);
+    divide_budget(s, met, slope);
+    if (!*met || !is_near(s, &before)) {
         s->candidate_count = all; /* keep_few has only changed their order */
-        err = divide_budget(s, met, slope);
+        divide_budget(s, met, slope);
     }
-    return err;
 }
 
 static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
 {
     double slope;
     bool met = false;
-    int err = list_paths(s);
+    int err;
 
-    if (!err)
-        err = list_units(s);
-    if (!err)
-        err = add_candidates(s);
+    list_paths(s);
+    list_units(s);
+    err = add_candidates(s);
     if (!err)
         err = measure_part(s, &met, &slope, interrupted);
-    if (!err && met)
-        err = keep_few(s, slope);
-    if (!err && met)
-        err = add_fine(s);
-    if (!err && met)
+    if (err || !met)
+        return err;
+    keep_few(s, slope);
+    err = add_fine(s);
+    if (!err)
         err = measure(s, s->config->layout, &met, &slope, interrupted);
-    if (!err && met)
-        err = simplify(s, &met, &slope);
-    if (!err && met)
-        err = write_policy(s, out, interrupted);
-    return err;
+    if (err || !met)
+        return err;
+    simplify(s, &met, &slope);
+    return met ? write_policy(s, out, interrupted) : 0;
 }
 
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/search/rate.h"
 
 /* A range of values of a real or whole number. */
@@ -78,8 +78,7 @@ static int add_value(struct gcb_value_list *out, const struct gcb_vary *v, const
             return 0;
     if (out->count == GCB_VARY_MAX)
         return gcb_invalid(diag, "--vary %s: at most %d values", v->key, GCB_VARY_MAX);
-    if (gcb_grow(&out->text, &out->cap, out->count, sizeof(*out->text)))
-        return gcb_diag_nomem(diag, 0, "values");
+    gcb_must_grow(&out->text, &out->cap, out->count, sizeof(*out->text));
     snprintf(out->text[out->count++], GCB_VARY_TEXT, "%s", text);
     return 0;
 }
@@ -253,14 +252,14 @@ static const char *value_at(const struct sweep *s, size_t k, size_t which)
 /* Adds a combination, unless the method has an equal setting already. */
 static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
-    int err = gcb_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
+    int err;
+
     const char *pairs[2 * MAX_KEYS];
     bool used[MAX_KEYS] = {false};
     size_t set[MAX_KEYS], count = 0; /* the keys of `pairs` */
     struct gcb_method *m;
 
-    if (err)
-        return gcb_diag_nomem(diag, sizeof(*m), "settings");
+    gcb_must_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
     m = &s->out[s->count];
     *m = *s->method;
     for (size_t k = 0; k < s->keys; k++)
@@ -343,13 +342,11 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      size_t method_count, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag)
 {
-    struct sweep *s = gcb_alloc_zero(1, sizeof(*s));
+    struct sweep *s = gcb_must_zero(1, sizeof(*s));
     int err;
 
     *out = NULL;
     *count = 0;
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "a sweep");
     err = parse_keys(s, vary, vary_count, diag);
     for (size_t i = 0; !err && i < method_count; i++) {
         s->method = &methods[i];

@@ -23,11 +23,10 @@ static void test_medians(void **state)
 {
     static double medians[DRAWS], again[DRAWS];
     const double v[] = {3.0, 1.0, 2.0, 5.0, 4.0};
-    struct gcb_diag diag;
     size_t at_three = 0;
 
-    assert_int_equal(gcb_resample_medians(medians, DRAWS, v, 5, 1, &diag), 0);
-    assert_int_equal(gcb_resample_medians(again, DRAWS, v, 5, 1, &diag), 0);
+    gcb_resample_medians(medians, DRAWS, v, 5, 1);
+    gcb_resample_medians(again, DRAWS, v, 5, 1);
     for (size_t i = 0; i < DRAWS; i++) {
         assert_true(medians[i] == again[i]);
         assert_true(i == 0 || medians[i - 1] <= medians[i]);
@@ -36,11 +35,10 @@ static void test_medians(void **state)
     assert_true(medians[0] == 1.0 && medians[DRAWS - 1] == 5.0);
     /* Of 3125 equally likely samples 1141 have the middle value as their median: 36.5 % */
     assert_true(fabs((double)at_three / DRAWS - 1141.0 / 3125.0) < 0.02);
-    assert_int_equal(gcb_resample_medians(again, DRAWS, v, 5, 2, &diag), 0);
+    gcb_resample_medians(again, DRAWS, v, 5, 2);
     for (at_three = 0; at_three < DRAWS && medians[at_three] == again[at_three];)
         at_three++;
     assert_true(at_three < DRAWS); /* another seed, other samples */
-    assert_int_equal(gcb_resample_medians(medians, DRAWS, v, 0, 1, &diag), GCB_E_INVALID);
 }
 
 static void test_one_value(void **state)
@@ -48,7 +46,7 @@ static void test_one_value(void **state)
     double medians[7];
     const double v = 0.25;
 
-    assert_int_equal(gcb_resample_medians(medians, 7, &v, 1, 1, NULL), 0);
+    gcb_resample_medians(medians, 7, &v, 1, 1);
     assert_true(medians[0] == 0.25 && medians[6] == 0.25);
 }
 
@@ -66,12 +64,12 @@ static void test_holm(void **state)
     const double want[] = {0.03, 0.06, 0.06, 0.02};
     double got[4], equal[] = {0.5, 0.5, 0.5};
 
-    assert_int_equal(gcb_holm(got, p, 4, NULL), 0);
+    gcb_holm(got, p, 4);
     for (size_t i = 0; i < 4; i++)
         assert_true(fabs(got[i] - want[i]) < 1e-15);
-    assert_int_equal(gcb_holm(equal, equal, 3, NULL), 0); /* in place; never above 1 */
+    gcb_holm(equal, equal, 3); /* in place; never above 1 */
     assert_true(equal[0] == 1.0 && equal[2] == 1.0);
-    assert_int_equal(gcb_holm(got, p, 0, NULL), 0);
+    gcb_holm(got, p, 0);
 }
 
 RUN_TESTS(cmocka_unit_test(test_quantile), cmocka_unit_test(test_medians),

@@ -51,8 +51,8 @@ static void add_baselines(struct gcb_ways *w)
 
 static void judge(struct gcb_judgement *j, struct gcb_ways *w, const struct gcb_setting *s)
 {
-    assert_int_equal(gcb_ways_label(w, NULL), 0);
-    assert_int_equal(gcb_judge(j, w, s, NULL), 0);
+    gcb_ways_label(w);
+    gcb_judge(j, w, s);
     for (size_t i = 0; i < j->count; i++) {
         const struct gcb_judged *x = &j->items[i];
 
@@ -549,7 +549,7 @@ static void test_ways_of_methods(void **state)
     /* the defaults are all methods; no two ways have the same name */
     for (size_t i = 0; gcb_ways_default[i]; i++)
         assert_int_equal(gcb_ways_add(&w, gcb_ways_default[i], NULL), 0);
-    assert_int_equal(gcb_ways_label(&w, NULL), 0);
+    gcb_ways_label(&w);
     for (size_t i = 0; i < w.count; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(w.items[i].label, w.items[k].label);

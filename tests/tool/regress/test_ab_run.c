@@ -94,7 +94,7 @@ static void go(struct trial *t)
 {
     t->err = gcb_ab_run(&t->result, &t->config, &t->diag);
     if (!t->err)
-        t->err = gcb_ab_judge(&t->verdicts, &t->result, &t->config, &t->diag);
+        gcb_ab_judge(&t->verdicts, &t->result, &t->config);
 }
 
 static void end(struct trial *t)

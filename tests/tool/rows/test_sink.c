@@ -194,19 +194,6 @@ static void test_reader_gone(void **state)
     fclose(f);
 }
 
-static void test_failed_row_is_no_memory(void **state)
-{
-    struct gcb_sink *sink = NULL;
-    struct gcb_row row;
-
-    gcb_row_init(&row, GCB_RECORD_HISTOGRAM);
-    gcb_row_json(&row, GCB_FIELD_LOW, NULL);
-    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_TABLE, stdout, "s", records, NULL), 0);
-    assert_int_equal(gcb_sink_put(sink, &row, NULL), GCB_E_NOMEM);
-    gcb_row_fini(&row);
-    gcb_sink_destroy(sink);
-}
-
 /* Scripts depend on the names and the order of the csv columns of results. */
 static void test_result_columns(void **state)
 {
@@ -242,7 +229,6 @@ static char *drawn(unsigned width, bool color)
     gcb_table_cell(t, "\u6f22\u5b57");
     gcb_table_cell(t, NULL);
     assert_int_equal(gcb_table_rows(t), 3);
-    assert_false(gcb_table_failed(t));
     gcb_table_print(t, f, width, color);
     gcb_table_destroy(t);
     fclose(f);
@@ -272,5 +258,4 @@ RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_csv), cmocka_unit_t
           cmocka_unit_test(test_other_records_stay_out_of_csv),
           cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_method),
           cmocka_unit_test(test_full_disk), cmocka_unit_test(test_reader_gone),
-          cmocka_unit_test(test_failed_row_is_no_memory), cmocka_unit_test(test_result_columns),
-          cmocka_unit_test(test_table))
+          cmocka_unit_test(test_result_columns), cmocka_unit_test(test_table))
