@@ -49,12 +49,11 @@ static int generate_run(const void *options, const struct opt_list *operands,
     const char *dist = o->dist ? o->dist : "normal";
     struct gcb_generate config = o->config;
     struct gcb_h5out *dump = NULL;
-    char shown[64];
     int err;
 
     if (operands->count)
         return gcb_invalid(ctx->diag, "generate reads no file: '%s'; for the file to write use -o",
-                           gcb_escape(shown, sizeof(shown), operands->items[0]));
+                           gcb_show(operands->items[0]).text);
     err = opt_output_check(&o->save, ctx->diag);
     if (!err && o->layout && config.elements)
         err = gcb_invalid(ctx->diag,

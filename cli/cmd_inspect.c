@@ -57,14 +57,14 @@ static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 static void add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
 {
     struct gcb_moments_figures f;
-    char name[256], shape[GCB_SHAPE_TEXT], text[32];
+    char shape[GCB_SHAPE_TEXT], text[32];
 
     gcb_moments_figures(&f, &item->moments);
     if (item->uniform && item->first->rank)
         gcb_shape_text(shape, item->first->rank, item->first->dims);
     else
         snprintf(shape, sizeof(shape), "%s", item->uniform ? "scalar" : "varies");
-    gcb_table_cell(p->table, gcb_escape(name, sizeof(name), item->first->path));
+    gcb_table_cell(p->table, gcb_show(item->first->path).text);
     gcb_table_cell(p->table, shape);
     gcb_table_cell(p->table, gcb_scientific(text, f.mean, 2));
     gcb_table_cell(p->table, gcb_scientific(text, f.deviation, 2));
@@ -76,9 +76,9 @@ static void add_tensor_line(struct inspector *p, const struct gcb_survey_item *i
 
 static void add_spectrum_line(struct inspector *p, const struct gcb_survey_item *item)
 {
-    char name[256], text[32];
+    char text[32];
 
-    gcb_table_cell(p->spectra, gcb_escape(name, sizeof(name), item->first->path));
+    gcb_table_cell(p->spectra, gcb_show(item->first->path).text);
     for (size_t i = 0; i < DENSITIES; i++)
         gcb_table_cell(p->spectra,
                        gcb_percent(text, item->spectrum

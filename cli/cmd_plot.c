@@ -182,8 +182,6 @@ static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
 
 static int finish(struct plotter *p)
 {
-    char shown[256];
-
     if (p->cut)
         fprintf(
             p->ctx->err,
@@ -200,7 +198,7 @@ static int finish(struct plotter *p)
     if (p->failed)
         return gcb_diag_set(p->ctx->diag, p->why.status,
                             "%s; scripts and data are in %s: run `gnuplot NAME.gp` there",
-                            p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
+                            p->why.text, gcb_show(p->o->output).text);
     for (size_t i = 0; !p->o->quiet && i < p->count; i++)
         if (gcb_plot_pages(p->chosen[i], p->data) == 0) {
             opt_note(p->ctx->err, "more plots need other rows (`gcbench plot --list` says which)");

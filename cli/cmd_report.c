@@ -36,7 +36,6 @@ static int write_page(struct gcb_outfile *file, const struct gcb_page_config *co
                       const struct report_options *o, struct cmd_context *ctx)
 {
     struct gcb_page_outcome outcome = {.stopped = false};
-    char shown[160];
     FILE *page;
     int err = out_open_file(&page, file, ctx->diag);
 
@@ -54,8 +53,8 @@ static int write_page(struct gcb_outfile *file, const struct gcb_page_config *co
     if (err || !outcome.without[0])
         return err;
     fprintf(ctx->err, "gcbench: %s is written, but %s: %s; --no-plots leaves plots out\n",
-            gcb_escape(shown, sizeof(shown), o->output),
-            outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
+            gcb_show(o->output).text, outcome.plots ? "some plots are missing" : "it has no plots",
+            outcome.without);
     return CMD_FAILED;
 }
 

@@ -132,8 +132,6 @@ static int parse_goals(struct sweep *c, struct gcb_diag *diag)
 /* Refuses a parameter of --over that changes the size of no method. `key` may be NULL. */
 static int check_over(const struct sweep *c, const char *key, struct gcb_diag *diag)
 {
-    char shown[64];
-
     if (!key)
         return 0;
     for (size_t i = 0; i < c->given; i++)
@@ -141,7 +139,7 @@ static int check_over(const struct sweep *c, const char *key, struct gcb_diag *d
             return 0;
     return gcb_invalid(
         diag, "--over %s: no method given has a parameter of this name that changes its size",
-        gcb_escape(shown, sizeof(shown), key));
+        gcb_show(key).text);
 }
 
 /* Refuses options that contradict --budget. */

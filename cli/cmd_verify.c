@@ -134,13 +134,12 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
 static void on_note(void *ctx, const struct gcb_verify_note *note)
 {
     struct verify *v = ctx;
-    char shown[128], count[32];
+    char count[32];
 
     if (note->event == GCB_VERIFY_CHOSEN && v->s.report.table && !v->o->own.all)
         opt_wrapf(v->s.report.out, 0, 2, "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s",
-                  note->plan->step, note->plan->worker,
-                  gcb_escape(shown, sizeof(shown), note->name), gcb_count(count, note->plan->count),
-                  note->plan->count == 1 ? "" : "s");
+                  note->plan->step, note->plan->worker, gcb_show(note->name).text,
+                  gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
     add_name(&v->names[note->event], note,
              note->event < GCB_VERIFY_NOT_THERE ? NULL : v->methods[note->method].name);
     if (note->event == GCB_VERIFY_NOT_THERE && !v->totals[note->method].failure.status) {

@@ -97,12 +97,11 @@ static int take_device(struct gcb_suite_plan *s, const char *text, struct gcb_di
 
 static int take_threads(struct gcb_suite_plan *s, const char *text, struct gcb_diag *diag)
 {
-    char shown[64];
     uint64_t n;
 
     if (!gcb_parse_u64(text, &n) || n < 1 || n > GCB_THREADS_MOST)
-        return gcb_invalid(diag, "--threads: %s is not between 1 and %d",
-                           gcb_escape(shown, sizeof(shown), text), GCB_THREADS_MOST);
+        return gcb_invalid(diag, "--threads: %s is not between 1 and %d", gcb_show(text).text,
+                           GCB_THREADS_MOST);
     s->threads[s->thread_count++] = (int)n;
     return 0;
 }

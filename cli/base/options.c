@@ -225,15 +225,13 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in)
 static int open_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
 {
     uint64_t number = 0;
-    char shown[64];
 
     snprintf(out->device, sizeof(out->device), "cpu");
     if (!device || strcmp(device, "cpu") == 0)
         return 0;
     if (strcmp(device, "cuda") != 0 &&
         (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
-        return gcb_invalid(diag, "--device is cpu or cuda[:N], not '%s'",
-                           gcb_escape(shown, sizeof(shown), device));
+        return gcb_invalid(diag, "--device is cpu or cuda[:N], not '%s'", gcb_show(device).text);
     snprintf(out->device, sizeof(out->device), "cuda:%u", (unsigned)number);
     return gcb_device_open(&out->gpu, (unsigned)number, diag);
 }
@@ -268,21 +266,20 @@ int opt_output_check(const struct opt_save *in, struct gcb_diag *diag)
 {
     static const char *const others[] = {".json", ".csv", ".tsv"};
     const char *suffix = in->output ? strrchr(in->output, '.') : NULL;
-    char shown[256];
 
     if (!in->output || !in->output[0])
         return gcb_invalid(diag, "-o FILE is needed: the HDF5 file to write");
     for (size_t i = 0; suffix && i < sizeof(others) / sizeof(others[0]); i++)
         if (strcasecmp(suffix, others[i]) == 0)
             return gcb_invalid(diag, "-o %s: -o writes HDF5; for results use --results or --format",
-                               gcb_escape(shown, sizeof(shown), in->output));
+                               gcb_show(in->output).text);
     return 0;
 }
 
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
 {
     const char *names[GCB_FIELDS];
-    char shown[64], hint[GCB_HINT];
+    char hint[GCB_HINT];
     size_t n = 0;
 
     *out = in->sort ? gcb_field_find(in->sort) : GCB_FIELD_NONE;
@@ -292,7 +289,7 @@ int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_d
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
     return gcb_invalid(
-        diag, "--sort: cannot sort by '%s'%s", gcb_escape(shown, sizeof(shown), in->sort),
+        diag, "--sort: cannot sort by '%s'%s", gcb_show(in->sort).text,
         gcb_hint(hint, in->sort, "", names, n, "; try rel_l2, ratio or encode_gbps"));
 }
 
@@ -464,13 +461,12 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_m
 {
     const size_t n = strcspn(text, "=");
     struct gcb_method method;
-    char shown[96];
     char *glob;
     int err;
 
     if (n == 0 || !text[n])
         return gcb_invalid(diag, "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
-                           gcb_escape(shown, sizeof(shown), text));
+                           gcb_show(text).text);
     err = resolve_one(&method, text + n + 1, in, used, diag);
     glob = err ? NULL : gcb_strndup(text, n);
     if (err || !glob)

@@ -118,7 +118,7 @@ static const char *find_extra(const struct parser *p, const char *name, size_t n
 static int unknown_option(const struct parser *p, const char *name, size_t n)
 {
     const char *names[MAX_NAMES];
-    char word[64], shown[80], hint[GCB_HINT];
+    char word[64], hint[GCB_HINT];
     size_t count = 0;
 
     for (const struct opt_group *g = p->spec->groups; g->rows; g++)
@@ -130,7 +130,7 @@ static int unknown_option(const struct parser *p, const char *name, size_t n)
             break;
     }
     snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word)), name);
-    return gcb_invalid(p->diag, "unknown option '--%s'%s", gcb_escape(shown, sizeof(shown), word),
+    return gcb_invalid(p->diag, "unknown option '--%s'%s", gcb_show(word).text,
                        gcb_hint(hint, word, "--", names, count, ""));
 }
 
@@ -156,7 +156,7 @@ static void store_initial(void *field, const struct opt_row *row)
 static int set_number(const struct opt_row *row, void *field, const char *text,
                       struct gcb_diag *diag)
 {
-    char shown[64], range[80] = "";
+    char range[80] = "";
     const bool bounded = opt_range(range, sizeof(range), row);
     uint64_t whole = 0;
     double real = 0.0;
@@ -172,7 +172,7 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
         good &= real >= row->min && real <= row->max;
     if (!good || (row->type == OPT_INT && whole > INT32_MAX))
         return gcb_invalid(diag, "--%s takes %s%s%s, not '%s'", row->name, types[row->type].words,
-                           bounded ? ", " : "", range, gcb_escape(shown, sizeof(shown), text));
+                           bounded ? ", " : "", range, gcb_show(text).text);
     store_number(field, row, real, whole);
     return 0;
 }
@@ -284,13 +284,11 @@ static int parse_letters(struct parser *p, const char *letters)
 {
     for (; *letters; letters++) {
         const char name[2] = {*letters, '\0'};
-        char shown[8];
         struct found f;
         int err;
 
         if (!find_row(&f, p->spec, NULL, 0, *letters))
-            return gcb_invalid(p->diag, "unknown option '-%s'",
-                               gcb_escape(shown, sizeof(shown), name));
+            return gcb_invalid(p->diag, "unknown option '-%s'", gcb_show(name).text);
         if (opt_metavar(f.row)) {
             const char *value = letters[1] ? letters + 1 : take_next(p);
 
@@ -346,7 +344,7 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
                   struct gcb_diag *diag)
 {
     const char *names[MAX_ROWS];
-    char shown[64], hint[GCB_HINT];
+    char hint[GCB_HINT];
     size_t count = 0;
 
     for (const struct opt_group *g = spec->groups; g->rows; g++)
@@ -360,7 +358,7 @@ int opt_set_field(const struct opt_spec *spec, void *target, const char *field, 
                 return gcb_invalid(diag, "%s takes one value", field);
             return set_value(row, value, text, diag);
         }
-    return gcb_invalid(diag, "unknown field '%s'%s", gcb_escape(shown, sizeof(shown), field),
+    return gcb_invalid(diag, "unknown field '%s'%s", gcb_show(field).text,
                        gcb_hint(hint, field, "", names, count, ""));
 }
 

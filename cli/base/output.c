@@ -17,10 +17,8 @@
 
 static int cannot_write(const struct gcb_outfile *file, struct gcb_diag *diag)
 {
-    char shown[256];
-
-    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
-                        gcb_escape(shown, sizeof(shown), file->final_path), strerror(errno));
+    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", gcb_show(file->final_path).text,
+                        strerror(errno));
 }
 
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag)

@@ -364,13 +364,11 @@ void heading_note_load(FILE *out, unsigned repeat)
 
 static void note_unmatched(FILE *err, const char *option, const char *glob)
 {
-    char shown[160];
-
     fprintf(
         err,
         "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole path, such "
         "as '*conv*'\n",
-        option, gcb_escape(shown, sizeof(shown), glob));
+        option, gcb_show(glob).text);
 }
 
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,

@@ -152,7 +152,7 @@ static int open_files(struct bench *c, const struct opt_list *files, struct gcb_
 static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
                             struct gcb_diag *diag)
 {
-    char path[GCB_DATA_PATH], shown[200];
+    char path[GCB_DATA_PATH];
     const char *kept;
 
     if (!in->file)
@@ -163,7 +163,7 @@ static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
         return gcb_diag_set(diag, GCB_E_IO,
                             "suite %s: its input %s is neither beside it nor in gcbench's "
                             "datasets",
-                            c->suite.name, gcb_escape(shown, sizeof(shown), in->file));
+                            c->suite.name, gcb_show(in->file).text);
     kept = gcb_strings_keep(&c->paths, path);
     opt_list_add(&c->suite_files, kept);
     return open_files(c, &(struct opt_list){.items = &kept, .count = 1}, diag);

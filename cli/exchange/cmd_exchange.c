@@ -83,14 +83,13 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
         {c->o->common.message.nonfinite != GCB_POLICY_ERROR,
          "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite"},
     };
-    char shown[128];
 
     if (synthetic && files)
         return gcb_invalid(diag,
                            "%s makes synthetic gradients and %s holds others: give one of both; a "
                            "method needs --method",
                            own->sizes ? "--sizes" : "--elements",
-                           gcb_escape(shown, sizeof(shown), c->s.files->items[0]));
+                           gcb_show(c->s.files->items[0]).text);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (rules[i].wrong)
             return gcb_invalid(diag, "%s", rules[i].words);

@@ -185,7 +185,6 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
     const struct opt_list *methods = &c->o->judging.methods;
     struct gcb_way *ways = c->ways.items;
     size_t kept = 0;
-    char shown[128];
 
     for (size_t k = 0; k < methods->count; k++) {
         bool found = false;
@@ -194,7 +193,7 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
             found |= is_named(&ways[i], methods->items[k]);
         if (!found)
             return gcb_invalid(diag, "--method %s: not in the results",
-                               gcb_escape(shown, sizeof(shown), methods->items[k]));
+                               gcb_show(methods->items[k]).text);
     }
     for (size_t i = 0; i < c->ways.count; i++) {
         bool keep = ways[i].baseline || !methods->count;

@@ -106,7 +106,7 @@ static const struct cluster {
 /* Sets *out to the cluster called `name`; to clusters[0] if `name` is NULL. */
 static int find_cluster(const struct cluster **out, const char *name, struct gcb_diag *diag)
 {
-    char shown[64], names[200] = "";
+    char names[200] = "";
 
     *out = &clusters[0];
     for (size_t i = 1; name && i < sizeof(clusters) / sizeof(clusters[0]); i++) {
@@ -116,8 +116,7 @@ static int find_cluster(const struct cluster **out, const char *name, struct gcb
         gcb_append(names, sizeof(names), "%s%s", i > 1 ? ", " : "", clusters[i].name);
     }
     return !name ? 0
-                 : gcb_invalid(diag, "--cluster: '%s' is none of %s",
-                               gcb_escape(shown, sizeof(shown), name), names);
+                 : gcb_invalid(diag, "--cluster: '%s' is none of %s", gcb_show(name).text, names);
 }
 
 /* ---- numbers in texts ---- */
@@ -125,19 +124,17 @@ static int find_cluster(const struct cluster **out, const char *name, struct gcb
 /* Reads a bandwidth into *out, in bytes per second; leaves *out alone if `text` is NULL. */
 static int read_rate(double *out, const char *option, const char *text, struct gcb_diag *diag)
 {
-    char shown[64];
-
     if (!text || gcb_parse_bandwidth(text, out))
         return 0;
     return gcb_invalid(diag, "--%s: '%s' is not a bandwidth such as 25GB/s or 100Gb", option,
-                       gcb_escape(shown, sizeof(shown), text));
+                       gcb_show(text).text);
 }
 
 /* Reads "16x8": nodes and workers in each. */
 static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *diag)
 {
     uint64_t n = 0, each = 0;
-    char nodes[20], workers[20], shown[64];
+    char nodes[20], workers[20];
     int end = 0;
 
     if (sscanf(text, "%19[0-9]x%19[0-9]%n", nodes, workers, &end) != 2 || text[end] ||
@@ -145,7 +142,7 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
         n > GCB_NETWORK_WORKERS || each > GCB_NETWORK_WORKERS || n * each > GCB_NETWORK_WORKERS)
         return gcb_invalid(
             diag, "--nodes takes 2 or more nodes and the workers of each, such as 16x8, not '%s'",
-            gcb_escape(shown, sizeof(shown), text));
+            gcb_show(text).text);
     p->setting.network.per_node = (unsigned)each;
     p->workers.values[p->workers.count++] = (double)(n * each);
     return 0;
@@ -156,7 +153,7 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
 static int read_params(double *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strlen(text);
-    char decimal[40], shown[64];
+    char decimal[40];
     uint64_t count = 0;
 
     snprintf(decimal, sizeof(decimal), "%s", text);
@@ -167,7 +164,7 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
     if (!gcb_parse_size(decimal, &count) || count == 0)
         return gcb_invalid(diag,
                            "--params takes a number of parameters such as 350M or 1.3B, not '%s'",
-                           gcb_escape(shown, sizeof(shown), text));
+                           gcb_show(text).text);
     *out = (double)count;
     return 0;
 }
@@ -209,7 +206,7 @@ static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
 static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_fn *parse,
                      const char *takes, struct gcb_diag *diag)
 {
-    char piece[96], shown[128];
+    char piece[96];
 
     for (size_t i = 0; i < lists->count; i++) {
         const char *text = lists->items[i];
@@ -223,7 +220,7 @@ static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_
                      n < 90 ? "" : "...");
             if (!add_piece(g, piece, parse))
                 return gcb_invalid(diag, "%s, %d values at most: not '%s'", takes, PAYOFF_GRID,
-                                   gcb_escape(shown, sizeof(shown), piece));
+                                   gcb_show(piece).text);
             text += n;
         } while (*text++ == ',');
     }

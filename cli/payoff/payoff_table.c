@@ -161,7 +161,6 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
     const double n = s->network.workers;
     bool extrapolated = false, fixed = false;
     unsigned workers = 1;
-    char shown_names[128];
 
     for (size_t i = 0; i < j->count; i++) {
         const struct gcb_way *way = j->items[i].way;
@@ -196,7 +195,7 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
                  "some steps are smaller than any that was measured: times are estimates");
     if (s->network.curve && *s->network.curve->unused)
         opt_note(report->out, "tables that are not read: %s",
-                 gcb_escape(shown_names, sizeof(shown_names), s->network.curve->unused));
+                 gcb_show(s->network.curve->unused).text);
 }
 
 void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,

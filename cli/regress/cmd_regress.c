@@ -28,12 +28,10 @@ static int check_files(const struct regress *r, struct gcb_diag *diag)
     static const char *const names[] = {"budget", "pairs",   "calibrate", "counts",
                                         "floor",  "timeout", NULL};
     const char *unused = opt_first_set(&cmd_regress.spec, r->o, names);
-    char shown[64];
 
     if (unused || r->bench.count)
         return gcb_invalid(diag, "%s%s has a meaning only with --against GCBENCH",
-                           unused ? "--" : "",
-                           unused ? unused : gcb_escape(shown, sizeof(shown), r->bench.items[0]));
+                           unused ? "--" : "", unused ? unused : gcb_show(r->bench.items[0]).text);
     if (r->operands->count != 2)
         return gcb_invalid(diag,
                            "regress compares two result files of `bench`, BASE.json NEW.json, or "
@@ -111,13 +109,12 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
 {
     const char *path = r->o->own.against;
     struct stat s;
-    char shown[160];
 
     if (!path[0] || (!stat(path, &s) && S_ISDIR(s.st_mode)))
         return gcb_invalid(diag,
                            "--against: '%s' is not a program: give the other build's, such as "
                            "FOLDER/build/cli/gcbench",
-                           gcb_escape(shown, sizeof(shown), path));
+                           gcb_show(path).text);
     return regress_builds_run(r, diag);
 }
 
@@ -125,7 +122,6 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
 static void apply_options(struct regress *r)
 {
     const struct regress_own *own = &r->o->own;
-    char shown[160];
 
     for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++)
         r->verdicts.items[i].advisory = gcb_quantities[r->verdicts.items[i].quantity].is_time;
@@ -133,7 +129,7 @@ static void apply_options(struct regress *r)
         if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) &&
             !r->o->bench.common.show.quiet)
             fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
-                    gcb_escape(shown, sizeof(shown), own->accept.items[i]));
+                    gcb_show(own->accept.items[i]).text);
 }
 
 /* Returns the exit status that the verdicts lead to. */

@@ -44,12 +44,11 @@ static int read_exit_status(int exit_status)
 static int make_folder(struct regress *r, struct gcb_diag *diag)
 {
     const char *parent = out_temp_folder();
-    char shown[160];
 
     r->folder = gcb_temp_make_folder(parent);
     if (!r->folder)
         return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
-                            gcb_escape(shown, sizeof(shown), parent), strerror(errno));
+                            gcb_show(parent).text, strerror(errno));
     r->tidy_place = gcb_tidy_enter(r->folder);
     return 0;
 }

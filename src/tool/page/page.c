@@ -61,7 +61,6 @@ static json_t *copy_value(json_t *value)
 {
     json_t *out, *item;
     const char *key;
-    char shown[256];
     size_t i;
 
     if (json_is_string(value))
@@ -70,8 +69,7 @@ static json_t *copy_value(json_t *value)
         return json_deep_copy(value);
     out = json_is_array(value) ? json_array() : json_object();
     json_array_foreach(value, i, item) gcb_json_append(out, copy_value(item));
-    json_object_foreach(value, key, item)
-        gcb_json_set(out, gcb_escape(shown, sizeof(shown), key), copy_value(item));
+    json_object_foreach(value, key, item) gcb_json_set(out, gcb_show(key).text, copy_value(item));
     return out;
 }
 

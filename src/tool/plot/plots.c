@@ -457,7 +457,7 @@ const struct gcb_plot *gcb_plot_at(size_t i)
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag)
 {
     const char *names[PLOTS];
-    char word[64], shown[128], hint[GCB_HINT];
+    char word[64], hint[GCB_HINT];
 
     for (size_t i = 0; i < PLOTS; i++) {
         names[i] = plots[i].name;
@@ -465,7 +465,7 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
             return &plots[i];
     }
     snprintf(word, sizeof(word), "%.*s", length < sizeof(word) ? (int)length : 63, name);
-    gcb_invalid(diag, "unknown plot '%s'%s", gcb_escape(shown, sizeof(shown), word),
+    gcb_invalid(diag, "unknown plot '%s'%s", gcb_show(word).text,
                 gcb_hint(hint, word, "", names, PLOTS, "; `gcbench plot --list` lists them"));
     return NULL;
 }
