@@ -109,7 +109,7 @@ static double run(struct bench *b, int method)
         if (method == 0)
             b->kept = radix_select(b->pos, b->x, b->n, b->k);
         else
-            selector(method)->select(&b->s, b->x, b->k);
+            selector(method)->select(&b->s, b->k);
     }
     if (method)
         b->kept = b->s.kept;
@@ -152,6 +152,7 @@ static void bench_size(struct bench *b, double density)
     b->s = (struct gcb_selection){.p = {.density = density, .sample = 0.01, .interval = 5}};
     if (gcb_selection_init(&b->s, b->n, &env, NULL))
         abort();
+    b->s.from = (struct gcb_source){.order = b->x, .ops = &gcb_transform_none};
     for (int i = -1; i < rounds; i++) /* the first round warms up */
         for (int m = 0; m < METHODS; m++) {
             seconds[m][i < 0 ? 0 : i] = run(b, m);

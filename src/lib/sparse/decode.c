@@ -2,7 +2,8 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/sparse/chunks.h"
+#include "src/lib/sparse/blocks.h"
+#include "src/lib/sparse/list.h"
 #include "src/lib/sparse/sparse.h"
 
 /* Reading payloads of the sparse codec: to decode them, to add them to a sum, or to describe
@@ -93,30 +94,12 @@ static int next_tile(struct reader *r)
     return 0;
 }
 
-/* Returns how many of the tile's positions are below `end`. */
-static size_t positions_before(const struct reader *r, uint64_t end)
-{
-    size_t low = r->used, high = r->n;
-
-    if (high > low && r->pos[high - 1] < end)
-        return high;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (r->pos[middle] < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Writes the tile's remaining coefficients at positions below `end` to coef, which begins at
  * position `first`. */
 static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
 {
-    const size_t n = positions_before(r, end);
     size_t j = r->used;
+    const size_t n = j + gcb_positions_below(r->pos + j, sizeof(*r->pos), r->n - j, end);
 
     if (r->s->transform_ops->width == 1)
 #pragma GCC unroll 4
@@ -128,7 +111,7 @@ static void scatter(struct reader *r, float *coef, uint64_t first, uint64_t end)
 }
 
 /* Sets all coefficients at positions from `first` to `end` - 1 of the segment; those that are not
- * kept are 0. A gcb_chunks_read_fn. */
+ * kept are 0. A gcb_blocks_read_fn. */
 static int read_range(void *ctx, float *coef, uint64_t first, uint64_t end)
 {
     struct reader *r = ctx;
@@ -174,7 +157,7 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
         return GCB_E_CORRUPT;
     for (uint64_t g = 0; g < s->segments; g++) {
         if (gcb_sparse_open_segment(s, &p, g, in, &r.c) ||
-            (by_chunks ? gcb_chunks_decode(&s->t, transform, out, read_range, &r)
+            (by_chunks ? gcb_blocks_decode(&s->t, transform, out, read_range, &r)
                        : read_segment(&r, canvas)))
             return GCB_E_CORRUPT;
         r.base += s->t.env.segment;

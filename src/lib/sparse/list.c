@@ -35,19 +35,31 @@ int gcb_list_reserve(struct gcb_list *l, uint64_t n)
     return 0;
 }
 
-uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos)
+static uint64_t position(const void *pos, size_t bytes, uint64_t i)
 {
-    uint64_t low = 0, high = l->n;
+    return bytes == sizeof(uint32_t) ? ((const uint32_t *)pos)[i] : ((const uint64_t *)pos)[i];
+}
 
+uint64_t gcb_positions_below(const void *pos, size_t bytes, uint64_t n, uint64_t end)
+{
+    uint64_t low = 0, high = n;
+
+    if (n && position(pos, bytes, n - 1) < end)
+        return n;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
 
-        if (l->pos[middle] < pos)
+        if (position(pos, bytes, middle) < end)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos)
+{
+    return gcb_positions_below(l->pos, sizeof(*l->pos), l->n, pos);
 }
 
 struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end)
@@ -126,8 +138,7 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
 {
     const uint32_t *pos;
 
-    s->selection.at = *at;
-    s->selector_ops->select(&s->selection, x, s->k);
+    gcb_sparse_select_from(s, at, x);
     s->v.clamped = s->base.clamped = 0;
     out->n = 0;
     if (gcb_list_reserve(out, s->selection.kept))

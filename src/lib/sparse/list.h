@@ -28,6 +28,9 @@ static inline void gcb_list_push(struct gcb_list *l, uint64_t pos, float x)
     l->x[l->n++] = x;
 }
 
+/* Returns how many of n ascending positions are below `end`. Each has `bytes` bytes: 4 or 8. */
+uint64_t gcb_positions_below(const void *pos, size_t bytes, uint64_t n, uint64_t end);
+
 /* Returns the number of elements before position `pos`. */
 uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos);
 

@@ -19,7 +19,7 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
     s->pos = gcb_alloc_array(positions, sizeof(*s->pos));
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
     s->value = gcb_alloc_array(positions + APART, sizeof(*s->value));
-    s->ranked = gcb_alloc_array(positions, sizeof(*s->ranked));
+    s->ranked = gcb_alloc_array(positions + 1, sizeof(*s->ranked));
     s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));
     if (s->pos && s->segment_kept && s->value && s->ranked && s->sample)
         return 0;

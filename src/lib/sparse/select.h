@@ -1,7 +1,7 @@
 #ifndef SRC_LIB_SPARSE_SELECT_H
 #define SRC_LIB_SPARSE_SELECT_H
 
-#include "src/lib/sparse/stages.h"
+#include "src/lib/sparse/blocks.h"
 
 /*
  * Functions that several selectors share. They are in select_topk.c unless a comment names another
@@ -9,9 +9,6 @@
  * the selection. Counts are integers, and sums follow the order of elements, so no result depends
  * on the number of threads.
  */
-
-/* Number of floats in the array `sample` of struct gcb_selection. */
-#define GCB_SAMPLE_MAX ((size_t)1 << 15)
 
 /* The values of one sign, or all values: those whose bits under `mask` equal `sign`. */
 struct gcb_side {
@@ -24,9 +21,15 @@ extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
 uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
                         uint64_t *above);
 
-/* Collects all positions whose magnitude is at least the threshold, in order: fills pos, value,
- * segment_kept and kept. */
-void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold);
+/* Collecting all positions whose magnitude is at least the threshold. */
+struct gcb_collecting {
+    struct gcb_selection *s;
+    uint32_t threshold;
+};
+/* A gcb_block_fn; ctx is a struct gcb_collecting. */
+void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct gcb_block *block);
+/* Collects in a visit of its own. Returns what gcb_blocks_visit returns. */
+bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold);
 
 /* Keeps those collected positions whose values are on the side and above the threshold, and the
  * first `ties` whose values equal the threshold. Drops the other collected positions. */
@@ -39,35 +42,27 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
                                      uint64_t *above);
 
-/* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. */
-void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
+/* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. Returns
+ * false if a coefficient is not finite. */
+bool gcb_select_exact(struct gcb_selection *s, uint64_t k);
 
 /* Keeps exactly those collected positions that have the k largest magnitudes, k <= s->kept. */
 void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 
 /*
- * select_chunk.c: keeps the largest magnitudes of a chunk of n positions, as many as the density
- * says. Writes their positions in the chunk to s->pos, and their values to s->value, from entry `at`
- * on. Returns their number. Uses s->ranked from `room` on as scratch, n floats. *hint is 0 for the
- * first chunk; each call sets it for the next, so that chunks of one scale are selected from faster.
+ * Two magnitudes that are estimated from a sample. Slightly more than k values of the side are
+ * expected to reach `low`, and slightly fewer than k to reach `high`. low = 0: the sample is too
+ * small, or its blocks too different, for that. high = GCB_INF_BITS: unknown. Uses s->ranked.
  */
-uint64_t gcb_select_of_chunk(const struct gcb_selection *s, uint64_t at, uint64_t room,
-                             const float *x, uint64_t n, uint32_t *hint);
-
-/*
- * Estimates a threshold from an evenly spaced sample. Slightly more than k values of the side are
- * expected to reach the threshold. Returns 0 if there are too few positions for a sample.
- */
-uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
-                          uint64_t k);
+struct gcb_bracket {
+    uint32_t low, high;
+};
+struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample sample,
+                                      struct gcb_side side, uint64_t k);
 
 /* `max_kept` of the selectors that may keep every position. */
 uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t positions,
                                  uint64_t k);
-
-/* Computes mean and maximum of |x| over all positions. The sum follows the rule of
- * kernels/reduce/reduce.h. */
-void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max);
 
 /* A sample of m positions: offset, offset + stride, ... The rank-th largest magnitude of the sample
  * is the threshold. */

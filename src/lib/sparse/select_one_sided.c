@@ -24,13 +24,13 @@ struct ranking {
     bool collected; /* only collected values were ranked */
 };
 
-/* Ranks the values of one side: those that were collected, or all of `order`. Leaves the side's
+/* Ranks the values of one side: those that were collected, or all values. Leaves the side's
  * values in s->ranked. A zero is on neither side. */
-static struct ranking rank_side(struct gcb_selection *s, const float *order, bool collected,
-                                struct gcb_side side, uint64_t k)
+static struct ranking rank_side(struct gcb_selection *s, bool collected, struct gcb_side side,
+                                uint64_t k)
 {
     struct ranking r = {.side = side, .collected = collected};
-    const float *x = collected ? s->value : order;
+    const float *x = collected ? s->value : s->from.order;
     const uint64_t n = collected ? s->kept : s->positions;
     float *ranked = s->ranked;
     uint64_t count = 0, above = 0;
@@ -64,56 +64,59 @@ static double sum_ranked(struct gcb_selection *s, const struct ranking *r)
 
 /* Keeps the ranked positions. An empty ranking means that all values are 0. Then the first k
  * positions are kept, as in top-k. */
-static void keep_ranked(struct gcb_selection *s, const float *order, const struct ranking *r,
-                        uint64_t k)
+static bool keep_ranked(struct gcb_selection *s, const struct ranking *r, uint64_t k)
 {
-    if (r->k == 0) {
-        gcb_select_exact(s, order, k);
-        return;
-    }
+    if (r->k == 0)
+        return gcb_select_exact(s, k);
     if (!r->collected)
-        gcb_select_collect(s, order, r->threshold);
+        gcb_select_collect(s, r->threshold);
     gcb_select_cut(s, r->side, r->threshold, r->ties);
+    return true;
 }
 
-static void select_one_sided(struct gcb_selection *s, const float *order, uint64_t k)
+static bool select_one_sided(struct gcb_selection *s, uint64_t k)
 {
-    const uint32_t for_up = gcb_select_guess(s, order, gcb_side_positive, k);
-    const uint32_t for_down = gcb_select_guess(s, order, gcb_side_negative, k);
+    const struct gcb_sample sample = gcb_blocks_sample(s);
+    const uint32_t for_up = gcb_select_bracket(s, sample, gcb_side_positive, k).low;
+    const uint32_t for_down = gcb_select_bracket(s, sample, gcb_side_negative, k).low;
     const uint32_t guess = for_up < for_down ? for_up : for_down;
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    if (guess)
-        gcb_select_collect(s, order, guess);
     /* ranks a second time, all values, if the guess was too high */
     for (bool collected = guess;; collected = false) {
-        up = rank_side(s, order, collected, gcb_side_positive, k);
+        if (collected ? !gcb_select_collect(s, guess) : !gcb_blocks_all(s))
+            return false;
+        up = rank_side(s, collected, gcb_side_positive, k);
         difference = sum_ranked(s, &up);
-        down = rank_side(s, order, collected, gcb_side_negative, k);
+        down = rank_side(s, collected, gcb_side_negative, k);
         difference -= sum_ranked(s, &down);
         if (!collected || (up.k == k && down.k == k))
             break;
     }
-    keep_ranked(s, order, up.k && difference >= 0.0 ? &up : &down, k);
+    return keep_ranked(s, up.k && difference >= 0.0 ? &up : &down, k);
 }
 
-static void select_alternate(struct gcb_selection *s, const float *order, uint64_t k)
+static bool select_alternate(struct gcb_selection *s, uint64_t k)
 {
     const struct gcb_side turn = s->at.step % 2 ? gcb_side_negative : gcb_side_positive;
     const struct gcb_side other = s->at.step % 2 ? gcb_side_positive : gcb_side_negative;
-    const uint32_t guess = gcb_select_guess(s, order, turn, k);
+    const uint32_t guess = gcb_select_bracket(s, gcb_blocks_sample(s), turn, k).low;
     struct ranking r = {0};
 
     if (guess) {
-        gcb_select_collect(s, order, guess);
-        r = rank_side(s, order, true, turn, k);
+        if (!gcb_select_collect(s, guess))
+            return false;
+        r = rank_side(s, true, turn, k);
     }
-    if (r.k < k)
-        r = rank_side(s, order, false, turn, k);
+    if (r.k < k) {
+        if (!gcb_blocks_all(s))
+            return false;
+        r = rank_side(s, false, turn, k);
+    }
     if (r.k == 0)
-        r = rank_side(s, order, false, other, k);
-    keep_ranked(s, order, &r, k);
+        r = rank_side(s, false, other, k);
+    return keep_ranked(s, &r, k);
 }
 
 const struct gcb_selector gcb_selector_one_sided = {

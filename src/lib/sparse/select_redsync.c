@@ -1,5 +1,4 @@
 #include "kernels/select/select_elem.h"
-#include "src/lib/sparse/chunks.h"
 #include "src/lib/sparse/select.h"
 
 /*
@@ -20,24 +19,50 @@
  * others are searched, and the threshold is used for `interval` steps.
  */
 
-/* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are
- * counted. */
-#define NARROW 16
+/* Mean and largest of the magnitudes, while those that reach a threshold are collected. */
+struct measuring {
+    struct gcb_collecting collecting;
+    double *sums; /* of the magnitudes of each block */
+    uint32_t top;
+};
 
-/* Returns the threshold, or 0 if no tried ratio lets k elements pass. */
-static uint32_t search_threshold(struct gcb_selection *s, const float *order, uint64_t k)
+/* A gcb_block_fn. Sums follow the rule of kernels/reduce/reduce.h. */
+static void measure_block(void *ctx, struct gcb_share *share, const struct gcb_block *block)
 {
-    const float *x = order; /* the values that are still counted */
-    uint64_t n = s->positions;
-    double mean, low = 0.0, high = 1.0;
-    uint32_t best = 0;
-    float max;
+    struct measuring *job = ctx;
+    const struct gcb_reduce_fns *f = &job->collecting.s->kernels->reduce;
 
-    gcb_select_moments(s, order, &mean, &max);
+    gcb_raise_max(&job->top, f->max_bits(block->order, block->n));
+    job->sums[block->first / GCB_SUM_BLOCK] = f->sum_abs(block->order, block->n);
+    gcb_select_collect_block(&job->collecting, share, block);
+}
+
+/*
+ * Searches the threshold. Returns 0 if no tried ratio lets k positions pass. The visit that measures
+ * also collects what reaches a lower threshold from a sample. If these are more than 2k positions,
+ * only they are counted, and *floor becomes this lower threshold. Otherwise *floor becomes 0.
+ */
+static uint32_t search_threshold(struct gcb_selection *s, uint64_t k, uint32_t *floor)
+{
+    const struct gcb_bracket b =
+        gcb_select_bracket(s, gcb_blocks_sample(s), gcb_side_any, 2 * k + 1);
+    struct measuring job = {{s, b.low ? b.low : UINT32_MAX}, (void *)s->ranked, 0};
+    const bool enough = gcb_blocks_visit(s, GCB_SUM_BLOCK, measure_block, &job) && s->kept > 2 * k;
+    const float *x = enough ? s->value : s->from.order;
+    const uint64_t n = enough ? s->kept : s->positions;
+    double sum = 0.0, mean, low = 0.0, high = 1.0;
+    uint32_t best = 0;
+
+    /* a threshold below the floor lets more than 2k pass, however many these are */
+    *floor = enough ? b.low : 0;
+    for (uint64_t i = 0; i < s->positions; i += GCB_SUM_BLOCK)
+        sum += job.sums[i / GCB_SUM_BLOCK];
+    mean = s->positions ? sum / (double)s->positions : 0.0;
+    s->nonfinite |= job.top >= GCB_INF_BITS;
     while (high - low > GCB_SEARCH_END) {
         const double ratio = (low + high) / 2.0;
-        const uint32_t threshold = gcb_search_threshold(mean, max, ratio);
-        const uint64_t count = s->kernels->select.count(x, n, threshold);
+        const uint32_t threshold = gcb_search_threshold(mean, gcb_float_of(job.top), ratio);
+        const uint64_t count = threshold < *floor ? n : s->kernels->select.count(x, n, threshold);
 
         if (count < k) {
             high = ratio;
@@ -47,29 +72,30 @@ static uint32_t search_threshold(struct gcb_selection *s, const float *order, ui
         if (count <= 2 * k)
             break;
         low = ratio;
-        if (count <= s->positions / NARROW && x == order) { /* later thresholds are higher */
-            gcb_select_collect(s, order, threshold);
-            x = s->value;
-            n = s->kept;
-        }
     }
     return best;
 }
 
-/* Collects the positions that pass the threshold, a result of search_threshold. Threshold 0: the k
+/* Selects the positions that pass the threshold, a result of search_threshold. Threshold 0: the k
  * largest. */
-static void collect_found(struct gcb_selection *s, const float *order, uint32_t threshold,
-                          uint64_t k)
+static bool select_found(struct gcb_selection *s, uint32_t threshold, uint32_t floor, uint64_t k)
 {
-    if (threshold)
-        gcb_select_collect(s, order, threshold);
-    else
-        gcb_select_exact(s, order, k);
+    if (threshold == 0)
+        return gcb_select_exact(s, k);
+    if (floor == 0 || threshold < floor)
+        return gcb_select_collect(s, threshold);
+    gcb_select_cut(s, gcb_side_any, threshold, s->kept);
+    return true;
 }
 
-static void select_search(struct gcb_selection *s, const float *order, uint64_t k)
+static bool select_search(struct gcb_selection *s, uint64_t k)
 {
-    collect_found(s, order, search_threshold(s, order, k), k);
+    uint32_t floor, threshold;
+
+    if (!gcb_blocks_all(s))
+        return false;
+    threshold = search_threshold(s, k, &floor);
+    return select_found(s, threshold, floor, k);
 }
 
 /*
@@ -82,22 +108,32 @@ static bool is_reusable(const struct gcb_selection *s)
            s->at.step - s->found_at.step < s->p.interval;
 }
 
-static void select_redsync(struct gcb_selection *s, const float *order, uint64_t k)
+/* Searches a threshold, or uses the last again. */
+static bool select_by_last(struct gcb_selection *s, uint64_t k)
+{
+    uint32_t floor = 0, threshold = s->found_threshold;
+
+    if (!gcb_blocks_all(s))
+        return false;
+    if (!is_reusable(s))
+        threshold = search_threshold(s, k, &floor);
+    if (!is_reusable(s) && !s->nonfinite) { /* otherwise there will be no message */
+        s->found = true;
+        s->found_at = s->at;
+        s->found_threshold = threshold;
+    }
+    return select_found(s, threshold, floor, k);
+}
+
+static bool select_redsync(struct gcb_selection *s, uint64_t k)
 {
     switch (gcb_redsync_path(&s->p, s->count)) {
     case GCB_REDSYNC_ALL:
-        gcb_select_exact(s, order, s->positions);
-        break;
+        return gcb_select_exact(s, s->positions);
     case GCB_REDSYNC_TRIMMED:
-        gcb_select_exact(s, order, k);
-        break;
-    case GCB_REDSYNC_SEARCH:
-        if (!is_reusable(s)) {
-            s->found = true;
-            s->found_at = s->at;
-            s->found_threshold = search_threshold(s, order, k);
-        }
-        collect_found(s, order, s->found_threshold, k);
+        return gcb_select_exact(s, k);
+    default:
+        return select_by_last(s, k);
     }
 }
 
@@ -109,8 +145,6 @@ bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gc
 
 const struct gcb_selector gcb_selector_trimmed = {
     .exact = true,
-    .keeps_largest = true,
-    .by_chunks = gcb_chunks_select_largest,
     .select = gcb_select_exact,
 };
 

@@ -39,33 +39,36 @@ struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_
     return plan;
 }
 
-static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint64_t k)
+static uint32_t sampled_threshold(struct gcb_selection *s, uint64_t k)
 {
     const struct gcb_sample_plan plan = gcb_sample_plan(s->positions, s->p.sample, k, s->at.step);
     uint64_t above;
 
     for (uint64_t i = 0; i < plan.m; i++)
-        s->sample[i] = x[i * plan.stride + plan.offset];
+        s->sample[i] = s->from.order[i * plan.stride + plan.offset];
     return gcb_select_kth(s->kernels, s->sample, plan.m, plan.rank, &above);
 }
 
-static void select_sampled(struct gcb_selection *s, const float *order, uint64_t k)
+static bool select_sampled(struct gcb_selection *s, uint64_t k)
 {
     uint32_t threshold;
 
     s->kept = 0;
-    threshold = s->positions ? sampled_threshold(s, order, k) : 0;
+    if (!gcb_blocks_all(s))
+        return false;
+    threshold = s->positions ? sampled_threshold(s, k) : 0;
     threshold = threshold ? threshold : 1;
     for (int i = 0; i <= GCB_SAMPLED_ADAPTATIONS && s->positions; i++) {
-        gcb_select_collect(s, order, threshold);
+        gcb_select_collect(s, threshold);
         if (gcb_sampled_enough(s->kept, k) || threshold == 1)
             break;
         threshold = gcb_sampled_lower(threshold);
     }
     if (!gcb_sampled_enough(s->kept, k) || s->positions == 0)
-        gcb_select_exact(s, order, k);
-    else if (gcb_sampled_too_many(s->kept, k))
+        return gcb_select_exact(s, k);
+    if (gcb_sampled_too_many(s->kept, k))
         gcb_select_exact_of_collected(s, k);
+    return true;
 }
 
 const struct gcb_selector gcb_selector_sampled = {

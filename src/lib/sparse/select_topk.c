@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/sparse/chunks.h"
+#include "src/lib/sparse/blocks.h"
 #include "src/lib/sparse/select.h"
 
 /* Exact top-k, and its parts, which the other selectors use too. */
@@ -93,71 +93,36 @@ uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint6
 
 /* ---- collecting ---- */
 
-#define MAX_TASKS 64
-
-/* Collecting the positions of one segment. */
-struct collect_job {
-    struct gcb_selection *s;
-    const float *x;
-    uint32_t threshold;
-    uint64_t base, length;     /* first position and length of the segment */
-    uint64_t part;             /* positions that a task reads */
-    uint64_t found[MAX_TASKS]; /* positions that each task has collected */
-};
-
-/* Collects the positions and values of task i. */
-static void collect_part(void *ctx, uint64_t i)
+void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct gcb_block *block)
 {
-    struct collect_job *job = ctx;
-    const struct gcb_selection *s = job->s;
-    const uint64_t first = i * job->part, at = job->base + first, left = job->length - first;
+    const struct gcb_collecting *job = ctx;
+    struct gcb_selection *s = job->s;
+    const struct gcb_select_fns *f = &s->kernels->select;
 
-    job->found[i] = s->kernels->select.collect(s->pos + at, s->value + at, NULL, job->x + at,
-                                               left < job->part ? left : job->part, (uint32_t)first,
-                                               job->threshold);
-}
+    for (size_t done = 0, n; done < block->n; done += n) {
+        const uint64_t at = block->first + done, g = at / s->segment;
+        const uint64_t left = (g + 1) * s->segment - at, to = share->first + share->found;
+        const uint32_t first = s->pair ? 0 : (uint32_t)(at - g * s->segment);
+        uint32_t *pos = s->pos + to;
+        size_t found;
 
-/*
- * Appends the positions of segment g that reach the threshold to the first `used` entries of
- * s->pos. Each task writes to the part of s->pos that belongs to the positions it reads. Then the
- * results are moved together. Returns the number of appended positions.
- */
-static uint64_t collect_segment(struct gcb_selection *s, const float *x, uint32_t threshold,
-                                uint64_t g, uint64_t used)
-{
-    const uint64_t left = s->positions - g * s->segment;
-    const uint64_t tasks = s->queue->threads < MAX_TASKS ? (uint64_t)s->queue->threads : MAX_TASKS;
-    struct collect_job job = {
-        .s = s,
-        .x = x,
-        .threshold = threshold,
-        .base = g * s->segment,
-        .length = left < s->segment ? left : s->segment,
-    };
-    uint64_t total = 0;
-
-    job.part = (job.length + tasks - 1) / tasks;
-    job.part = (job.part + GCB_TILE - 1) / GCB_TILE * GCB_TILE;
-    gcb_parallel(s->queue, (job.length + job.part - 1) / job.part, collect_part, &job);
-    for (uint64_t i = 0; i * job.part < job.length; i++) {
-        const uint64_t from = job.base + i * job.part, to = used + total;
-
-        if (from != to) {
-            memmove(s->pos + to, s->pos + from, job.found[i] * sizeof(*s->pos));
-            memmove(s->value + to, s->value + from, job.found[i] * sizeof(*s->value));
+        n = block->n - done < left ? block->n - done : left;
+        found = f->collect(pos, s->value + to, NULL, block->order + done, n, first, job->threshold);
+        if (s->pair) { /* then there is one segment */
+            f->gather2(s->pair + 2 * to, block->coef, pos, found);
+            for (size_t j = 0; j < found; j++)
+                pos[j] += (uint32_t)at;
         }
-        total += job.found[i];
+        share->found += found;
+        gcb_blocks_count(s, g, found);
     }
-    return total;
 }
 
-void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold)
+bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold)
 {
-    s->kept = 0;
-    for (uint64_t g = 0; g < s->segments; g++) {
-        s->segment_kept[g] = collect_segment(s, x, threshold, g, s->kept);
-        s->kept += s->segment_kept[g];
-    }
+    struct gcb_collecting job = {s, threshold};
+
+    return gcb_blocks_visit(s, GCB_TILE, gcb_select_collect_block, &job);
 }
 
 /* Cuts the n entries from number `from` on, and moves those that stay to number `to`. Returns how
@@ -222,43 +187,55 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 
 /* ---- exact top-k ---- */
 
-/* With fewer positions, taking a sample costs more than it saves. */
-#define SAMPLE_FROM ((uint64_t)1 << 16)
-#define SAMPLE_STRIDE 16 /* least distance of two sampled positions */
-
-/* The size of a sample, and how many of the k largest elements it is expected to have. */
-struct plan {
-    size_t m;
-    double expected;
-    double slack; /* four standard deviations of that number, and a little more */
-};
-
-static struct plan sample_plan(const struct gcb_selection *s, uint64_t k)
+/* Returns four standard deviations of the number of sampled values that reach the threshold. The
+ * deviation is that between the blocks of the sample. */
+static double deviation(const struct gcb_selection *s, const float *x, struct gcb_sample sample,
+                        uint32_t threshold)
 {
-    const uint64_t n = s->positions, spread = n / SAMPLE_STRIDE;
-    struct plan plan = {.m = spread < GCB_SAMPLE_MAX ? (size_t)spread : GCB_SAMPLE_MAX};
+    const double blocks = (double)(sample.m / sample.each);
+    double sum = 0.0, squares = 0.0;
 
-    plan.expected = (double)k / (double)n * (double)plan.m;
-    plan.slack = 4.0 * sqrt(plan.expected) + 8.0;
-    return plan;
+    for (size_t i = 0; i < sample.m; i += sample.each) {
+        const double count = (double)s->kernels->select.count(x + i, sample.each, threshold);
+
+        sum += count;
+        squares += count * count;
+    }
+    return 4.0 * sqrt((squares - sum * sum / blocks) * blocks / (blocks - 1.0));
 }
 
-uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side, uint64_t k)
+/* Copies the sampled values of one side to s->ranked; the others become 0. */
+static const float *values_of_side(struct gcb_selection *s, size_t m, struct gcb_side side)
 {
-    const uint64_t n = s->positions;
-    const struct plan plan = sample_plan(s, k);
-    const size_t m = plan.m;
-    const double rank = plan.expected + plan.slack;
+    for (size_t i = 0; i < m; i++)
+        s->ranked[i] = (gcb_bits_of(s->sample[i]) & side.mask) == side.sign ? s->sample[i] : 0.0f;
+    return s->ranked;
+}
+
+struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample sample,
+                                      struct gcb_side side, uint64_t k)
+{
+    const double expected = (double)k / (double)s->positions * (double)sample.m;
+    struct gcb_bracket b = {0, GCB_INF_BITS};
+    const float *x = s->sample;
     uint64_t above;
+    double slack; /* four standard deviations, and 8: small counts deviate more than estimated */
 
-    if (n < SAMPLE_FROM || rank >= (double)m)
-        return 0;
-    for (size_t i = 0; i < m; i++) {
-        const float value = x[i * (n / m)];
-
-        s->sample[i] = (gcb_bits_of(value) & side.mask) == side.sign ? value : 0.0f;
-    }
-    return gcb_select_kth(s->kernels, s->sample, m, (uint64_t)rank, &above);
+    if (sample.m == 0 || expected >= (double)sample.m)
+        return b;
+    if (side.mask)
+        x = values_of_side(s, sample.m, side);
+    slack = 4.0 * sqrt(expected) + 8.0; /* of independent values */
+    if (sample.each > 1)
+        slack = 8.0 + deviation(s, x, sample,
+                                gcb_select_kth(s->kernels, x, sample.m,
+                                               expected < 1.0 ? 1 : (uint64_t)expected, &above));
+    if (expected + slack >= (double)sample.m)
+        return b;
+    if (expected > slack + 1.0)
+        b.high = gcb_select_kth(s->kernels, x, sample.m, (uint64_t)(expected - slack), &above);
+    b.low = gcb_select_kth(s->kernels, x, sample.m, (uint64_t)(expected + slack), &above);
+    return b;
 }
 
 uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
@@ -297,52 +274,29 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
  * them, and the k-th largest magnitude is searched only among them. If fewer than k positions reach
  * the threshold, all positions are searched. So the result never depends on the sample.
  */
-void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
+bool gcb_select_exact(struct gcb_selection *s, uint64_t k)
 {
-    uint32_t guess = k < s->positions ? s->hint : 0, threshold = 0;
+    struct gcb_bracket b = {s->hint, GCB_INF_BITS};
+    uint32_t kth = 0;
     uint64_t above = 0;
 
-    s->kept = 0;
-    if (k < s->positions && !guess)
-        guess = gcb_select_guess(s, x, gcb_side_any, k);
-    if (guess) {
-        const struct plan plan = sample_plan(s, k);
-        uint32_t high = GCB_INF_BITS; /* from the sample: fewer than k should reach it */
-
-        if (!s->hint && plan.expected > plan.slack + 1.0)
-            high = gcb_select_kth(s->kernels, s->sample, plan.m,
-                                  (uint64_t)(plan.expected - plan.slack), &above);
-        gcb_select_collect(s, x, guess);
-        if (s->kept > k) {
-            threshold = gcb_select_kth_of_collected(s, high, k, &above);
-            gcb_select_cut(s, gcb_side_any, threshold, k - above);
+    if (k < s->positions && !b.low)
+        b = gcb_select_bracket(s, gcb_blocks_sample(s), gcb_side_any, k);
+    if (k < s->positions && b.low && gcb_select_collect(s, b.low) && s->kept >= k) {
+        kth = gcb_select_kth_of_collected(s, b.high, k, &above);
+        if (gcb_blocks_same_scale(s, kth)) {
+            gcb_select_cut(s, gcb_side_any, kth, k - above);
+            return true;
         }
     }
-    if (s->kept >= k)
-        return;
+    if (!gcb_blocks_all(s))
+        return false;
     if (k < s->positions)
-        threshold = gcb_select_kth(s->kernels, x, s->positions, k, &above);
-    gcb_select_collect(s, x, threshold);
+        kth = gcb_select_kth(s->kernels, s->from.order, s->positions, k, &above);
+    gcb_select_collect(s, kth);
     if (s->kept > k)
-        gcb_select_cut(s, gcb_side_any, threshold, k - above);
-}
-
-void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max)
-{
-    const struct gcb_reduce_fns *f = &s->kernels->reduce;
-    uint32_t top = 0;
-    double sum = 0.0;
-
-    for (uint64_t i = 0, n; i < s->positions; i += n) { /* both in one pass over memory */
-        uint32_t block;
-
-        n = s->positions - i < GCB_SUM_BLOCK ? s->positions - i : GCB_SUM_BLOCK;
-        block = f->max_bits(x + i, n);
-        top = block > top ? block : top;
-        sum += f->sum_abs(x + i, n);
-    }
-    *mean = s->positions ? sum / (double)s->positions : 0.0;
-    *max = gcb_float_of(top);
+        gcb_select_cut(s, gcb_side_any, kth, k - above);
+    return true;
 }
 
 uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t positions,
@@ -353,7 +307,5 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 
 const struct gcb_selector gcb_selector_topk = {
     .exact = true,
-    .keeps_largest = true,
-    .by_chunks = gcb_chunks_select_largest,
     .select = gcb_select_exact,
 };

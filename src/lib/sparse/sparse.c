@@ -5,7 +5,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/sparse/chunks.h"
+#include "src/lib/sparse/blocks.h"
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/transform.h"
 
@@ -71,10 +71,9 @@ static void set_base(struct gcb_sparse *s)
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
     base->may_send_raw = s->transform_ops->order; /* a transform may overflow */
-    /* A transform checks every coefficient, and a selector with keeps_largest keeps an infinity or
-     * NaN. But rounding to float16 hides infinities: it makes them finite. */
-    base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16 &&
-                           (s->transform_ops->order || s->selector_ops->keeps_largest);
+    /* A selection collects infinities and NaNs. But rounding to float16 hides infinities: it makes
+     * them finite. */
+    base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16;
     base->density = s->selector_ops->by_magnitude ? (double)NAN : 1.0 - s->theta;
     /* As most papers count: only the kept values. A transform has as many real numbers as its
      * input, so the density is also the share of numbers kept. */
@@ -114,8 +113,8 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     gcb_sparse_bind(s);
     if (s->transform_ops->init)
         err = s->transform_ops->init(&s->t, env, diag);
-    if (!err && s->t.fft)
-        err = gcb_chunks_init(&s->t, s->transform_ops->width, diag);
+    if (!err && s->t.group)
+        err = gcb_blocks_init(&s->t, s->transform_ops->width, diag);
     if (!err && env->decoding && s->index_ops->table_bytes) {
         s->tables = gcb_alloc(s->index_ops->table_bytes);
         err = s->tables ? 0 : gcb_diag_nomem(diag, s->index_ops->table_bytes, "tables of codes");
@@ -223,18 +222,17 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
     }
 }
 
-/* Transforms all of x and then selects. */
-static int select_whole(struct gcb_sparse *s, const struct gcb_step *at, const float *x)
+bool gcb_sparse_select_from(struct gcb_sparse *s, const struct gcb_step *at, const float *x)
 {
-    const struct gcb_transform *transform = s->transform_ops;
-    const float *order = transform->forward ? transform->forward(&s->t, at, x) : x;
+    struct gcb_selection *sel = &s->selection;
+    const bool by_chunks = s->t.room && s->segments == 1;
 
-    gcb_probe_mark(s->t.env.probe, GCB_STAGE_TRANSFORM);
-    order = transform->order ? transform->order(&s->t, order) : order;
-    if (s->base.env.count && !order) /* the transform overflowed, or its input is not finite */
-        return GCB_E_SEND_RAW;
-    s->selector_ops->select(&s->selection, order, s->k);
-    return 0;
+    sel->at = *at;
+    sel->from = (struct gcb_source){.x = x, .t = &s->t, .ops = s->transform_ops};
+    sel->nonfinite = false;
+    if (s->transform_ops->begin)
+        s->transform_ops->begin(&s->t, at);
+    return (by_chunks || gcb_blocks_all(sel)) && s->selector_ops->select(sel, s->k);
 }
 
 static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -251,17 +249,12 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         return GCB_E_NOMEM;
     if (s->t.rounded)
         x = gcb_transform_round(&s->t, x);
-    s->selection.at = *at;
-    s->selection.pair = NULL;
-    if (!s->t.room || s->segments != 1 || !s->selector_ops->by_chunks ||
-        !s->selector_ops->by_chunks(&s->selection, &s->t, transform, x, s->k)) {
-        err = select_whole(s, at, x);
-        /* an overflow of the transform is an error too, but then the tensor is finite */
-        s->base.nonfinite =
-            err && s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
-        if (err)
-            return err;
+    if (!gcb_sparse_select_from(s, at,
+                                x)) { /* the transform overflowed, or its input is not finite */
+        s->base.nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
+        return GCB_E_SEND_RAW;
     }
+    s->base.nonfinite = s->selection.nonfinite;
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);

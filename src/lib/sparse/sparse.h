@@ -54,6 +54,10 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
 /* Most bytes of a payload that keeps `kept` positions, without the transform's side bytes. */
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept);
 
+/* Selects from the elements x: fills s->selection. Returns false if a coefficient of the transform
+ * is not finite. */
+bool gcb_sparse_select_from(struct gcb_sparse *s, const struct gcb_step *at, const float *x);
+
 /* sparse_params.c: the parameter table, and functions of the descriptor (struct gcb_codec) */
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);

@@ -44,7 +44,7 @@ struct gcb_transform_state {
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL without a transform or elements */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
-    unsigned group;   /* chunks that are transformed at once (src/lib/sparse/chunks.h), or 0 */
+    unsigned group;   /* chunks that are transformed at once (src/lib/sparse/blocks.h), or 0 */
     unsigned workers; /* tasks that transform chunks at the same time */
     float *room;      /* for each such task: a group's coefficients, and one chunk's order */
     /* fft, chunk by chunk: bits of the largest magnitude in a sample, for the scale of powers */
@@ -71,16 +71,21 @@ struct gcb_transform {
     /* True if there is memory for what FFTW allocates in `forward` or `inverse`. NULL: nothing is
      * allocated there. */
     bool (*has_room)(const struct gcb_transform_state *t);
+    /* Called before the transforms of a step. */
+    void (*begin)(struct gcb_transform_state *t, const struct gcb_step *at);
     /* Returns the coefficients of x, valid until the next call. NULL: they are x itself. */
-    const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,
-                            const float *x);
+    const float *(*forward)(struct gcb_transform_state *t, const float *x);
     /* Returns one float per position. Positions are selected by the magnitude of this float.
      * Returns NULL if a coefficient is not finite. A row without this function selects by the
      * coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
+    /* Transforms some chunks of x, as gcb_fft_forward_chunks. If x is NULL, transforms the chunks of
+     * coef back, to `out`, as gcb_fft_inverse_chunks. Needed if `init` sets t->group. */
+    void (*chunks)(const struct gcb_transform_state *t, float *coef, const float *x, float *out,
+                   const struct gcb_fft_chunks *which);
     /* Finishes the coefficients of a chunk of n positions, the first of which is position `first`,
-     * in place, as `forward` does. Returns what `order` would: `room`, n floats, or `coef`. NULL:
-     * the transform takes no chunks apart. */
+     * in place, as `forward` does. Returns what `order` would: `room`, n floats, or `coef`. Needed
+     * with `chunks`. */
     const float *(*order_chunk)(const struct gcb_transform_state *t, float *coef, uint64_t first,
                                 size_t n, float *room);
     /* Begins the inverse of a chunk: undoes what order_chunk does to the coefficients. */
@@ -132,19 +137,32 @@ struct gcb_selection_params {
     int quant;              /* redsync: enum gcb_quant */
 };
 
+/* What a selection selects from (src/lib/sparse/blocks.h). */
+struct gcb_source {
+    const float *x;     /* the elements */
+    const float *order; /* one finite float per position; NULL: not all are in memory */
+    struct gcb_transform_state *t;
+    const struct gcb_transform *ops;
+};
+
+#define GCB_SAMPLE_MAX ((size_t)1 << 15) /* most values in a sample */
+
 /* State of a selection. It owns its arrays. */
 struct gcb_selection {
     struct gcb_selection_params p;
+    struct gcb_source from; /* borrowed */
     uint32_t *pos;          /* kept positions, segment after segment */
     float *value;           /* the floats of `order` at the kept positions */
     float *pair;            /* borrowed: the bins at the kept positions; NULL: not gathered yet */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;          /* number of kept positions in all segments */
+    uint32_t largest;       /* bits of the largest magnitude that was collected */
+    bool nonfinite;         /* an infinity or NaN was collected */
     uint64_t count;         /* elements of the tensor */
     struct gcb_step at;     /* step and worker of the message */
     uint64_t positions;     /* number of positions to select from */
     uint64_t segment, segments; /* most positions in a segment; number of segments */
-    float *ranked;              /* scratch: `positions` floats */
+    float *ranked;              /* scratch: positions + 1 floats */
     float *sample;              /* scratch: GCB_SAMPLE_MAX values */
     uint32_t hint;              /* magnitude that about k positions reach; 0: unknown */
     bool found;                 /* redsync: there is a threshold to use again */
@@ -159,19 +177,12 @@ struct gcb_selector {
     bool by_magnitude; /* a parameter gives the smallest kept magnitude, so there is no density */
     bool exact;        /* always keeps max_kept positions */
     bool stateful;     /* the selection depends on earlier steps */
-    /* always keeps the largest magnitude; the magnitude of an infinity or NaN exceeds all others */
-    bool keeps_largest;
     /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
-    /* Selects about k positions. `order` has one finite float per position. Fills pos, value,
-     * segment_kept and kept. */
-    void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
-    /* Transforms x chunk by chunk and selects (src/lib/sparse/chunks.h). Only for one segment and
-     * a transform with t->room. Returns false if a sample of the chunks was misleading, or if a
-     * coefficient is not finite. Then the caller transforms all of x and calls `select`. NULL:
-     * `select` is the only way. */
-    bool (*by_chunks)(struct gcb_selection *s, struct gcb_transform_state *t,
-                      const struct gcb_transform *ops, const float *x, uint64_t k);
+    /* Selects about k positions of s->from. Fills pos, value, segment_kept and kept. Always collects
+     * the largest magnitude; that of an infinity or NaN exceeds all others. Returns false if a
+     * coefficient is not finite. */
+    bool (*select)(struct gcb_selection *s, uint64_t k);
 };
 
 extern const struct gcb_selector gcb_selector_topk, gcb_selector_chunk, gcb_selector_threshold,

@@ -89,7 +89,17 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
     if (err)
         return gcb_diag_set(diag, err, "out of memory (for a transform of %" PRIu64 " elements)",
                             t->length);
+    t->group = gcb_fft_group(t->fft, &t->workers);
     return 0;
+}
+
+void gcb_transform_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
+                          float *out, const struct gcb_fft_chunks *which)
+{
+    if (x)
+        gcb_fft_forward_chunks(t->fft, x, which, coef);
+    else
+        gcb_fft_inverse_chunks(t->fft, coef, which, out);
 }
 
 bool gcb_transform_has_room(const struct gcb_transform_state *t)

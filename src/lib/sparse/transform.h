@@ -16,8 +16,10 @@ void gcb_transform_fini(struct gcb_transform_state *t);
  * length. */
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
                        struct gcb_diag *diag);
-/* `has_room` of FFT and DCT. */
+/* Functions of FFT and DCT. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
+void gcb_transform_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
+                          float *out, const struct gcb_fft_chunks *which);
 
 /* `order`, `scale` and `canvas` of DCT and Hadamard transform, which have one real coefficient for
  * each element. */

@@ -51,8 +51,7 @@ static void dct_unscale_chunk(const struct gcb_transform_state *t, float *coef, 
     correct_chunk(t, coef, n, (float)sqrt(2.0));
 }
 
-static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_step *at,
-                                const float *x)
+static const float *dct_forward(struct gcb_transform_state *t, const float *x)
 {
     if (t->env.count == 0)
         return x;
@@ -77,6 +76,7 @@ const struct gcb_transform gcb_transform_dct = {
     .has_room = gcb_transform_has_room,
     .forward = dct_forward,
     .order = gcb_transform_order,
+    .chunks = gcb_transform_chunks,
     .order_chunk = dct_order_chunk,
     .unscale_chunk = dct_unscale_chunk,
     .scale = gcb_transform_scale,

@@ -17,8 +17,7 @@ static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     return gcb_transform_plan(t, GCB_FFT_REAL, diag);
 }
 
-static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_step *at,
-                                const float *x)
+static const float *fft_forward(struct gcb_transform_state *t, const float *x)
 {
     if (t->env.count)
         gcb_fft_forward(t->fft, x, t->coef);
@@ -117,6 +116,7 @@ const struct gcb_transform gcb_transform_fft = {
     .has_room = gcb_transform_has_room,
     .forward = fft_forward,
     .order = fft_order,
+    .chunks = gcb_transform_chunks,
     .order_chunk = fft_order_chunk,
     .scale = fft_scale,
     .canvas = gcb_transform_canvas,

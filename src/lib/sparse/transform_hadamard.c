@@ -16,6 +16,11 @@
  * depends on seed, path and step, but not on the worker. The key is in the message (8 bytes).
  */
 
+/* Chunks of these lengths are taken apart (src/lib/sparse/blocks.h). Signs are drawn chunk by chunk
+ * then, which is slower for fewer elements, and the coefficients of a chunk stay in the cache. */
+#define LEAST_CHUNK 512
+#define MOST_CHUNK 65536
+
 static uint64_t chunk_length(const struct gcb_transform_state *t)
 {
     return gcb_hadamard_length(t->env.count, t->chunk);
@@ -27,6 +32,10 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
     if (t->chunk & (t->chunk - 1))
         return gcb_invalid(diag, "transform=hadamard needs a chunk that is a power of two, or 0");
     t->unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
+    if (t->chunk >= LEAST_CHUNK && t->chunk <= MOST_CHUNK) {
+        t->group = t->chunk < GCB_TILE ? (unsigned)(GCB_TILE / t->chunk) : 1;
+        t->workers = (unsigned)env->queue->threads;
+    }
     t->coef = gcb_alloc_array(t->env.count, sizeof(float));
     return t->coef ? 0 : gcb_diag_nomem(diag, t->env.count * sizeof(float), "a spectrum");
 }
@@ -57,22 +66,50 @@ static void flip_signs(const struct gcb_transform_state *t, float *to, const flo
     }
 }
 
-/* Transforms the chunks and pieces of elements `from` to `end` - 1 in place. Multiplies a piece of
- * n elements by sqrt(length / n). */
-static void transform_pieces(const struct gcb_transform_state *t, uint64_t from, uint64_t end)
+/*
+ * Transforms the chunks and pieces of elements `first` to `end` - 1 in place; coef has only these.
+ * Multiplies a piece of n elements by sqrt(length / n). Before that, takes the elements from x,
+ * unless it is NULL. After that, writes the elements to `out`, unless it is NULL.
+ */
+static void transform_part(const struct gcb_transform_state *t, float *coef, const float *x,
+                           float *out, uint64_t first, uint64_t end)
 {
     const uint64_t length = chunk_length(t);
 
-    for (uint64_t n; from < end; from += n) {
+    if (x)
+        flip_signs(t, coef, x + first, first, end - first);
+    for (uint64_t from = first, n; from < end; from += n) {
+        float *piece = coef + (from - first);
+
         n = gcb_hadamard_piece(t->env.count, length, from);
-        t->env.kernels->hadamard.transform(t->coef + from, n);
+        t->env.kernels->hadamard.transform(piece, n);
         if (n < length) {
             const float scale = (float)sqrt((double)length / (double)n);
 
-            for (uint64_t i = from; i < from + n; i++)
-                t->coef[i] *= scale;
+            for (uint64_t i = 0; i < n; i++)
+                piece[i] *= scale;
         }
     }
+    if (out)
+        flip_signs(t, out + first, coef, first, end - first);
+}
+
+static void hadamard_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
+                            float *out, const struct gcb_fft_chunks *which)
+{
+    for (unsigned c = 0; c < which->count; c++) {
+        const uint64_t first = (which->first + c * which->apart) * t->chunk;
+        const uint64_t left = t->length - first;
+
+        transform_part(t, coef + c * which->pitch, x, out, first,
+                       first + (left < t->chunk ? left : t->chunk));
+    }
+}
+
+static const float *hadamard_order_chunk(const struct gcb_transform_state *t, float *coef,
+                                         uint64_t first, size_t n, float *room)
+{
+    return coef;
 }
 
 /*
@@ -91,13 +128,9 @@ static void transform_span(void *ctx, uint64_t i)
     const struct span_job *job = ctx;
     struct gcb_transform_state *t = job->t;
     const uint64_t first = i * job->span, left = t->env.count - first;
-    const uint64_t n = left < job->span ? left : job->span;
 
-    if (job->x)
-        flip_signs(t, t->coef + first, job->x + first, first, n);
-    transform_pieces(t, first, first + n);
-    if (job->out)
-        flip_signs(t, job->out + first, t->coef + first, first, n);
+    transform_part(t, t->coef + first, job->x, job->out, first,
+                   first + (left < job->span ? left : job->span));
 }
 
 static void for_each_span(struct gcb_transform_state *t, const float *x, float *out)
@@ -109,12 +142,13 @@ static void for_each_span(struct gcb_transform_state *t, const float *x, float *
     gcb_parallel(t->env.queue, (t->env.count + job.span - 1) / job.span, transform_span, &job);
 }
 
-static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
-                                     const float *x)
+static void hadamard_begin(struct gcb_transform_state *t, const struct gcb_step *at)
 {
-    if (t->env.count == 0)
-        return x;
     t->key = gcb_hadamard_key(&t->env, at->step);
+}
+
+static const float *hadamard_forward(struct gcb_transform_state *t, const float *x)
+{
     for_each_span(t, x, NULL);
     return t->coef;
 }
@@ -132,8 +166,11 @@ const struct gcb_transform gcb_transform_hadamard = {
     .side_bytes = sizeof(uint64_t),
     .put_side = hadamard_put_side,
     .get_side = hadamard_get_side,
+    .begin = hadamard_begin,
     .forward = hadamard_forward,
     .order = gcb_transform_order,
+    .chunks = hadamard_chunks,
+    .order_chunk = hadamard_order_chunk,
     .scale = gcb_transform_scale,
     .canvas = gcb_transform_canvas,
     .inverse = hadamard_inverse,

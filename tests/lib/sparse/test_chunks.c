@@ -66,6 +66,10 @@ static const char *const specs[] = {
     "sparse:transform=dct,chunk=64,theta=0.7,select=chunk",
     "sparse:transform=dct,chunk=60,theta=0.9",
     "fft:chunk=1000,values=fp32,theta=0.98568",
+    "sparse:transform=dct,chunk=512,theta=0.95,select=one-sided",
+    "sparse:transform=dct,chunk=512,select=threshold,threshold=2",
+    "sparse:transform=hadamard,chunk=512,theta=0.95,select=alternate",
+    "sparse:transform=hadamard,chunk=1024,theta=0.8",
 };
 #define SPECS (sizeof(specs) / sizeof(*specs))
 
@@ -132,6 +136,8 @@ static void takes_chunks_apart(void **state)
     assert_true(transforms_of(specs[0], x) > 10);
     assert_true(transforms_of(specs[6], x) > 10);
     assert_true(transforms_of(specs[7], x) > 10);
+    for (size_t i = 11; i < SPECS; i++)
+        assert_true(transforms_of(specs[i], x) > 10);
     assert_int_equal(transforms_of("fft:theta=0.9", x), 1);
     free(x);
 }
@@ -141,10 +147,10 @@ static void finds_what_is_not_finite(void **state)
 {
     float *x = tensor(GAUSS);
 
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < SPECS; i++) {
         struct trip t = {0};
 
-        x[COUNT - 3 - i * 7001] = i % 2 ? NAN : INFINITY;
+        x[COUNT - 3 - i * 4001] = i % 2 ? NAN : INFINITY;
         trip_run(&t, specs[i], x, COUNT, &(struct trip_options){.nonfinite = GCB_NONFINITE_RAW});
         assert_true(t.parts.stored);
         assert_memory_equal(t.back, x, COUNT * sizeof(float));

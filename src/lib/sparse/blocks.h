@@ -1,0 +1,74 @@
+#ifndef SRC_LIB_SPARSE_BLOCKS_H
+#define SRC_LIB_SPARSE_BLOCKS_H
+
+#include "src/lib/sparse/stages.h"
+
+/*
+ * Blocks: what a selector reads of a message, and what a decoder fills. A block is some consecutive
+ * positions whose coefficients are in the cache. Without a transform, blocks are parts of the
+ * tensor. If the transform takes chunks apart, a block is a chunk, which is transformed when it is
+ * visited: the coefficients of the whole message are never in memory at the same time. Other
+ * transforms compute all coefficients first, and blocks are parts of them.
+ */
+struct gcb_block {
+    uint64_t first; /* number of its first position */
+    size_t n;       /* positions */
+    const float *order;
+    const float *coef; /* the coefficients, if the block is a chunk */
+};
+
+/* What a worker has appended to s->pos and s->value: `found` entries from number `first` on. */
+struct gcb_share {
+    uint64_t first, found;
+    uint32_t hint; /* 0 at first; the function of the visit may keep a number here */
+};
+
+/* Allocates t->room if the message has enough chunks to take them apart; otherwise sets t->group
+ * to 0. `width`: floats per position. Returns 0 or GCB_E_NOMEM. */
+int gcb_blocks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag);
+
+/* Sets s->from.order, the floats that order all positions, if it is NULL. Returns false if a
+ * coefficient is not finite. */
+bool gcb_blocks_all(struct gcb_selection *s);
+
+/* Called for each block, to append positions and values to the share. Adds the number of positions
+ * to s->segment_kept (gcb_blocks_count). Shares are filled at the same time, each in order. */
+typedef void gcb_block_fn(void *ctx, struct gcb_share *share, const struct gcb_block *block);
+
+static inline void gcb_blocks_count(struct gcb_selection *s, uint64_t segment, uint64_t found)
+{
+    __atomic_fetch_add(&s->segment_kept[segment], found, __ATOMIC_RELAXED);
+}
+
+/*
+ * Calls fn for all blocks; those of an array have `length` positions. Then moves the shares
+ * together: sets s->kept and s->largest. If positions are bins of chunks, s->pair becomes t->coef,
+ * which then has only the collected bins. Returns false if a chunk has a coefficient that is not
+ * finite, if fn has appended it. A value of an array that is not finite sets s->nonfinite.
+ */
+bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn, void *ctx);
+
+/* The number of floats in s->sample, `each` from a block; m = 0: there are too few positions. */
+struct gcb_sample {
+    size_t m, each;
+};
+/* Fills s->sample with floats of evenly spaced blocks. For bins, also sets t->top. */
+struct gcb_sample gcb_blocks_sample(struct gcb_selection *s);
+
+/*
+ * True if the same positions are kept when the powers of bins have the scale of t->top and when they
+ * have the scale of the largest part, as in fft_order. `least` is the bits of the least kept power.
+ * Always true for other positions.
+ */
+bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
+
+/* Sets the coefficients at positions from `first` to `end` - 1 of the message. Returns 0 or an
+ * error. */
+typedef int gcb_blocks_read_fn(void *ctx, float *coef, uint64_t first, uint64_t end);
+
+/* The inverse of a message with t->room: calls `read` for the coefficients of a few chunks at a time,
+ * in order, and transforms them into `out`. Stops and returns the error if `read` fails. */
+int gcb_blocks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
+                      float *out, gcb_blocks_read_fn *read, void *ctx);
+
+#endif
