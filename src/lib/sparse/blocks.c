@@ -86,15 +86,15 @@ bool gcb_blocks_all(struct gcb_selection *s)
     return from->order;
 }
 
-/* A visit to all blocks. Each worker visits the same number of blocks, or one more. */
+/* A visit to all blocks. */
 struct visit {
     const struct gcb_source *from;
-    uint64_t positions;
-    uint64_t length, blocks; /* positions in a block; number of blocks */
-    unsigned workers;
+    uint64_t length; /* positions in a block */
     gcb_block_fn *fn;
     void *ctx;
-    struct gcb_share share[MOST_WORKERS];
+    /* One for each worker, whose blocks end where those of the next begin. The last has no
+     * worker. */
+    struct gcb_share share[MOST_WORKERS + 1];
 };
 
 /* Transforms a group of chunks and calls fn for each. The probe hears of the first worker only,
@@ -132,39 +132,31 @@ static void visit_array(const struct visit *v, uint64_t at, uint64_t end, struct
     }
 }
 
-/* The first position of a worker; for worker v->workers, the number of positions. */
-static uint64_t first_of_worker(const struct visit *v, uint64_t worker)
-{
-    const uint64_t first = gcb_fft_first(v->blocks, worker, v->workers) * v->length;
-
-    return first < v->positions ? first : v->positions;
-}
-
 static void visit_share(void *ctx, uint64_t worker)
 {
     struct visit *v = ctx;
-    const uint64_t end = gcb_fft_first(v->blocks, worker + 1, v->workers);
-    struct gcb_fft_chunks which = {
-        .first = gcb_fft_first(v->blocks, worker, v->workers), .apart = 1, .worker = worker};
+    struct gcb_share *share = &v->share[worker];
+    struct gcb_fft_chunks which = {.apart = 1, .worker = worker};
+    uint64_t end = share[1].first;
 
     if (v->from->order) {
-        visit_array(v, first_of_worker(v, worker), first_of_worker(v, worker + 1),
-                    &v->share[worker]);
+        visit_array(v, share->first, end, share);
         return;
     }
+    which.first = share->first / v->length;
     which.pitch = chunk_pitch(v->from->t, v->from->ops->width);
-    for (; which.first < end; which.first += which.count) {
+    for (end = (end + v->length - 1) / v->length; which.first < end; which.first += which.count) {
         which.count = group_from(v->from->t, which.first, end);
-        visit_chunks(v->from, &which, v->fn, v->ctx, &v->share[worker]);
+        visit_chunks(v->from, &which, v->fn, v->ctx, share);
     }
 }
 
 /* Moves the entries of all shares together, in order, and counts them. */
-static void join_shares(struct gcb_selection *s, const struct visit *v)
+static void join_shares(struct gcb_selection *s, const struct gcb_share *share, unsigned workers)
 {
     s->kept = 0;
-    for (unsigned w = 0; w < v->workers; w++) {
-        const uint64_t from = v->share[w].first, n = v->share[w].found;
+    for (unsigned w = 0; w < workers; w++) {
+        const uint64_t from = share[w].first, n = share[w].found;
 
         if (from != s->kept) {
             memmove(s->pos + s->kept, s->pos + from, n * sizeof(*s->pos));
@@ -180,21 +172,27 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 {
     const struct gcb_source *from = &s->from;
     struct visit v; /* has a large array, most of which stays unused */
+    uint64_t blocks;
+    unsigned workers = from->order ? (unsigned)s->queue->threads : from->t->workers;
 
+    workers = workers < MOST_WORKERS ? workers : MOST_WORKERS;
     v.from = from;
-    v.positions = s->positions;
     v.length = from->order ? length : chunk_positions(from->t, from->ops->width);
-    v.blocks = (s->positions + v.length - 1) / v.length;
-    v.workers = from->order ? (unsigned)s->queue->threads : from->t->workers;
-    v.workers = v.workers < MOST_WORKERS ? v.workers : MOST_WORKERS;
     v.fn = fn;
     v.ctx = ctx;
-    for (unsigned w = 0; w < v.workers; w++)
-        v.share[w] = (struct gcb_share){.first = first_of_worker(&v, w)};
+    blocks = (s->positions + v.length - 1) / v.length;
+    for (unsigned w = 0; w < workers; w++) {
+        const uint64_t first = gcb_fft_first(blocks, w, workers) * v.length;
+
+        v.share[w] = (struct gcb_share){.first = first < s->positions ? first : s->positions};
+    }
+    v.share[workers].first = s->positions;
     memset(s->segment_kept, 0, s->segments * sizeof(*s->segment_kept));
     s->pair = !from->order && from->ops->width == 2 ? from->t->coef : NULL;
-    gcb_parallel(s->queue, v.workers, visit_share, &v);
-    join_shares(s, &v);
+    gcb_parallel(s->queue, workers, visit_share, &v);
+    join_shares(s, v.share, workers);
+    if (!from->t) /* part of another visit, which looks for the largest itself */
+        return true;
     s->largest = s->kernels->reduce.max_bits(s->value, s->kept);
     s->nonfinite |= from->order && s->largest >= GCB_INF_BITS;
     return from->order || s->largest < GCB_INF_BITS;
@@ -203,7 +201,7 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 /* ---- a sample ---- */
 
 /* With fewer positions, taking a sample costs more than it saves. */
-#define SAMPLE_FROM ((uint64_t)1 << 16)
+#define SAMPLE_FROM 2048
 #define LEAST_APART 16    /* least distance of two sampled positions of an array */
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
 #define SAMPLE_STRIDE 8   /* chunks of the message for one of the sample, if it is shorter */

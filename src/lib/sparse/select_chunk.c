@@ -51,15 +51,16 @@ static void select_block(void *ctx, struct gcb_share *share, const struct gcb_bl
     };
 
     gcb_select_exact(&part, gcb_kept_of(s->p.density, block->n));
-    for (uint64_t i = 0; i < part.kept; i++) {
+    for (uint64_t i = 0, from = 0; i < part.kept; i++) {
         const uint64_t position = block->first + part.pos[i];
         const uint32_t m = gcb_magnitude(part.value[i]);
 
-        while (position >= (g + 1) * s->segment)
-            g++;
+        for (; position >= (g + 1) * s->segment; g++, from = i)
+            gcb_blocks_count(s, g, i - from);
         part.pos[i] = (uint32_t)(position - g * s->segment);
-        gcb_blocks_count(s, g, 1);
         least = m < least ? m : least;
+        if (i + 1 == part.kept)
+            gcb_blocks_count(s, g, part.kept - from);
     }
     share->found += part.kept;
     share->hint = least > HINT_BELOW ? least - HINT_BELOW : 0;

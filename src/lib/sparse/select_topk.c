@@ -100,7 +100,7 @@ void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct g
     const struct gcb_select_fns *f = &s->kernels->select;
 
     for (size_t done = 0, n; done < block->n; done += n) {
-        const uint64_t at = block->first + done, g = at / s->segment;
+        const uint64_t at = block->first + done, g = s->segments > 1 ? at / s->segment : 0;
         const uint64_t left = (g + 1) * s->segment - at, to = share->first + share->found;
         const uint32_t first = s->pair ? 0 : (uint32_t)(at - g * s->segment);
         uint32_t *pos = s->pos + to;

@@ -141,7 +141,7 @@ struct gcb_selection_params {
 struct gcb_source {
     const float *x;     /* the elements */
     const float *order; /* one finite float per position; NULL: not all are in memory */
-    struct gcb_transform_state *t;
+    struct gcb_transform_state *t; /* NULL: part of a block */
     const struct gcb_transform *ops;
 };
 
