@@ -134,6 +134,35 @@ exits 1
 check "a plug-in fails in replay" test "$(summary plugin/broken:crash status p.json)" = failed
 check "others are replayed" test "$(summary fp16 status p.json)" = ok
 
+# ---- the first signal ----
+
+# interrupts COMMAND ARGS...: gcbench gets SIGINT while a plug-in runs
+interrupts() {
+    last="gcbench $* (interrupted)"
+    rm -f started
+    timeout "$hang" "$PYTHON" - "$GCBENCH" "$@" --method 'exec:slow=touch started; sleep 1000' "$sample" >"$out" 2>"$err" <<'PY'
+import os, signal, subprocess, sys, time
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen(sys.argv[1:])
+while not os.path.exists("started") and p.poll() is None:
+    time.sleep(0.01)
+p.send_signal(signal.SIGINT)
+sys.exit(p.wait())
+PY
+    rc=$?
+    exits 1
+    check "it is interrupted" grep -q '^gcbench: interrupted' "$err"
+    check "it is not broken" sh -c "! grep -qE 'failed|BROKEN' '$out' '$err'"
+}
+interrupts compress --results i.json
+check "the row is interrupted" test "$(summary exec/slow status i.json)" = interrupted
+interrupts replay --allow-gaps --results r.json
+check "the row of replay is interrupted" test "$(summary exec/slow status r.json)" = interrupted
+interrupts verify
+interrupts bench
+interrupts sweep --vary theta=0.9 --method topk
+
 # ---- random ones ----
 
 i=0

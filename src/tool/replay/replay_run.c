@@ -354,6 +354,10 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, st
             return 0;
         }
         err = gcb_replay_send(&run->state, at, j, &run->step, diag);
+        if (err && gcb_watch_stopped(&run->observer->watch)) { /* the signal ended a plug-in */
+            run->total->interrupted = true;
+            return 0;
+        }
         gcb_watch_show(&run->observer->watch,
                        ((double)step->index + (double)(j + 1) / (double)run->state.count) / all);
     }

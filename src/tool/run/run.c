@@ -236,6 +236,8 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
 
     gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_GIVEN);
     gcb_plan_explain(err, foreign ? spec : method->name, plan, c->source, diag);
+    if (foreign && gcb_watch_stopped(&r->observer->watch))
+        return 0; /* the signal that stops the run has ended the plug-in */
     if (!c->carry_on && !foreign)
         return err;
     *failure = diag ? *diag : (struct gcb_diag){0};

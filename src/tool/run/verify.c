@@ -158,6 +158,12 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
         check->promise->check(c);
         check->seconds = gcb_clock() - start;
         check->outcome = c->outcome;
+        v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
+        if (v->result->interrupted && check->outcome.status == GCB_PROMISE_BROKEN) {
+            /* the signal ended a plug-in */
+            send_note(v, GCB_VERIFY_UNREACHED, check->plan, check->method);
+            return 0;
+        }
         if (c->failure.status) {
             err = gcb_diag_set(diag, c->failure.status, "%s", c->failure.text);
         } else {
