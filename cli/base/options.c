@@ -1,8 +1,10 @@
 #include "cli/base/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
@@ -43,6 +45,8 @@ const struct opt_row opt_input_rows[] = {
      .help = "refuse a tensor larger than this (default: half of memory)"},
     {OPT_ROW("allow-external", FLAG, opt_input, allow_external),
      .help = "follow external links, external storage and virtual datasets"},
+    {OPT_ROW("hdf5-plugins", TEXT, opt_input, hdf5_plugins), .metavar = "DIR",
+     .help = "read HDF5 data with the filter plug-ins in a folder, which run as your code"},
     {OPT_ROW("in-process", FLAG, opt_input, in_process),
      .help = "read files in this process, not in a restricted child; for debugging"},
     {.name = NULL},
@@ -181,6 +185,7 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
         .limits.max_bytes = in->max_bytes,
         .limits.allow_external = in->allow_external,
         .limits.in_process = in->in_process,
+        .limits.hdf5_plugins = in->hdf5_plugins,
     };
 
     if (files->count == 0)
@@ -189,6 +194,9 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
         if (strcmp(files->items[i], "-") == 0)
             return gcb_invalid(diag, "'-': gcbench needs a file that can seek, which standard "
                                      "input cannot; name a file");
+    if (in->hdf5_plugins && access(in->hdf5_plugins, R_OK | X_OK) != 0)
+        return gcb_invalid(diag, "--hdf5-plugins %s: %s", gcb_show(in->hdf5_plugins).text,
+                           strerror(errno));
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
         const int err = gcb_choose(&choice, "--", "as", gcb_element_names, in->as.items[i], diag);

@@ -17,7 +17,7 @@ import textwrap
 # The files that a command reads and writes if it has the option.
 FILES = [
     ("dataset", "FILE",
-     "Gradients. READERS Several files form one dump. The file is not trusted: no filter plug-in is loaded, and nothing "
+     "Gradients. READERS Several files form one dump. The file is not trusted: a filter plug-in is loaded only with `--hdf5-plugins`, and nothing "
      "outside the file is read without `--allow-external`. A child process with few rights reads it, so that a crash of "
      "a library ends the child only."),
     ("output", "output",

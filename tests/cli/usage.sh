@@ -47,6 +47,6 @@ run compress --method qsgd --method topk --bits 8 --format json --per none "$sam
 exits 0
 prints '"spec": "qsgd:bits=8,'
 fails 2 "values=range|uniform" compress --method topk --bits 8 "$sample"
-fails 2 "is a folder" inspect "$(dirname "$sample")"
+fails 2 "is a folder" decompress "$(dirname "$sample")" -o "$tmp/x.h5"
 
 finish

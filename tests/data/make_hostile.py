@@ -473,7 +473,7 @@ def _(f):
 
 # Filters
 
-@case("plugin_filter.h5", "unsupported", words="it is compressed with zstd, which gcbench does not read; rewrite the file: python3 ")
+@case("plugin_filter.h5", "unsupported", words="it is compressed with zstd, which gcbench does not read; --hdf5-plugins DIR ")
 @hdf5
 def _(f):
     dcpl = plist((8,))
@@ -626,7 +626,7 @@ def _(path):
     open(path, "wb").close()
 
 
-@case("folder.h5", "invalid", words="is a folder")
+@case("folder.h5", "corrupt", words="no float data")
 def _(path):
     os.makedirs(path, exist_ok=True)
 

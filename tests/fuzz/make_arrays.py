@@ -50,8 +50,12 @@ def safetensors(pad):
     for i, (kind, size) in enumerate(SAFE.items()):
         header[f"step_{i // 3}/worker_0/w.{kind}"] = {"dtype": kind, "shape": [2, 3], "data_offsets": [at, at + 6 * size]}
         at += 6 * size
+    for name, kind, shape, size in (("s", "F8_E4M3", [2, 3], 6), ("s_scale", "F32", [], 4), ("b", "F8_E5M2", [129, 1], 129),
+                                    ("b_scale_inv", "F32", [2, 1], 8)):
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + size]}
+        at += size
     text = json.dumps(header).encode() + b" " * pad
-    return struct.pack("<Q", len(text)) + text + bytes(range(at))
+    return struct.pack("<Q", len(text)) + text + bytes(i % 256 for i in range(at))
 
 
 def main():

@@ -150,8 +150,11 @@ bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile
 
     if (size == 0 || t->dtype > GCB_F64 || t->index < -1)
         return false;
+    if (t->scale && (size != 1 || (t->blocked && t->rank != 2) || t->scale > file->size ||
+                     gcb_tensor_scales(t) > (file->size - t->scale) / sizeof(float)))
+        return false;
     /* a float32 may count as a smaller type, which its attribute source_dtype names */
-    if (t->dtype != gcb_element_dtype(t->element) &&
+    if (t->dtype != (t->scale ? GCB_F32 : gcb_element_dtype(t->element)) &&
         (t->element != GCB_ELEMENT_FP32 || t->dtype == GCB_F64))
         return false;
     for (unsigned i = 0; i < t->rank; i++)
@@ -376,10 +379,11 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     gcb_tidy_hold(&before);
     c->pid = fork();
     if (c->pid == 0) {
-        const int socket = gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space);
-
         c->file.trace = c->trace;
-        serve(&c->file, path, lister, socket);
+        if (c->file.reader->load)
+            c->file.reader->load(&c->file);
+        serve(&c->file, path, lister,
+              gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space));
     }
     why = errno;
     gcb_tidy_let_go(&before);
@@ -606,6 +610,8 @@ int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *fi
     if (!err && reader->prepare)
         err = reader->prepare(diag);
     if (!err && (file->limits.in_process || under_valgrind())) {
+        if (reader->load)
+            reader->load(&c->file);
         err = reader->open(&c->state, &c->file, real, diag);
         if (!err && lister)
             err = list_file(&c->file, c->state, lister, -1, diag);

@@ -85,6 +85,9 @@ int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gc
 
 /* ---- conversion of elements (element.c) ---- */
 
+/* Returns the number of scales of a tensor that has them: 1, or that of its blocks. */
+uint64_t gcb_tensor_scales(const struct gcb_tensor *t);
+
 /* Bytes of a converted element: of a float, or of a byte if the tensor is GCB_ELEMENT_BYTE. */
 size_t gcb_tensor_wide(const struct gcb_tensor *t);
 /* Converts n stored elements to float32, or copies them if they are GCB_ELEMENT_BYTE. The first is

@@ -134,13 +134,12 @@ int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t
     return err;
 }
 
-/* Reads `size` bytes of a tensor, from its byte `from` on. */
+/* Reads `size` bytes of a tensor, from byte `at` of the file on. */
 static int read_bytes(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
-                      uint64_t from, void *out, uint64_t size, struct gcb_diag *diag)
+                      uint64_t at, void *out, uint64_t size, struct gcb_diag *diag)
 {
     for (uint64_t done = 0; done < size;) {
-        const ssize_t n =
-            pread(descriptor, (uint8_t *)out + done, size - done, (off_t)(t->offset + from + done));
+        const ssize_t n = pread(descriptor, (uint8_t *)out + done, size - done, (off_t)(at + done));
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -151,6 +150,45 @@ static int read_bytes(const struct gcb_infile *file, int descriptor, const struc
         done += (uint64_t)n;
     }
     return 0;
+}
+
+static uint64_t blocks_of(uint64_t n)
+{
+    return n / GCB_SCALE_BLOCK + (n % GCB_SCALE_BLOCK != 0);
+}
+
+uint64_t gcb_tensor_scales(const struct gcb_tensor *t)
+{
+    return t->blocked ? blocks_of(t->dims[0]) * blocks_of(t->dims[1]) : 1;
+}
+
+/* Multiplies elements of the tensor by their scales. The first is element `from`. */
+static int scale(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
+                 uint64_t from, uint64_t count, float *out, struct gcb_diag *diag)
+{
+    const uint64_t all = gcb_tensor_scales(t), width = t->blocked ? t->dims[1] : t->count;
+    const uint64_t side = t->blocked ? GCB_SCALE_BLOCK : t->count;
+    float scales[BOUNCE]; /* those from number `begin` to before `end` */
+    uint64_t begin = 0, end = 0;
+    int err = 0;
+
+    for (uint64_t i = 0, n; i < count && !err; i += n) {
+        const uint64_t row = (from + i) / width, column = (from + i) % width;
+        const uint64_t at = row / side * blocks_of(t->blocked ? width : 1) + column / side;
+
+        n = side - column % side; /* elements of the row that have this scale */
+        n = n < width - column ? n : width - column;
+        n = n < count - i ? n : count - i;
+        if (at < begin || at >= end) {
+            begin = at;
+            end = all - at < BOUNCE ? all : at + BOUNCE;
+            err = read_bytes(file, descriptor, t, t->scale + begin * sizeof(*scales), scales,
+                             (end - begin) * sizeof(*scales), diag);
+        }
+        for (uint64_t k = 0; k < n && !err; k++)
+            out[i + k] *= scales[at - begin];
+    }
+    return err;
 }
 
 int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
@@ -167,9 +205,11 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
         uint8_t *to = (uint8_t *)out + i * wide;
         void *raw = size > wide ? (void *)block : to + n * (wide - size);
 
-        err = read_bytes(file, descriptor, t, (from + i) * size, raw, n * size, diag);
+        err = read_bytes(file, descriptor, t, t->offset + (from + i) * size, raw, n * size, diag);
         if (!err)
             err = gcb_tensor_convert(file, t, from + i, raw, n, to, diag);
     }
+    if (!err && t->scale)
+        err = scale(file, descriptor, t, from, count, out, diag);
     return err;
 }

@@ -14,39 +14,77 @@ enum {
     MAX_INFLATION = 1100, /* largest ratio of an array's bytes to its stored bytes, as for HDF5 */
 };
 
-int gcb_flat_open(struct gcb_flat *f, const struct gcb_infile *in, const char *path,
+int gcb_flat_open(void **state, const struct gcb_infile *in, const char *path,
                   struct gcb_diag *diag)
 {
-    *f = (struct gcb_flat){.in = in, .descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    struct gcb_flat *f = gcb_alloc_zero(1, sizeof(*f));
+
+    *state = f;
+    if (!f)
+        return gcb_diag_nomem(diag, sizeof(*f), "reading a file");
+    f->in = in;
+    f->npy.stream.file = f;
+    f->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (f->descriptor < 0)
         return gcb_infile_fail(in, NULL, GCB_E_IO, diag, "%s", strerror(errno));
     return gcb_infile_check(in, f->descriptor, NULL, diag);
 }
 
-void gcb_flat_close(struct gcb_flat *f)
+void gcb_flat_close(void *state)
 {
-    if (f->in && f->descriptor >= 0)
+    struct gcb_flat *f = state;
+
+    if (!f)
+        return;
+    if (f->descriptor >= 0)
         close(f->descriptor);
+    gcb_flat_end(&f->npy.stream);
+    json_decref(f->header);
+    gcb_free(f->directory);
     gcb_free(f->spans);
-    *f = (struct gcb_flat){0};
+    gcb_free(f);
 }
 
-int gcb_flat_read(const struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
-                  struct gcb_diag *diag)
+/* Reads at least `least` bytes at offset `at`, and at most `most`. Returns their number, or -1. */
+static int64_t read_some(const struct gcb_flat *f, uint64_t at, void *out, size_t least,
+                         size_t most)
 {
-    for (size_t done = 0; done < size;) {
+    size_t done = 0;
+
+    while (done < least) {
         const ssize_t n = at > f->in->size ? 0
                                            : pread(f->descriptor, (uint8_t *)out + done,
-                                                   size - done, (off_t)(at + done));
+                                                   most - done, (off_t)(at + done));
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return gcb_infile_fail(f->in, name, GCB_E_IO, diag, "%s", strerror(errno));
+        if (n < 0 && errno != EINTR)
+            return -1;
         if (n == 0)
-            return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "cut short");
-        done += (size_t)n;
+            break;
+        done += n > 0 ? (size_t)n : 0;
     }
+    return (int64_t)done;
+}
+
+int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
+                  struct gcb_diag *diag)
+{
+    const bool small = size < sizeof(f->ahead) / 2;
+    int64_t n = (int64_t)size;
+
+    if (!small) {
+        n = read_some(f, at, out, size, size);
+    } else if (at < f->ahead_at || size > f->ahead_size ||
+               at - f->ahead_at > f->ahead_size - size) {
+        n = read_some(f, at, f->ahead, size, sizeof(f->ahead));
+        f->ahead_at = at;
+        f->ahead_size = n > 0 ? (size_t)n : 0;
+    }
+    if (n < 0)
+        return gcb_infile_fail(f->in, name, GCB_E_IO, diag, "%s", strerror(errno));
+    if ((size_t)n < size)
+        return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "cut short");
+    if (small)
+        memcpy(out, f->ahead + (at - f->ahead_at), size);
     return 0;
 }
 
@@ -155,7 +193,9 @@ bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
     t->element = a->element;
     if (a->kind == GCB_FLAT_PLAIN && a->size <= 2)
         t->element = a->size == 2 ? reading->words : reading->bytes;
-    t->dtype = gcb_element_dtype(t->element);
+    t->dtype = a->scale ? GCB_F32 : gcb_element_dtype(t->element);
+    t->scale = a->scale;
+    t->blocked = a->blocked;
     t->rank = a->rank;
     t->count = 0;
     memcpy(t->dims, a->dims, sizeof(t->dims));

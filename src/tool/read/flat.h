@@ -13,23 +13,10 @@
  * the file unless the file has as many bytes.
  */
 
-struct gcb_flat {
-    const struct gcb_infile *in;
-    int descriptor; /* -1: not open */
-    /* the parts of the file that arrays take */
-    struct gcb_flat_span {
-        uint64_t begin, end;
-    } * spans;
-    size_t span_count, span_cap;
-};
-
-/* Opens the file that gcb_infile_find found. The caller closes *f even after a failure. */
-int gcb_flat_open(struct gcb_flat *f, const struct gcb_infile *in, const char *path,
-                  struct gcb_diag *diag);
-void gcb_flat_close(struct gcb_flat *f); /* a zeroed struct is allowed */
+struct gcb_flat;
 
 /* Reads exactly `size` bytes at offset `at`. `name` is for the message, and may be NULL. */
-int gcb_flat_read(const struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
+int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
                   struct gcb_diag *diag);
 
 /* Notes that an array takes the bytes from `begin` to before `end`. Returns 0 or GCB_E_NOMEM. */
@@ -55,7 +42,9 @@ struct gcb_flat_array {
     uint64_t stored; /* bytes that the elements take in the file */
     uint64_t bytes;  /* bytes of the elements when they are unpacked */
     uint64_t offset, object;
-    int64_t index; /* the last three are those of struct gcb_tensor */
+    int64_t index;
+    uint64_t scale;
+    bool blocked; /* the last five are those of struct gcb_tensor */
 };
 
 /* Sets a->path. Refuses a name that no path in a dump can have. */
@@ -83,7 +72,7 @@ int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
 
 /* Bytes that are read from the first to the last, perhaps inflated. */
 struct gcb_flat_stream {
-    const struct gcb_flat *file;
+    struct gcb_flat *file;
     const char *name;     /* for messages */
     uint64_t at, packed;  /* place in the file of the next byte, and stored bytes from there on */
     uint64_t left;        /* bytes that can still be read */
@@ -118,5 +107,36 @@ int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag);
  * flatten(), the last index runs fastest. */
 int gcb_npy_read(struct gcb_npy *npy, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
                  void *out, struct gcb_diag *diag);
+
+/* ---- files ---- */
+
+/* An open file: the state of all these readers. */
+struct gcb_flat {
+    const struct gcb_infile *in;
+    int descriptor; /* -1: not open */
+    /* the parts of the file that arrays take */
+    struct gcb_flat_span {
+        uint64_t begin, end;
+    } * spans;
+    size_t span_count, span_cap;
+    /* bytes of the file from `ahead_at` on, so that headers near each other are read together */
+    uint64_t ahead_at;
+    size_t ahead_size;
+    uint8_t ahead[8192];
+
+    struct gcb_npy npy; /* in .npy and .npz: the array that is being read */
+    json_t *header;     /* of safetensors */
+    uint64_t begin;     /* place of the data of safetensors, or of the directory of an .npz */
+    /* of .npz */
+    uint8_t *directory;
+    size_t length;  /* bytes of the directory */
+    uint64_t count; /* number of its records */
+    uint64_t end;   /* where the data of the array ends in the file */
+};
+
+/* Opens the file that gcb_infile_find found, as `open` of struct gcb_reader. */
+int gcb_flat_open(void **state, const struct gcb_infile *in, const char *path,
+                  struct gcb_diag *diag);
+void gcb_flat_close(void *state); /* the argument may be NULL */
 
 #endif

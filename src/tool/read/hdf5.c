@@ -293,6 +293,7 @@ const struct gcb_reader gcb_hdf5 = {
     .summary = "each dataset of 16, 32 or 64-bit floats is a tensor; groups such as `step_100`, "
                "`iter100` and `worker_0`, `rank0` give step and worker. A note says how many other "
                "datasets were skipped; `--as` reads bfloat16 and fp8 in integers.",
+    .endings = {".h5", ".hdf5", ".nc"},
     .library = "the HDF5 library",
     /* 1 GiB for up to four buffers that unpack a chunk of 256 MiB (hdf5_vet.c), and 1 GiB for other
      * data */
@@ -300,6 +301,7 @@ const struct gcb_reader gcb_hdf5 = {
     .opens_files = true,
     .probe = probe,
     .prepare = gcb_h5file_prepare,
+    .load = gcb_h5plugin_load,
     .open = gcb_h5file_open,
     .list = list,
     .read = read_tensor,

@@ -7,7 +7,8 @@
 #include "src/tool/read/reader.h"
 
 /*
- * HDF5 files of unknown origin. Filter plug-ins are never loaded. HDF5 never prints, so the code
+ * HDF5 files of unknown origin. HDF5 loads no filter plug-ins: gcbench loads those of a folder that
+ * the user names (hdf5_plugin.c). HDF5 never prints, so the code
  * may call a close function of HDF5 with an id that was never opened: the call only fails.
  *
  * Several links of a file may lead to the same group. The link on the path with the fewest groups
@@ -84,6 +85,7 @@ bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 /* ---- datasets (hdf5_dataset.c): first open a dataset, then vet it, then read it ---- */
 
 #define GCB_H5_FILTERS 4 /* most filters of a dataset; a dataset with more is refused */
+#define GCB_H5_VALUES 64 /* most parameters of a plug-in's filter */
 
 struct gcb_h5dataset {
     hid_t id;
@@ -100,6 +102,10 @@ struct gcb_h5dataset {
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
     int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
+    const H5Z_class2_t
+        *plugin; /* the filter of a plug-in among them, with its parameters, or NULL */
+    size_t value_count;
+    unsigned values[GCB_H5_VALUES];
 };
 
 /*
@@ -113,12 +119,12 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The
  * data may be read if
  *   - it is stored in this file, or external storage is allowed;
- *   - its filters are deflate or lzf, shuffle and fletcher32, each at most once, and no shuffle
- *     comes after packing;
+ *   - its filters are deflate, lzf or that of a plug-in, shuffle and fletcher32, each at most once,
+ *     and no shuffle comes after packing;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
- *     bytes that are stored, because deflate cannot compress more strongly.
+ *     bytes that are stored, because deflate cannot compress more strongly; or a plug-in packed it.
  * Otherwise returns GCB_E_UNSUPPORTED, GCB_E_CORRUPT or, above limits.max_bytes, GCB_E_NOMEM.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
@@ -151,6 +157,16 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
 uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t limit);
 /* Lets HDF5 unpack LZF. */
 bool gcb_h5lzf_register(void);
+
+/* ---- plug-ins (hdf5_plugin.c) ---- */
+
+/* Loads the filters in the folder limits.hdf5_plugins, which may be NULL. That runs code of the
+ * plug-ins. Files that cannot be loaded are left out. */
+void gcb_h5plugin_load(const struct gcb_infile *file);
+/* Returns the loaded filter with this number, or NULL. */
+const H5Z_class2_t *gcb_h5plugin_find(H5Z_filter_t id);
+/* Returns the number of bytes to which d->plugin unpacks the n bytes of `stored`; 0 if it fails. */
+uint64_t gcb_h5plugin_unpacked(const struct gcb_h5dataset *d, const void *stored, uint64_t n);
 
 /* ---- the walk (hdf5_walk.c) ---- */
 

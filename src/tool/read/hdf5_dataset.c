@@ -105,6 +105,8 @@ static bool unpacks(const struct chunk_reader *r, uint64_t n, uint32_t mask)
             n = inflated_size(r->stored, n, r->bytes + CHECKSUM);
         else if (d->filters[i] == GCB_H5_LZF)
             n = gcb_h5lzf_unpack(r->stored, n, NULL, r->bytes + CHECKSUM);
+        else if (d->plugin && d->filters[i] == d->plugin->id)
+            n = gcb_h5plugin_unpacked(d, r->stored, n);
     }
     return n == r->bytes;
 }

@@ -1,5 +1,6 @@
 /* Vets a dataset: decides whether its data may be read. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "src/tool/read/hdf5.h"
 
@@ -36,8 +37,11 @@ static struct finding unread(const char *text)
 }
 
 /* For a filter that gcbench does not read. The text names the filter if it is a common one. */
-static struct finding unread_filter(H5Z_filter_t id)
+static struct finding unread_filter(const struct gcb_infile *file, H5Z_filter_t id)
 {
+    struct finding found =
+        unread("it has a filter other than deflate, lzf, shuffle and fletcher32");
+
 #define NAMED(name) "it is compressed with " name ", which gcbench does not read"
     static const struct {
         int id;
@@ -58,24 +62,33 @@ static struct finding unread_filter(H5Z_filter_t id)
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (known[i].id == id)
-            return unread(known[i].text);
-    return unread("it has a filter other than deflate, lzf, shuffle and fletcher32");
+            found.text = known[i].text;
+    if (id > H5Z_FILTER_RESERVED)
+        found.advice = file->limits.hdf5_plugins
+                           ? "; no file in the folder of --hdf5-plugins reads it; rewrite the "
+                             "file: " GCB_CONVERT
+                           : "; --hdf5-plugins DIR reads it with HDF5's plug-ins in DIR, if you "
+                             "trust them; or rewrite the file: " GCB_CONVERT;
+    return found;
 }
 
 /* Checks a filter, and appends it to d->filters. */
-static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
+static struct finding vet_filter(struct gcb_h5dataset *d, const struct gcb_infile *file,
+                                 H5Z_filter_t id)
 {
-    const bool packs = id == H5Z_FILTER_DEFLATE || id == GCB_H5_LZF;
+    const H5Z_class2_t *plugin = gcb_h5plugin_find(id);
+    const bool packs = id == H5Z_FILTER_DEFLATE || id == GCB_H5_LZF || plugin;
     bool packed = false;
 
     if (!packs && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
-        return unread_filter(id);
+        return unread_filter(file, id);
     /* Data that is packed twice could unpack by more than MAX_INFLATION. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
-        packed |= d->filters[i] == H5Z_FILTER_DEFLATE || d->filters[i] == GCB_H5_LZF;
+        packed |= d->filters[i] == H5Z_FILTER_DEFLATE || d->filters[i] == GCB_H5_LZF || d->plugin;
     }
+    d->plugin = plugin ? plugin : d->plugin;
     /* The reader unpacks chunks to count their bytes, but it cannot undo another filter that came
      * after packing, except a checksum. */
     if (packed && id != H5Z_FILTER_FLETCHER32)
@@ -86,7 +99,8 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
     return fine;
 }
 
-static struct finding vet_filters(struct gcb_h5dataset *d, hid_t dcpl)
+static struct finding vet_filters(struct gcb_h5dataset *d, const struct gcb_infile *file,
+                                  hid_t dcpl)
 {
     const int n = H5Pget_nfilters(dcpl);
     struct finding found = fine;
@@ -94,17 +108,25 @@ static struct finding vet_filters(struct gcb_h5dataset *d, hid_t dcpl)
     if (n < 0 || n > GCB_H5_FILTERS)
         return damaged("it has more than 4 filters");
     for (int i = 0; i < n && !found.status; i++) {
-        size_t values = 0;
-        unsigned flags, config;
+        const bool before = d->plugin;
+        size_t n_values = GCB_H5_VALUES;
+        unsigned values[GCB_H5_VALUES], flags, config;
 
         found = vet_filter(
-            d, H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config));
+            d, file,
+            H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_values, values, 0, NULL, &config));
+        if (found.status || before || !d->plugin)
+            continue;
+        if (n_values > GCB_H5_VALUES)
+            return refused("its filter has more than 64 parameters");
+        memcpy(d->values, values, n_values * sizeof(*values));
+        d->value_count = n_values;
     }
     return found;
 }
 
 /* Checks chunks and filters, and sets d->chunk. */
-static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
+static struct finding vet_chunks(struct gcb_h5dataset *d, const struct gcb_infile *file, hid_t dcpl)
 {
     hsize_t chunk[GCB_MAX_RANK];
     const int rank = H5Pget_chunk(dcpl, GCB_MAX_RANK, chunk);
@@ -120,7 +142,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
         d->chunk[i] = chunk[i];
     }
     d->chunk_rank = d->tensor.rank;
-    return vet_filters(d, dcpl);
+    return vet_filters(d, file, dcpl);
 }
 
 /* Sets the dataset's shape and number of elements. */
@@ -192,7 +214,7 @@ static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, cons
                                "was never written: it declares %" PRIu64
                                " bytes and stores 0; --exclude leaves it out",
                                bytes);
-    if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
+    if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored && !d->plugin)
         return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
@@ -241,7 +263,7 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     if (!found.status)
         found = vet_shape(d);
     if (!found.status && H5Pget_layout(dcpl) == H5D_CHUNKED)
-        found = vet_chunks(d, dcpl);
+        found = vet_chunks(d, file->in, dcpl);
     H5Pclose(dcpl);
     return found;
 }

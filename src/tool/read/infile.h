@@ -34,6 +34,7 @@ enum {
 struct gcb_read_limits {
     uint64_t max_bytes; /* largest dataset, in its own type; 0 means half of physical memory */
     bool allow_external;
+    const char *hdf5_plugins; /* folder of plug-ins that HDF5 files may need; NULL: none */
     unsigned seconds; /* processor time that a child may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (child.h) */
 };

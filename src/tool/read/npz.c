@@ -22,17 +22,6 @@ enum {
 enum { FLAG_ENCRYPTED = 1, FLAG_LATE = 8, FLAGS_KNOWN = 8 | 6 | 0x800 };
 enum { METHOD_STORED = 0, METHOD_DEFLATED = 8 };
 
-struct npz {
-    struct gcb_flat file;
-    uint8_t *directory;
-    size_t length;                  /* bytes of the directory */
-    uint64_t begin;                 /* its place in the file, where the members end */
-    uint64_t count;                 /* number of its records */
-    struct gcb_npy npy;             /* the array that is being read */
-    uint64_t end;                   /* where its data ends in the file */
-    uint8_t local[LOCAL + COMMENT]; /* its local header */
-};
-
 /* A file in the archive. */
 struct member {
     unsigned flags, method;
@@ -47,12 +36,12 @@ static unsigned load_u16(const uint8_t *p)
     return p[0] | (unsigned)p[1] << 8;
 }
 
-static int fail(const struct npz *z, const char *name, const char *why, struct gcb_diag *diag)
+static int fail(const struct gcb_flat *z, const char *name, const char *why, struct gcb_diag *diag)
 {
-    return gcb_infile_fail(z->file.in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
+    return gcb_infile_fail(z->in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
 }
 
-static int fail_directory(const struct npz *z, struct gcb_diag *diag)
+static int fail_directory(const struct gcb_flat *z, struct gcb_diag *diag)
 {
     return fail(z, NULL, "its directory of arrays is not valid", diag);
 }
@@ -83,7 +72,7 @@ static bool widen(struct member *m, const uint8_t *extra, size_t length)
 
 /* Replaces the numbers of the end record, which is at `at`, by those of the zip64 end record, if
  * there is one. Moves *at to the zip64 end record. */
-static int read_end64(struct npz *z, uint64_t *at, uint64_t *length, struct gcb_diag *diag)
+static int read_end64(struct gcb_flat *z, uint64_t *at, uint64_t *length, struct gcb_diag *diag)
 {
     uint8_t locator[LOCATOR], end[END64];
     uint64_t where;
@@ -91,13 +80,13 @@ static int read_end64(struct npz *z, uint64_t *at, uint64_t *length, struct gcb_
 
     if (*at < LOCATOR)
         return 0;
-    err = gcb_flat_read(&z->file, NULL, *at - LOCATOR, locator, LOCATOR, diag);
+    err = gcb_flat_read(z, NULL, *at - LOCATOR, locator, LOCATOR, diag);
     if (err || memcmp(locator, "PK\6\7", 4) != 0)
         return err;
     where = gcb_load_u64(locator + 8);
     if (*at < LOCATOR + END64 || where > *at - LOCATOR - END64)
         return fail_directory(z, diag);
-    err = gcb_flat_read(&z->file, NULL, where, end, END64, diag);
+    err = gcb_flat_read(z, NULL, where, end, END64, diag);
     if (err)
         return err;
     if (memcmp(end, "PK\6\6", 4) != 0 || gcb_load_u64(end + 4) != *at - LOCATOR - where - 12 ||
@@ -120,13 +109,13 @@ static uint64_t find_end(const uint8_t *tail, size_t n, uint64_t size)
     return UINT64_MAX;
 }
 
-static int read_directory(struct npz *z, struct gcb_diag *diag)
+static int read_directory(struct gcb_flat *z, struct gcb_diag *diag)
 {
-    const uint64_t size = z->file.in->size;
+    const uint64_t size = z->in->size;
     const size_t n = size < END + COMMENT ? (size_t)size : END + COMMENT;
     uint8_t *tail = gcb_alloc(n), *end;
     uint64_t at = UINT64_MAX, length = 0;
-    int err = tail ? gcb_flat_read(&z->file, NULL, size - n, tail, n, diag)
+    int err = tail ? gcb_flat_read(z, NULL, size - n, tail, n, diag)
                    : gcb_diag_nomem(diag, n, "reading a file");
 
     if (!err) {
@@ -151,15 +140,15 @@ static int read_directory(struct npz *z, struct gcb_diag *diag)
         z->count > length / CENTRAL)
         return fail_directory(z, diag);
     z->length = (size_t)length;
-    z->directory = gcb_alloc(z->length);
-    return z->directory ? gcb_flat_read(&z->file, NULL, z->begin, z->directory, z->length, diag)
+    z->directory = gcb_alloc(z->length + LOCAL + COMMENT); /* and room for a local header */
+    return z->directory ? gcb_flat_read(z, NULL, z->begin, z->directory, z->length, diag)
                         : gcb_diag_nomem(diag, length, "the directory of a file");
 }
 
 /* ---- members ---- */
 
 /* Reads the record of the directory at *at, and moves *at to the next. */
-static int read_member(struct npz *z, struct member *m, size_t *at, struct gcb_diag *diag)
+static int read_member(struct gcb_flat *z, struct member *m, size_t *at, struct gcb_diag *diag)
 {
     struct gcb_rbuf in = {.data = z->directory, .len = z->length, .pos = *at};
     const uint8_t *r = gcb_rbuf_take(&in, CENTRAL), *extra;
@@ -186,11 +175,12 @@ static int read_member(struct npz *z, struct member *m, size_t *at, struct gcb_d
 
 /* Reads the local header, which must have the name that the directory has. The directory alone gives
  * sizes and checksum. Sets *data to the place of the data. */
-static int read_local(struct npz *z, const struct member *m, uint64_t *data, struct gcb_diag *diag)
+static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data,
+                      struct gcb_diag *diag)
 {
     const char *path = z->npy.array.path;
-    const uint8_t *r = z->local;
-    int err = gcb_flat_read(&z->file, path, m->at, z->local, LOCAL + m->name_length, diag);
+    uint8_t *r = z->directory + z->length; /* see read_directory */
+    int err = gcb_flat_read(z, path, m->at, r, LOCAL + m->name_length, diag);
 
     if (err)
         return err;
@@ -204,7 +194,7 @@ static int read_local(struct npz *z, const struct member *m, uint64_t *data, str
 }
 
 /* Starts to read the array in a member: sets z->npy, except its name. */
-static int start_array(struct npz *z, const struct member *m, struct gcb_diag *diag)
+static int start_array(struct gcb_flat *z, const struct member *m, struct gcb_diag *diag)
 {
     struct gcb_flat_stream *s = &z->npy.stream;
     uint64_t data = 0;
@@ -212,18 +202,17 @@ static int start_array(struct npz *z, const struct member *m, struct gcb_diag *d
 
     gcb_flat_end(s);
     if (m->flags & FLAG_ENCRYPTED)
-        return gcb_infile_fail(z->file.in, z->npy.array.path, GCB_E_UNSUPPORTED, diag,
+        return gcb_infile_fail(z->in, z->npy.array.path, GCB_E_UNSUPPORTED, diag,
                                "it is encrypted");
     if (m->flags & ~(unsigned)FLAGS_KNOWN ||
         (m->method != METHOD_STORED && m->method != METHOD_DEFLATED))
-        return gcb_infile_fail(z->file.in, z->npy.array.path, GCB_E_UNSUPPORTED, diag,
+        return gcb_infile_fail(z->in, z->npy.array.path, GCB_E_UNSUPPORTED, diag,
                                "it is compressed with method %u of zip, which gcbench does not "
                                "read; rewrite the file: " GCB_CONVERT,
                                m->method);
     err = read_local(z, m, &data, diag);
     if (err)
         return err;
-    s->file = &z->file;
     s->name = z->npy.array.path;
     s->at = data;
     s->packed = m->packed;
@@ -242,7 +231,7 @@ static bool is_array(const struct member *m)
 }
 
 /* Lists a member. A folder is not listed. */
-static int list_member(struct npz *z, const struct member *m, struct gcb_listing *listing,
+static int list_member(struct gcb_flat *z, const struct member *m, struct gcb_listing *listing,
                        struct gcb_diag *diag)
 {
     struct gcb_flat_array *a = &z->npy.array;
@@ -252,11 +241,11 @@ static int list_member(struct npz *z, const struct member *m, struct gcb_listing
     int err;
 
     z->end = m->at + m->packed;
-    err = gcb_flat_name(&z->file, a, m->name, n - (is_array(m) ? 4 : folder), diag);
+    err = gcb_flat_name(z, a, m->name, n - (is_array(m) ? 4 : folder), diag);
     if (err)
         return err;
     if (is_array(m))
-        return gcb_flat_list(&z->file, listing, a, start_array(z, m, diag), diag);
+        return gcb_flat_list(z, listing, a, start_array(z, m, diag), diag);
     err = read_local(z, m, &data, diag);
     if (err || folder)
         return err;
@@ -280,20 +269,15 @@ static bool probe(int descriptor, uint64_t size)
 static int open_file(void **state, const struct gcb_infile *in, const char *path,
                      struct gcb_diag *diag)
 {
-    struct npz *z = gcb_alloc_zero(1, sizeof(*z));
-    int err;
+    const int err = gcb_flat_open(state, in, path, diag);
 
-    *state = z;
-    if (!z)
-        return gcb_diag_nomem(diag, sizeof(*z), "reading a file");
-    err = gcb_flat_open(&z->file, in, path, diag);
-    return err ? err : read_directory(z, diag);
+    return err ? err : read_directory(*state, diag);
 }
 
 /* The number of an array's object is the place of its record in the directory. */
 static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
 {
-    struct npz *z = state;
+    struct gcb_flat *z = state;
     size_t at = 0;
     int err = 0;
 
@@ -306,17 +290,17 @@ static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
         if (!err)
             err = list_member(z, &m, listing, diag);
         if (!err)
-            err = gcb_flat_take(&z->file, m.at, z->end, diag);
+            err = gcb_flat_take(z, m.at, z->end, diag);
     }
     if (!err && at != z->length)
         err = fail_directory(z, diag);
-    return err ? err : gcb_flat_check_spans(&z->file, diag);
+    return err ? err : gcb_flat_check_spans(z, diag);
 }
 
 static int read_elements(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
                          void *out, struct gcb_diag *diag)
 {
-    struct npz *z = state;
+    struct gcb_flat *z = state;
     size_t at = (size_t)t->object;
     struct member m;
     int err = 0;
@@ -326,34 +310,23 @@ static int read_elements(void *state, const struct gcb_tensor *t, uint64_t from,
         if (!err && !is_array(&m))
             err = fail_directory(z, diag);
         if (!err)
-            err = gcb_flat_name(&z->file, &z->npy.array, m.name, m.name_length - 4, diag);
+            err = gcb_flat_name(z, &z->npy.array, m.name, m.name_length - 4, diag);
         if (!err)
             err = start_array(z, &m, diag);
     }
     return err ? err : gcb_npy_read(&z->npy, t, from, count, out, diag);
 }
 
-static void close_file(void *state)
-{
-    struct npz *z = state;
-
-    if (!z)
-        return;
-    gcb_flat_end(&z->npy.stream);
-    gcb_flat_close(&z->file);
-    gcb_free(z->directory);
-    gcb_free(z);
-}
-
 const struct gcb_reader gcb_npz = {
     .name = ".npz",
     .summary = "each array of NumPy is a tensor, whose name may begin with "
                "`step_100/worker_0/`.",
+    .endings = {".npz"},
     .library = "gcbench",
     .address_space = UINT64_C(512) << 20,
     .probe = probe,
     .open = open_file,
     .list = list,
     .read = read_elements,
-    .close = close_file,
+    .close = gcb_flat_close,
 };

@@ -7,9 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
+#define SEPARATORS "_-=:. " /* between a word and its number, and between words */
+
 static const char *const step_words[] = {"step",      "global_step", "globalstep",
                                          "iteration", "iter",        NULL};
 static const char *const worker_words[] = {"worker", "rank", "gpu", "device", "replica", NULL};
+static const char *const file_workers[] = {"rank", "worker", NULL}; /* in the names of files */
 /* an epoch is the step if no group is named by one of step_words */
 static const char *const epoch_words[] = {"epoch", NULL};
 static const char *const no_word[] = {"", NULL}; /* for a name that is only a number */
@@ -24,7 +27,7 @@ static const char *find_digits(const char *name, const char *const *words)
 
         if (strncasecmp(name, *words, letters) != 0)
             continue;
-        digits += letters && *digits && strchr("_-=:. ", *digits);
+        digits += letters && *digits && strchr(SEPARATORS, *digits);
         if (*digits >= '0' && *digits <= '9')
             return digits;
     }
@@ -144,10 +147,11 @@ int gcb_path_compare(const char *a, const char *b)
 }
 
 /* Finds the last of the words in a name that a number follows, and the number. A word begins after
- * a character that is no letter, or with a capital after a small letter. */
-static bool find_number(const char *name, const char *const *words, uint64_t *out)
+ * a character that is no letter, or with a capital after a small letter. Returns where the word
+ * begins, or NULL. */
+static const char *find_number(const char *name, const char *const *words, uint64_t *out)
 {
-    bool found = false;
+    const char *found = NULL;
     char before = '\0';
 
     for (; *name; before = *name++) {
@@ -161,15 +165,15 @@ static bool find_number(const char *name, const char *const *words, uint64_t *ou
         n = strtoull(digits, NULL, 10);
         if (errno == 0 && n < UINT32_MAX) {
             *out = n;
-            found = true;
+            found = name;
         }
+        name = digits; /* global_step_1 has one word */
     }
     return found;
 }
 
 struct gcb_place gcb_place_of_file(const char *file)
 {
-    static const char *const workers[] = {"rank", "worker", NULL};
     const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     struct gcb_place p = {.below = name};
     char path[GCB_READ_PATH + 8];
@@ -182,12 +186,43 @@ struct gcb_place gcb_place_of_file(const char *file)
     }
     if (strstr(p.below, "//") || strstr(p.below, "./"))
         p.below = name;
-    p.has_step |= find_number(name, step_words, &p.step);
-    p.has_worker |= find_number(name, workers, &p.worker);
+    p.has_step |= find_number(name, step_words, &p.step) != NULL;
+    p.has_worker |= find_number(name, file_workers, &p.worker) != NULL;
     return p;
 }
 
-const char *gcb_file_below(const char *file)
+/* Removes the last word and number from a name, with the separator before or after them. */
+static void cut_number(char *name, const char *const *words)
 {
-    return gcb_place_of_file(file).below;
+    uint64_t n;
+    const char *word = find_number(name, words, &n), *end;
+    char *from;
+
+    if (!word)
+        return;
+    from = name + (word - name);
+    end = find_digits(word, words);
+    end += strspn(end, "0123456789");
+    if (from > name && strchr(SEPARATORS, from[-1]))
+        from--;
+    else if (from == name && *end && strchr(SEPARATORS, *end))
+        end++;
+    memmove(from, end, strlen(end) + 1);
+}
+
+void gcb_file_tensor(char *out, size_t size, const char *file, const char *ending)
+{
+    const char *below = gcb_place_of_file(file).below;
+    size_t n = strlen(below), more = strlen(ending);
+    char *name;
+
+    n -= n > more && strcmp(below + n - more, ending) == 0 ? more : 0;
+    snprintf(out, size, "%.*s", (int)n, below);
+    name = strrchr(out, '/') ? strrchr(out, '/') + 1 : out;
+    cut_number(name, step_words);
+    cut_number(name, file_workers);
+    if (!*name && name > out)
+        name[-1] = '\0';
+    else if (!*name)
+        strcpy(out, "arr_0"); /* the name that NumPy gives an array without one */
 }

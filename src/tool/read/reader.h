@@ -30,6 +30,8 @@ enum gcb_element {
     GCB_ELEMENTS,
 };
 
+#define GCB_SCALE_BLOCK 128
+
 struct gcb_tensor {
     const char *path;    /* path below the worker group; escape it before showing it */
     const char *dataset; /* absolute path in its file */
@@ -46,6 +48,10 @@ struct gcb_tensor {
     /* Offset of the first element in the file, if the elements lie there one after the other,
      * little-endian. 0: ask the reader. */
     uint64_t offset;
+    /* Offset of the float32 by which fp8 is multiplied, or 0. `blocked`: of one for each block of
+     * GCB_SCALE_BLOCK rows and columns of a matrix, row by row. */
+    uint64_t scale;
+    bool blocked;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
 };
@@ -71,9 +77,10 @@ enum gcb_dtype gcb_element_dtype(enum gcb_element element);
 /* Sets the format of `reading` for datasets whose elements are as large as `element`. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
-/* Returns the end of a file's name that is the name of its only tensor: what follows the folders of
- * step and worker (docs/dataset.md), or the name without folders. */
-const char *gcb_file_below(const char *file);
+/* Writes the name of the only tensor of a file: what follows the folders of step and worker
+ * (docs/dataset.md), or the name without folders; without step and worker in it, and without the
+ * ending, such as ".npy". `out` has `size` bytes, at least 6. */
+void gcb_file_tensor(char *out, size_t size, const char *file, const char *ending);
 
 /* Compares paths component by component: "/a/b" comes directly after "/a". */
 int gcb_path_compare(const char *a, const char *b);
@@ -90,10 +97,12 @@ enum gcb_remark {
     GCB_REMARK_DEEP,       /* groups nested too deep, left out */
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
+    GCB_REMARK_FILES,      /* files in a folder whose names are those of no reader, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
     GCB_REMARK_ALIASES,    /* names left out, because another name has more of step and worker */
     GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
     GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
+    GCB_REMARK_SCALED,     /* tensors of fp8 with scales, which count as fp32 */
     GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
     GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their groups are numbered */
     GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
@@ -133,6 +142,7 @@ int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *
 struct gcb_reader {
     const char *name;       /* of the format, as in "not an HDF5 file" */
     const char *summary;    /* for the manual, after "HDF5: ": which data of a file are tensors */
+    const char *endings[4]; /* of the names of its files in a folder: ".h5" */
     const char *library;    /* what is to blame for a crash: "the HDF5 library" */
     uint64_t address_space; /* bytes that the child may map beyond what it has at the start */
     bool opens_files;       /* with --allow-external the reader opens other files while reading */
@@ -142,6 +152,9 @@ struct gcb_reader {
     bool (*probe)(int descriptor, uint64_t size);
     /* Prepares this process for children that call the library. May be NULL. */
     int (*prepare)(struct gcb_diag *diag);
+    /* Runs code that the user allows by an option (limits), in the child before it gives up its
+     * rights. May be NULL. */
+    void (*load)(const struct gcb_infile *file);
     /* Opens the file at `path`. On failure *state may be set, too; `close` is called in any case.
      */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,

@@ -1,10 +1,12 @@
 /* The reader of safetensors: 8 bytes with the length of a header, the header, which is a JSON
  * object, and the elements, little-endian. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/lib/wire/buf.h"
 #include "src/tool/read/flat.h"
 
@@ -13,19 +15,12 @@ enum {
     MAX_HEADER = 32 << 20 /* enough for 300,000 tensors; jansson takes up to 80 times as much */
 };
 
-struct safetensors {
-    struct gcb_flat file;
-    json_t *header;
-    uint64_t begin; /* place of the data in the file */
-};
-
-static int fail(const struct safetensors *f, const char *name, const char *why,
-                struct gcb_diag *diag)
+static int fail(const struct gcb_flat *f, const char *name, const char *why, struct gcb_diag *diag)
 {
-    return gcb_infile_fail(f->file.in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
+    return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
 }
 
-static int fail_header(const struct safetensors *f, const char *name, struct gcb_diag *diag)
+static int fail_header(const struct gcb_flat *f, const char *name, struct gcb_diag *diag)
 {
     return fail(f, name, "its header is not valid", diag);
 }
@@ -54,16 +49,15 @@ static void set_type(struct gcb_flat_array *a, const char *name)
                                                                           : GCB_FLAT_OTHER;
 }
 
-/* Lists the array that the header describes as {"dtype": "F32", "shape": [3, 4],
+/* Reads how the header describes an array: {"dtype": "F32", "shape": [3, 4],
  * "data_offsets": [0, 48]}. */
-static int list_array(struct safetensors *f, struct gcb_listing *listing, struct gcb_flat_array *a,
-                      json_t *value, struct gcb_diag *diag)
+static int read_array(const struct gcb_flat *f, struct gcb_flat_array *a, json_t *value,
+                      struct gcb_diag *diag)
 {
-    const uint64_t most = f->file.in->size - f->begin;
+    const uint64_t most = f->in->size - f->begin;
     const char *type;
     json_int_t from, to;
     json_t *shape;
-    int err;
 
     if (json_unpack(value, "{s:s, s:o, s:[I, I!]!}", "dtype", &type, "shape", &shape,
                     "data_offsets", &from, &to) != 0 ||
@@ -74,13 +68,70 @@ static int list_array(struct safetensors *f, struct gcb_listing *listing, struct
     set_type(a, type);
     a->offset = f->begin + (uint64_t)from;
     a->bytes = a->stored = (uint64_t)(to - from);
-    a->object++;
-    err = gcb_flat_list(&f->file, listing, a, 0, diag);
-    return err ? err : gcb_flat_take(&f->file, a->offset, a->offset + a->bytes, diag);
+    a->scale = 0;
+    return 0;
+}
+
+/* ---- scales of fp8 ---- */
+
+/* What follows the name of an array in that of its scales. */
+static const char *const scale_ends[] = {"_scale_inv", "_scale"};
+
+/* Finds the scales of an array of fp8, and sets a->scale and a->blocked. */
+static int find_scales(const struct gcb_flat *f, struct gcb_flat_array *a, struct gcb_diag *diag)
+{
+    const char *name = a->path + 1;
+    struct gcb_flat_array s = {.rank = 0};
+    struct gcb_tensor t;
+    json_t *value = NULL;
+    bool fits;
+    int err;
+
+    for (int i = 0; i < 2 && !value && a->size == 1 && a->element; i++) {
+        snprintf(s.path, sizeof(s.path), "%s%s", name, scale_ends[i]);
+        value = json_object_get(f->header, s.path);
+    }
+    if (!value)
+        return 0;
+    err = read_array(f, &s, value, diag);
+    if (err)
+        return err;
+    fits = gcb_flat_tensor(&t, &s, &(struct gcb_reading){0}) && t.element == GCB_ELEMENT_FP32;
+    a->blocked = t.count != 1;
+    for (int i = 0; i < 2 && a->blocked; i++)
+        fits &= a->rank == 2 && s.rank == 2 &&
+                s.dims[i] == (a->dims[i] + GCB_SCALE_BLOCK - 1) / GCB_SCALE_BLOCK;
+    if (!fits)
+        return gcb_infile_fail(f->in, a->path, GCB_E_UNSUPPORTED, diag,
+                               "%s is neither one float32 nor one for each block of 128 x 128",
+                               gcb_show(s.path).text);
+    a->scale = s.offset;
+    return 0;
+}
+
+/* True if the array has the scales of an array of fp8. */
+static bool is_scale(const struct gcb_flat *f, const char *name)
+{
+    char base[GCB_READ_PATH + 1];
+    struct gcb_flat_array a;
+    const char *type;
+
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(name), end = strlen(scale_ends[i]);
+
+        if (n <= end || strcmp(name + n - end, scale_ends[i]) != 0)
+            continue;
+        snprintf(base, sizeof(base), "%.*s", (int)(n - end), name);
+        type = json_string_value(json_object_get(json_object_get(f->header, base), "dtype"));
+        set_type(&a, type ? type : "");
+        if (a.size == 1 && a.element)
+            return true;
+    }
+    return false;
 }
 
 /* Keeps the texts of "__metadata__" as attributes of the root. */
-static int list_metadata(struct safetensors *f, struct gcb_listing *listing, json_t *metadata,
+static int list_metadata(struct gcb_flat *f, struct gcb_listing *listing, json_t *metadata,
                          struct gcb_diag *diag)
 {
     const char *key;
@@ -120,18 +171,13 @@ static int prepare(struct gcb_diag *diag)
 static int open_file(void **state, const struct gcb_infile *in, const char *path,
                      struct gcb_diag *diag)
 {
-    struct safetensors *f = gcb_alloc_zero(1, sizeof(*f));
     uint8_t start[START];
+    const int failed = gcb_flat_open(state, in, path, diag);
+    struct gcb_flat *f = *state;
     uint64_t length;
     char *text;
-    int err;
+    int err = failed ? failed : gcb_flat_read(f, NULL, 0, start, sizeof(start), diag);
 
-    *state = f;
-    if (!f)
-        return gcb_diag_nomem(diag, sizeof(*f), "reading a file");
-    err = gcb_flat_open(&f->file, in, path, diag);
-    if (!err)
-        err = gcb_flat_read(&f->file, NULL, 0, start, sizeof(start), diag);
     if (err)
         return err;
     length = gcb_load_u64(start);
@@ -143,62 +189,57 @@ static int open_file(void **state, const struct gcb_infile *in, const char *path
                                "files");
     f->begin = START + length;
     text = gcb_alloc(length);
-    err = text ? gcb_flat_read(&f->file, NULL, START, text, length, diag)
+    err = text ? gcb_flat_read(f, NULL, START, text, length, diag)
                : gcb_diag_nomem(diag, length, "the header of a file");
     if (!err)
-        err = gcb_flat_parse(&f->file, NULL, text, length, &f->header, diag);
+        err = gcb_flat_parse(f, NULL, text, length, &f->header, diag);
     gcb_free(text);
     return err;
 }
 
 static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
 {
-    struct safetensors *f = state;
+    struct gcb_flat *f = state;
     struct gcb_flat_array a = {.index = -1};
     uint64_t bytes = 0;
     const char *name;
     json_t *value;
     int err = 0;
 
-    f->file.span_count = 0;
+    f->span_count = 0;
     json_object_foreach(f->header, name, value)
     {
         if (strcmp(name, "__metadata__") == 0) {
             err = list_metadata(f, listing, value, diag);
         } else {
-            err = gcb_flat_name(&f->file, &a, name, strlen(name), diag);
+            err = gcb_flat_name(f, &a, name, strlen(name), diag);
             if (!err)
-                err = list_array(f, listing, &a, value, diag);
+                err = read_array(f, &a, value, diag);
+            if (!err)
+                err = gcb_flat_take(f, a.offset, a.offset + a.bytes, diag);
+            a.object++;
+            if (!err && !is_scale(f, name))
+                err = gcb_flat_list(f, listing, &a, find_scales(f, &a, diag), diag);
             bytes += a.bytes;
         }
         if (err)
             return err;
     }
-    err = gcb_flat_check_spans(&f->file, diag);
-    if (!err && bytes != f->file.in->size - f->begin)
+    err = gcb_flat_check_spans(f, diag);
+    if (!err && bytes != f->in->size - f->begin)
         err = fail(f, NULL, "some of its bytes belong to no tensor", diag);
     return err;
-}
-
-static void close_file(void *state)
-{
-    struct safetensors *f = state;
-
-    if (!f)
-        return;
-    gcb_flat_close(&f->file);
-    json_decref(f->header);
-    gcb_free(f);
 }
 
 const struct gcb_reader gcb_safetensors = {
     .name = "safetensors",
     .summary = "each array of 16, 32 or 64-bit floats, bfloat16 or fp8 is a tensor.",
+    .endings = {".safetensors"},
     .library = "gcbench",
     .address_space = UINT64_C(1) << 30,
     .probe = probe,
     .prepare = prepare,
     .open = open_file,
     .list = list,
-    .close = close_file,
+    .close = gcb_flat_close,
 };

@@ -43,8 +43,8 @@ struct gcb_tensor_selection {
 };
 
 struct gcb_source_config {
-    const char *const *files;
-    size_t file_count; /* number of files, at least 1 */
+    const char *const *files; /* a folder stands for the files in it whose names readers know */
+    size_t file_count;        /* number of files and folders, at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
     struct gcb_reading reading;    /* formats of datasets that are not floats; zeroed: not read */
@@ -53,8 +53,8 @@ struct gcb_source_config {
 
 /*
  * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The
- * caller owns *out. The strings of `config` need to be valid only during the call. Returns
- * GCB_E_INVALID if
+ * caller owns *out. The strings of `config` need to be valid only during the call, except
+ * limits.hdf5_plugins. Returns GCB_E_INVALID if
  *   - tensors of two files have the same step, worker and path;
  *   - a selector is malformed, or selects no tensor;
  *   - a step or worker that was asked for by its number is absent;

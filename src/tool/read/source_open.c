@@ -1,7 +1,9 @@
 /* Opens several files as one dump, which is an ordered list of their tensors. */
+#include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -165,7 +167,8 @@ static void add_fp8_remarks(struct gcb_source *s)
 {
     for (size_t i = 0; i < s->count; i++)
         if (s->tensors[i].element == GCB_ELEMENT_E4M3 || s->tensors[i].element == GCB_ELEMENT_E5M2)
-            gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
+            gcb_source_add_remark(s, s->tensors[i].scale ? GCB_REMARK_SCALED : GCB_REMARK_FP8, 1,
+                                  s->tensors[i].file, s->tensors[i].dataset);
 }
 
 /* 40 bytes: ": no float data: ", " and the other files", and a terminator */
@@ -241,6 +244,80 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
     return err;
 }
 
+/* ---- folders ---- */
+
+enum {
+    MOST_ENTRIES = 1 << 20, /* files and folders in a folder that the user names */
+    DEEPEST = 64,
+};
+
+static int by_entry(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* True if files with this name are those of a reader. */
+static bool is_known(const char *name, size_t length)
+{
+    for (int i = 0; gcb_readers[i]; i++)
+        for (const char *const *end = gcb_readers[i]->endings; *end; end++)
+            if (length > strlen(*end) && strcasecmp(name + length - strlen(*end), *end) == 0)
+                return true;
+    return false;
+}
+
+/* Lists a file in a folder, or says why not. */
+static int add_entry(struct gcb_listing *l, const char *folder, const FTSENT *e,
+                     struct gcb_diag *diag)
+{
+    const char *path = e->fts_path;
+
+    if (e->fts_info == FTS_F && is_known(e->fts_name, e->fts_namelen))
+        return gcb_listing_add(l, path, diag);
+    if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_show(path).text, strerror(e->fts_errno));
+    if (e->fts_info == FTS_D || e->fts_info == FTS_DP)
+        return 0;
+    path += strlen(folder);
+    path += strspn(path, "/");
+    path = gcb_strings_add(&l->source->strings, path, strlen(path));
+    if (!path)
+        return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
+    gcb_source_add_remark(l->source, GCB_REMARK_FILES, 1, folder, path);
+    return 0;
+}
+
+/* Lists the files in a folder and its folders, in the order of their names. Follows no symbolic
+ * links, and leaves out names that begin with a dot. */
+static int add_folder(struct gcb_listing *l, const char *folder, struct gcb_diag *diag)
+{
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, by_entry);
+    unsigned entries = 0;
+    FTSENT *e;
+    int err = tree ? 0 : gcb_diag_nomem(diag, GCB_READ_PATH, "a folder");
+
+    while (!err && (e = fts_read(tree))) {
+        if (++entries > MOST_ENTRIES || e->fts_level > DEEPEST)
+            err = gcb_invalid(diag, "%s: more than %d files, or folders in %d others",
+                              gcb_show(folder).text, MOST_ENTRIES, DEEPEST);
+        else if (e->fts_level > 0 && e->fts_name[0] == '.')
+            fts_set(tree, e, FTS_SKIP);
+        else
+            err = add_entry(l, folder, e, diag);
+    }
+    if (tree)
+        fts_close(tree);
+    return err;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag)
 {
@@ -261,7 +338,8 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
     for (size_t i = 0; i < config->file_count && !err; i++)
-        err = gcb_listing_add(&l, config->files[i], diag);
+        err = is_folder(config->files[i]) ? add_folder(&l, config->files[i], diag)
+                                          : gcb_listing_add(&l, config->files[i], diag);
     if (!err)
         err = finish_list(&l, diag);
     gcb_numbers_fini(&l.steps);

@@ -85,7 +85,7 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 /*
  * Finds the step and worker of a file, for its tensors whose paths have none: the last "stepN",
  * "iterN", "rankN" or "workerN" in its name, at the start of a word, or, without, its folders,
- * which count as groups. Sets `below` as gcb_file_below does.
+ * which count as groups. `below` is what follows these folders, or the name without folders.
  */
 struct gcb_place gcb_place_of_file(const char *file);
 

@@ -55,10 +55,13 @@ static void test_places(void **state)
         {"a/iter=7/b/fc/weight.npy", "7/0/b/fc/weight  fp32: 1"},
         {"a/b/weight", "0/0/weight  fp32: 1"},
         {"2024/w.npy", "0/0/w  fp32: 1"},
-        {"rank1/w_step20_rank_3.npy", "20/3/w_step20_rank_3  fp32: 1"},
-        {"worker3/step_0010_rank_2.npy", "10/2/step_0010_rank_2  fp32: 1"},
-        {"resnet50_step7.npy", "7/0/resnet50_step7  fp32: 1"},
-        {"step1_step2Rank3.npy", "2/3/step1_step2Rank3  fp32: 1"},
+        {"rank1/w_step20_rank_3.npy", "20/3/w  fp32: 1"},
+        {"worker3/step_0010_rank_2.npy", "10/2/arr_0  fp32: 1"},
+        {"resnet50_step7.npy", "7/0/resnet50  fp32: 1"},
+        {"step_2/fc/rank1.npy", "2/1/fc  fp32: 1"},
+        {"global_step7-fc.weight.npy", "7/0/fc.weight  fp32: 1"},
+        {"a_step7_b.step.npy", "7/0/a_b.step  fp32: 1"},
+        {"step1_step2Rank3.npy", "2/3/step1  fp32: 1"},
         {"writer1_lowrank4.npy", "0/0/writer1_lowrank4  fp32: 1"}, /* ends of other words */
         {"w_step99999999999999999999.npy", "0/0/w_step99999999999999999999  fp32: 1"},
     };

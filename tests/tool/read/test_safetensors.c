@@ -33,6 +33,15 @@ static void refuse(const char *header, size_t size, const char *words)
     flatmake_expect_failure(&f, "a.safetensors", GCB_E_CORRUPT, words);
 }
 
+static void refuse_scales(const char *header, size_t size)
+{
+    struct flatmake f;
+
+    make(&f, header, size);
+    flatmake_expect_failure(&f, "a.safetensors", GCB_E_UNSUPPORTED,
+                            "w_scale is neither one float32");
+}
+
 #define ONE(type, shape, begin, end) \
     "{\"w\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}}"
 
@@ -49,6 +58,30 @@ static void test_types(void **state)
     refuse(ONE("F8_E8M0", "[1]", "0", "1"), 1, "float format that gcbench does not read");
     refuse(ONE("U16", "[1]", "0", "2"), 2, "--as bf16 or --as fp16 reads them");
     refuse(ONE("I8", "[1]", "0", "1"), 1, "--as fp8_e4m3 or --as fp8_e5m2 reads them");
+}
+
+#define SCALED(type, shape, end, scales, kind, scales_shape, scales_end) \
+    "{\"w\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[0," end "]},\"w" scales \
+    "\":{\"dtype\":\"" kind "\",\"shape\":" scales_shape ",\"data_offsets\":[" end "," scales_end \
+    "]}}"
+
+/* Files of fp8 with scales: 0x3c003c00 as a float32 is 0.00782681, 0x3c is 1.5 as E4M3. */
+static void test_scales(void **state)
+{
+    expect(SCALED("F8_E4M3", "[2]", "2", "_scale", "F32", "[]", "6"), 6,
+           "0/0/w 2 fp32: 0 0.0117402");
+    expect(SCALED("F8_E5M2", "[2]", "2", "_scale_inv", "F32", "[1]", "6"), 6,
+           "0/0/w 2 fp32: 0 0.00782681");
+    expect(SCALED("F8_E4M3", "[1,2]", "2", "_scale_inv", "F32", "[1,1]", "6"), 6,
+           "0/0/w 1x2 fp32: 0 0.0117402");
+    expect(SCALED("F8_E4M3", "[0,2]", "0", "_scale", "F32", "[0,1]", "0"), 0, "0/0/w 0x2 fp32:");
+    expect(SCALED("F16", "[1]", "2", "_scale", "F16", "[1]", "4"), 4,
+           "0/0/w 1 fp16: 1; 0/0/w_scale 1 fp16: 1");
+    refuse_scales(SCALED("F8_E4M3", "[2]", "2", "_scale", "F16", "[1]", "4"), 4);
+    refuse_scales(SCALED("F8_E4M3", "[2]", "2", "_scale", "F32", "[2]", "10"), 10);
+    refuse_scales(SCALED("F8_E4M3", "[2,1]", "2", "_scale", "F32", "[2,1]", "10"), 10);
+    refuse_scales(SCALED("F8_E4M3", "[129,1]", "130", "_scale", "F32", "[2,1]", "134"), 134);
+    refuse(SCALED("F8_E4M3", "[2]", "2", "_scale", "F32", "[1]", "60"), 6, "outside of the file");
 }
 
 static void test_headers(void **state)
@@ -166,7 +199,7 @@ static void test_cut(void **state)
     flatmake_expect_failure(&f, "w", GCB_E_CORRUPT, "header is not complete");
 }
 
-RUN_TESTS_BETWEEN(NULL, flatmake_clean, cmocka_unit_test(test_types),
+RUN_TESTS_BETWEEN(NULL, flatmake_clean, cmocka_unit_test(test_types), cmocka_unit_test(test_scales),
                   cmocka_unit_test(test_headers), cmocka_unit_test(test_offsets),
                   cmocka_unit_test(test_names), cmocka_unit_test(test_json),
                   cmocka_unit_test(test_cut))
