@@ -383,7 +383,7 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
         if (c->file.reader->load)
             c->file.reader->load(&c->file);
         serve(&c->file, path, lister,
-              gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space));
+              gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space, c->trace));
     }
     why = errno;
     gcb_tidy_let_go(&before);
@@ -422,6 +422,20 @@ static int end_child(struct gcb_file_child *c)
     return status;
 }
 
+/* Adds to the message the system call that the child was refused, if any: it may be one that this
+ * machine's C library needs. Returns `status`. */
+static int name_refused(const struct gcb_file_child *c, int status, struct gcb_diag *diag)
+{
+    const char *call = gcb_sandbox_refused(c->trace);
+    const size_t length = strlen(diag->text);
+
+    if (call)
+        snprintf(diag->text + length, sizeof(diag->text) - length,
+                 "; it may not make the system call %s; try --in-process if you trust the file",
+                 call);
+    return status;
+}
+
 /* Kills the child, and sets the message "FILE: OBJECT: HOW", where OBJECT is what the child was
  * reading. Returns `status`. */
 __attribute__((format(printf, 4, 5))) static int
@@ -436,8 +450,8 @@ fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const ch
     va_end(args);
     memcpy(path, c->trace->path, sizeof(path));
     path[GCB_READ_PATH] = '\0';
-    return gcb_infile_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, status, diag, "%s",
-                           text);
+    gcb_infile_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, status, diag, "%s", text);
+    return name_refused(c, status, diag);
 }
 
 /* Fails because the child has closed its socket. The child is ending, so end_child's signal comes
@@ -540,7 +554,7 @@ static int take_done(struct gcb_file_child *c, const struct gcb_port_record *r, 
         return fail_protocol(c, diag);
     *needed = r->numbers[1];
     gcb_escape_again(text, sizeof(text), r->texts[0]);
-    return status ? gcb_diag_set(diag, status, "%s", text) : 0;
+    return status ? name_refused(c, gcb_diag_set(diag, status, "%s", text), diag) : 0;
 }
 
 /* Waits until the child has opened and listed the file. Accepts twice as many records and bytes as

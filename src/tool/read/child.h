@@ -117,7 +117,10 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  * has no limit on files and address space, and no rule on system calls. The sanitizers map
  * terabytes, and read /proc and write to report what they find.
  */
-int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space);
+int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space, struct gcb_trace *trace);
+
+/* Returns the name of the first system call that the child was refused. NULL: none. */
+const char *gcb_sandbox_refused(const struct gcb_trace *trace);
 
 /* Forbids the calling process to open more files, if gcb_sandbox_filters returns true. */
 void gcb_sandbox_close_files(void);

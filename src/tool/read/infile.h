@@ -44,6 +44,7 @@ struct gcb_read_limits {
 struct gcb_trace {
     char path[GCB_READ_PATH + 1]; /* path of the object that the reader works on */
     uint64_t steps;               /* a counter that grows while the reader makes progress */
+    int refused; /* 1 + the number of the first system call that the child was refused; 0: none */
 };
 
 struct gcb_infile {

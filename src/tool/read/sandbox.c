@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "src/tool/gcb_build.h"
@@ -20,10 +21,13 @@
 /* The filter of system calls is written for these processors. */
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
+#define RESULT_OF_CALL(context) (context)->uc_mcontext.gregs[REG_RAX]
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define RESULT_OF_CALL(context) (context)->uc_mcontext.regs[0]
 #else
 #define ARCHITECTURE 0
+#define RESULT_OF_CALL(context) *(int *)(context)
 #endif
 
 /* True if this is a build with AddressSanitizer, ThreadSanitizer or MemorySanitizer. They map
@@ -100,7 +104,7 @@ static void limit_address_space(uint64_t more)
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
-#define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
+#define REFUSE RETURN(SECCOMP_RET_TRAP) /* note_refused handles the signal */
 
 /*
  * Rules for the system call `call`. They expect in the accumulator the number of the call that the
@@ -119,7 +123,38 @@ static void limit_address_space(uint64_t more)
 #define ALLOW_EQUAL(call, argument, value) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]), \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), RETURN(SECCOMP_RET_ALLOW), REFUSE
+/* Lets the call fail as if it were refused, without a note. */
+#define FAIL(call) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM)
 #define FORBID(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), REFUSE
+
+static struct gcb_trace *refused_trace; /* where note_refused writes; NULL: nowhere */
+
+/* Handles the signal of a refused system call: notes which call was the first, and lets it fail. */
+static void note_refused(int number, siginfo_t *info, void *context)
+{
+    if (refused_trace && !refused_trace->refused)
+        refused_trace->refused = info->si_syscall + 1;
+    RESULT_OF_CALL((ucontext_t *)context) = -EPERM;
+}
+
+const char *gcb_sandbox_refused(const struct gcb_trace *trace)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } calls[] = {
+#define CALL(call) {__NR_##call, #call},
+#include "src/tool/gcb_calls.h"
+#undef CALL
+    };
+    const int refused = __atomic_load_n(&trace->refused, __ATOMIC_RELAXED);
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (calls[i].number + 1 == refused)
+            return calls[i].name;
+    return refused ? "unknown" : NULL;
+}
 
 /* Adds a filter of system calls, if this build can have one and the kernel supports it. */
 static void add_filter(struct sock_filter *code, size_t count)
@@ -144,14 +179,21 @@ static void limit_calls(void)
         ALLOW(recvfrom),
         ALLOW(sendto),
         ALLOW(read),
+        ALLOW(readv),
         ALLOW(lseek),
         ALLOW(fstat),
         ALLOW(newfstatat),
+        ALLOW(statx),
         ALLOW(flock),
         ALLOW_EQUAL(fcntl, 1, F_GETFL), /* other fcntl calls could let a packet signal a process */
         ALLOW(close),
         ALLOW(getcwd),
         ALLOW_WITHOUT(openat, 2, (unsigned)writing),
+#ifdef __NR_open /* older forms of these calls, which some C libraries make */
+        ALLOW_WITHOUT(open, 1, (unsigned)writing),
+        ALLOW(stat),
+        ALLOW(lstat),
+#endif
         /* for memory, which must not be executable */
         ALLOW(brk),
         ALLOW(munmap),
@@ -170,7 +212,11 @@ static void limit_calls(void)
         ALLOW(rt_sigprocmask),
         ALLOW(rt_sigreturn),
         ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
+        ALLOW_EQUAL(tkill, 0, (unsigned)getpid()),
+        ALLOW_EQUAL(write, 0, STDERR_FILENO), /* /dev/null */
+        ALLOW_EQUAL(writev, 0, STDERR_FILENO),
         ALLOW(exit_group),
+        FAIL(clock_nanosleep), /* HDF5 sleeps before it reads damaged metadata again */
         /* for gcb_sandbox_close_files, and harmless, because another filter can only forbid more */
         ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
         REFUSE,
@@ -181,7 +227,14 @@ static void limit_calls(void)
 
 void gcb_sandbox_close_files(void)
 {
-    struct sock_filter code[] = {LOAD(nr), FORBID(openat), RETURN(SECCOMP_RET_ALLOW)};
+    struct sock_filter code[] = {
+        LOAD(nr),
+        FORBID(openat),
+#ifdef __NR_open
+        FORBID(open),
+#endif
+        RETURN(SECCOMP_RET_ALLOW),
+    };
 
     add_filter(code, sizeof(code) / sizeof(code[0]));
 }
@@ -191,11 +244,15 @@ bool gcb_sandbox_filters(void)
     return !is_sanitized() && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
-int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space)
+int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space, struct gcb_trace *trace)
 {
+    const struct sigaction refusal = {.sa_sigaction = note_refused, .sa_flags = SA_SIGINFO};
+
     if (keep < 3) /* this is possible if the parent has no standard error */
         keep = fcntl(keep, F_DUPFD, 3);
     reset_signals();
+    refused_trace = trace;
+    sigaction(SIGSYS, &refusal, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the parent ended before the line above */
         _exit(1);

@@ -74,6 +74,8 @@ static void misbehave(const char *name)
         report(socket(AF_INET, SOCK_STREAM, 0) >= 0);
     if (strstr(name, "kill"))
         report(kill(getppid(), 0) == 0);
+    if (strstr(name, "socket") && strstr(name, "ends"))
+        abort();
     if (strstr(name, "code"))
         report(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
                MAP_FAILED);
@@ -194,6 +196,9 @@ static void test_rights(void **state)
     assert_int_equal(read_file("open", &external, &diag),
                      GCB_E_CORRUPT); /* it could, and says so */
     assert_non_null(strstr(diag.text, "(signal 10)"));
+    assert_null(strstr(diag.text, "system call"));
+    assert_int_equal(read_file("socket that ends", &limits, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "system call socket;"));
 }
 
 /* The child is the only thing that a file needs: with in_process there is none, and nothing is
