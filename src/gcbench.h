@@ -454,6 +454,7 @@ enum gcb_round_kind {
     GCB_ROUND_GATHER,  /* all-gather: every worker gets the bytes of all workers */
     GCB_ROUND_SCATTER, /* all-to-all: a worker has other bytes for each worker */
     GCB_ROUND_REDUCE,  /* all-reduce: every worker gets the combination of all workers' values */
+    GCB_ROUND_SHIFT,   /* a worker sends its bytes to one other worker, or nothing */
 };
 
 /* How values are combined, element by element. All workers have the same number of them. */
@@ -478,6 +479,9 @@ struct gcb_round {
     /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other
      * rounds */
     const size_t *parts;
+    /* GCB_ROUND_SHIFT: the worker that gets this worker's bytes, and the worker whose bytes this
+     * worker gets; its own number: nothing is sent, or nothing arrives */
+    uint32_t to, from;
 };
 
 /* Bytes of a value. */
@@ -534,7 +538,8 @@ int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
 /*
  * Hands over what arrived in this round. In GCB_ROUND_GATHER and GCB_ROUND_SCATTER: the bytes of
  * each worker, this worker included, in the order of their numbers. In GCB_ROUND_REDUCE: the
- * combined values, once, with `from` 0, aligned for their type. The bytes may be hostile, but this
+ * combined values, once, with `from` 0, aligned for their type. In GCB_ROUND_SHIFT: once, the bytes of
+ * worker round->from; no bytes if that is this worker. The bytes may be hostile, but this
  * worker's own bytes must arrive as they were sent (GCB_E_CORRUPT). GCB_E_INVALID: no round is
  * open, or it is not the turn of worker `from`; nothing has changed. After another failure the step
  * cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.

@@ -9,10 +9,12 @@ from ._objects import Remembering, options
 
 class Sending(NamedTuple):
     """What a worker sends in a round."""
-    kind: int  # GATHER, SCATTER or REDUCE
+    kind: int  # GATHER, SCATTER, REDUCE or SHIFT
     reduction: int  # of REDUCE: SUM_F32, ...
     data: memoryview  # this worker's bytes: a copy
     parts: Optional[List[int]]  # of SCATTER: bytes for each worker, one after the other in `data`
+    to: int  # of SHIFT: the worker that gets `data`, and the worker whose bytes arrive; this worker itself: none
+    sender: int
 
 
 class Exchange(Remembering):
@@ -24,8 +26,9 @@ class Exchange(Remembering):
         update = exchange.finish()
 
     GATHER: every worker gets the bytes of all workers, its own too. SCATTER: the same, but each gets the part that is
-    meant for it. REDUCE: receive(0, values) once, with all workers' values combined (combine()). The method's
-    "collective" decides which rounds there are. The other arguments are those of Encoder; weights: a factor for each
+    meant for it. REDUCE: receive(0, values) once, with all workers' values combined (combine()). SHIFT: the bytes go to
+    sending.to, and receive(sending.sender, data) once, with b"" if that is this worker. The method's "collective" decides
+    which rounds there are. The other arguments are those of Encoder; weights: a factor for each
     worker, default: 1 / workers.
     """
     _kind = "exchange"
@@ -93,7 +96,8 @@ class Exchange(Remembering):
                 return None
             r = self.round
             data = memoryview(bytearray_at(r.data, r.bytes))
-            return Sending(r.kind, r.reduction, data, r.parts[:self._workers] if r.kind == SCATTER else None)
+            return Sending(r.kind, r.reduction, data, r.parts[:self._workers] if r.kind == SCATTER else None,
+                           r.to, r.sender)
 
     def advance(self) -> bool:
         """next() without objects, for Transport.run: `round` has what to send. False if no round is left."""

@@ -7,7 +7,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint
 from pathlib import Path
 from typing import Any, Collection, Dict, List, Optional
 
-GATHER, SCATTER, REDUCE = range(3)
+GATHER, SCATTER, REDUCE, SHIFT = range(4)
 SUM_F32, SUM_F16, SUM_BF16, SUM_I8, SUM_I16, MAX_F32 = range(6)
 DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "f64": 3}
 NONFINITE = {"error": 0, "raw": 1, "trusted": 2}
@@ -62,7 +62,7 @@ class MemoryState(_Sized):
 
 class Round(_Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("reduction", c_int), ("data", c_void_p), ("bytes", c_size_t),
-                ("parts", POINTER(c_size_t))]
+                ("parts", POINTER(c_size_t)), ("to", c_uint32), ("sender", c_uint32)]
 
 
 _P, _DIAG = c_void_p, POINTER(Diag)

@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 from ._arrays import View
 from ._exchange import Exchange
-from ._library import GATHER, SCATTER, Round, lib
+from ._library import GATHER, SCATTER, SHIFT, Round, lib
 from ._objects import Remembering
 
 
@@ -199,7 +199,7 @@ class Transport:
             self._do_meanwhile()  # the round had no all-gather
             watch.lap("exchange_seconds")
             for worker, (address, length) in enumerate(arrived):
-                exchange.receive_at(worker, address, length)
+                exchange.receive_at(exchange.round.sender if exchange.round.kind == SHIFT else worker, address, length)
             watch.lap("sum_seconds")
             number += 1
         watch.lap("encode_seconds")
@@ -224,6 +224,9 @@ class Transport:
             data = torch.frombuffer((ctypes.c_char * round_.bytes).from_address(round_.data), dtype=torch.uint8)
         if round_.kind == SCATTER:
             return self.scatter(data, round_.parts[:self.world], key, most)
+        if round_.kind == SHIFT:  # an all-to-all with one part
+            parts = [round_.bytes if worker == round_.to else 0 for worker in range(self.world)]
+            return [self.scatter(data, parts, key, most, 1)[round_.sender]]
         if key[1] == 0:  # the other rounds of a message follow without one
             self._meet(None, 0, key)
         self._arrived = self._reduce(round_.reduction, data, watch)
@@ -350,16 +353,18 @@ class Transport:
         """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
         self._meet(None, 0, key, error)
 
-    def scatter(self, mine: torch.Tensor, parts: List[int], key: Any, most: int) -> List[Tuple[Optional[int], int]]:
+    def scatter(self, mine: torch.Tensor, parts: List[int], key: Any, most: int,
+                steps: Optional[int] = None) -> List[Tuple[Optional[int], int]]:
         """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's, and no worker
-        has a longer one than `most`. The addresses are valid until the next call."""
+        has a longer one than `most`. The addresses are valid until the next call. Counts `steps` steps, by default one for
+        each other worker."""
         own = (ctypes.c_int64 * self.world)(*parts)
         rows = self._meet(ctypes.addressof(own), 8 * self.world, key)[0]
         all_parts = [(ctypes.c_int64 * self.world).from_address(row.data_ptr() + _HEADER)[:] for row in rows]
         for worker in range(self.world):
             self._check_lengths([row[worker] for row in all_parts], most)
         total, kept = sum(map(sum, all_parts)), sum(row[w] for w, row in enumerate(all_parts))
-        self._count(total / self.world, (total - kept) / self.world, self.world - 1)
+        self._count(total / self.world, (total - kept) / self.world, self.world - 1 if steps is None else steps)
         sizes = [row[self.rank] for row in all_parts]
         arrived = torch.empty(sum(sizes), dtype=torch.uint8, device="cpu")
         self._wait(dist.all_to_all_single(arrived, mine, sizes, parts, group=self.group, async_op=True))

@@ -23,6 +23,7 @@ static int fail(const char *why)
 static int move_bytes(struct gcb_exchange **e, const struct gcb_round *sent, struct gcb_diag *why)
 {
     const int reduce = sent->kind == GCB_ROUND_REDUCE, scatter = sent->kind == GCB_ROUND_SCATTER;
+    const int shift = sent->kind == GCB_ROUND_SHIFT;
     char *copy[WORKERS], *data;
     int err = 0;
 
@@ -32,7 +33,12 @@ static int move_bytes(struct gcb_exchange **e, const struct gcb_round *sent, str
         if (reduce && from)
             gcb_reduction_combine(sent->reduction, copy[0], copy[from], sent->bytes);
     }
-    for (uint32_t from = 0; from < (reduce ? 1 : WORKERS); from++) {
+    for (uint32_t to = 0; to < WORKERS && shift && !err; to++) {
+        const uint32_t from = sent[to].from;
+
+        err = gcb_exchange_receive(e[to], from, copy[from], from == to ? 0 : sent[from].bytes, why);
+    }
+    for (uint32_t from = 0; from < (shift ? 0 : reduce ? 1 : WORKERS); from++) {
         data = copy[from];
         for (int to = 0; to < WORKERS && !err; to++) {
             const size_t length = scatter ? sent[from].parts[to] : sent[from].bytes;

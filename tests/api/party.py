@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from gcbench import (GATHER, MAX_F32, REDUCE, SCATTER, SUM_BF16, SUM_F16, SUM_F32, SUM_I8, SUM_I16,  # noqa: F401
+from gcbench import (GATHER, MAX_F32, REDUCE, SCATTER, SHIFT, SUM_BF16, SUM_F16, SUM_F32, SUM_I8, SUM_I16,  # noqa: F401
                      Exchange, combine)
 
 # What a round moved: its kind, the reduction (of REDUCE), and the bytes of each worker.
@@ -22,7 +22,7 @@ class Party:
 
     def rounds(self):
         """What all workers send in the next round, or None."""
-        sent = None
+        sent, self.senders = None, []
         for member in self.members:
             r = member.next()
             if r is None:
@@ -33,6 +33,7 @@ class Party:
                 data = [data[a:b] for a, b in zip(ends, ends[1:])]
             sent = sent or Sent(r.kind, r.reduction, [])
             sent.data.append(data)
+            self.senders.append(r.sender)
         return sent
 
     def deliver(self, sent):
@@ -42,6 +43,9 @@ class Party:
                 combine(sent.reduction, total, one)
             for member in self.members:
                 member.receive(0, total)
+        elif sent.kind == SHIFT:
+            for w, (member, sender) in enumerate(zip(self.members, self.senders)):
+                member.receive(sender, sent.data[sender] if sender != w else b"")
         else:
             for sender, data in enumerate(sent.data):
                 for w, member in enumerate(self.members):

@@ -558,6 +558,8 @@ static bool hostile_bytes_do_no_harm(const struct team_case *c)
 
         holds = team_open(&t, c);
         d.from = first.round[d.round].kind != GCB_ROUND_REDUCE && c->workers > 1 && i % 2;
+        if (first.round[d.round].kind == GCB_ROUND_SHIFT)
+            d.from = first.round[d.round].from;
         t.damage = spoil;
         t.ctx = &d;
         if (holds)

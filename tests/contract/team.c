@@ -89,7 +89,7 @@ static bool fits(const struct team *t, const struct gcb_round *r, const struct g
                r->bytes % gcb_reduction_size(r->reduction) == 0;
     for (unsigned to = 0; r->kind == GCB_ROUND_SCATTER && to < t->c->workers; to++)
         parts += r->parts[to];
-    return r->kind == GCB_ROUND_GATHER || parts == r->bytes;
+    return r->kind != GCB_ROUND_SCATTER || parts == r->bytes;
 }
 
 /* Asks all workers what they send. *more: true if there is a round. */
@@ -114,6 +114,7 @@ static bool ask(struct team *t, bool *more)
         }
         if (got)
             keep(t, w, &r);
+        t->from[w] = r.from;
     }
     first->data = NULL;
     first->parts = NULL;
@@ -151,10 +152,17 @@ static bool reduce(struct team *t)
 static bool deliver(struct team *t)
 {
     const bool scatter = t->round[t->rounds].kind == GCB_ROUND_SCATTER;
+    const bool shift = t->round[t->rounds].kind == GCB_ROUND_SHIFT;
+    const struct parcel nothing = {.length = 0};
     bool well = true;
 
     if (t->round[t->rounds].kind == GCB_ROUND_REDUCE)
         return reduce(t);
+    for (unsigned to = 0; shift && to < t->c->workers && well; to++)
+        well =
+            hand_over(t, t->from[to], t->from[to] == to ? &nothing : &t->sent[t->from[to]][0], to);
+    if (shift)
+        return well;
     for (unsigned from = 0; from < t->c->workers; from++)
         for (unsigned to = 0; to < t->c->workers && well; to++)
             well = hand_over(t, from, &t->sent[from][scatter ? to : 0], to);
@@ -164,6 +172,7 @@ static bool deliver(struct team *t)
 bool team_step(struct team *t, uint64_t step, const float *const *x)
 {
     bool more = true;
+    uint32_t from;
 
     t->rounds = 0;
     t->diag = (struct gcb_diag){.status = 0};
@@ -175,8 +184,12 @@ bool team_step(struct team *t, uint64_t step, const float *const *x)
             return false;
         if (!more)
             break;
-        if (t->leave && t->rounds + 1 == t->leave) /* some have received, some have not */
-            return hand_over(t, 0, &t->sent[0][0], 0);
+        if (t->leave && t->rounds + 1 == t->leave) { /* some have received, some have not */
+            const bool shift = t->round[t->rounds].kind == GCB_ROUND_SHIFT;
+
+            from = shift ? t->from[0] : 0;
+            return hand_over(t, from, &t->sent[from][0], 0);
+        }
         if (t->rounds + 1 == TEAM_ROUNDS || !deliver(t))
             return false;
     }

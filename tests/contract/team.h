@@ -33,8 +33,9 @@ struct team {
     struct gcb_exchange *e[TEAM_MOST];
     float *update[TEAM_MOST], *own[TEAM_MOST]; /* of the last step */
     struct parcel sent[TEAM_MOST][TEAM_MOST];  /* [from][to]; only [from][0] if all get the same */
-    bool backwards;                            /* values are combined from the last worker on */
-    unsigned leave; /* the step is left after this many rounds; 0: never */
+    uint32_t from[TEAM_MOST]; /* in a GCB_ROUND_SHIFT: the worker that sends to this one */
+    bool backwards;           /* values are combined from the last worker on */
+    unsigned leave;           /* the step is left after this many rounds; 0: never */
     /* changes what worker 0 gets; may be NULL */
     void (*damage)(void *ctx, unsigned round, uint32_t from, struct parcel *parcel);
     void *ctx;

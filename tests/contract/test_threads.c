@@ -20,6 +20,7 @@ static const char *const more[] = {
     "topk:memory=ef,collective=oktopk",
     "topk:memory=ef,collective=spardl",
     "fp16:collective=twoshot",
+    "qsgd:collective=ring",
     "qsgd:collective=allreduce",
     "terngrad:memory=ef,collective=allreduce",
     "qsgd:coding=elias",

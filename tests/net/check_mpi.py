@@ -56,7 +56,7 @@ def rows_of(text, record="exchange"):
 
 def loopback():
     methods = ["topk:theta=0.99", "fft:chunk=4096", "qsgd", "terngrad:collective=allreduce", "qsgd:collective=twoshot",
-               "powersgd:memory=ef", "randomk", "signsgd", "countsketch", "sbc", "redsync",
+               "range:bits=8,collective=ring", "qsgd:collective=tree,memory=ef", "powersgd:memory=ef", "randomk", "signsgd", "countsketch", "sbc", "redsync",
                "topk:theta=0.9,memory=ef,collective=oktopk", "topk:theta=0.9,memory=ef,collective=spardl"]
     args = [word for m in methods for word in ("--method", m)]
     for ranks in (2,) if "mpich" in MPIRUN else (1, 2, 3, 4):  # waiting ranks of MPICH keep their core busy
@@ -70,7 +70,7 @@ def loopback():
             name = f"{ranks} ranks, {row['spec']}, {row['algorithm']}"
             check(row["wrong"] == 0 and row["verified"] and row["workers"] == ranks, f"{name}: {row['wrong']} wrong")
             check(row["seconds_min"] <= row["seconds"] <= row["seconds_max"], f"{name}: times out of order")
-            link = (row["gather_bytes"] + row["scatter_bytes"] + row["reduce_bytes"]) / row["wire_seconds"] / 1e9
+            link = (row["gather_bytes"] + row["scatter_bytes"] + row["reduce_bytes"] + row["shift_bytes"]) / row["wire_seconds"] / 1e9
             check(ranks == 1 or abs(row["busbw_gbps"] / link - 1) < 1e-12, f"{name}: busbw_gbps is not {link}")
         answers = [row["answer"] for row in rows_of(out, "answer")]
         check(len(answers) == 1 and answers[0].startswith(f"with {ranks} workers and "), f"{ranks} ranks: answers {answers}")

@@ -93,7 +93,7 @@ def bounded(folder):
         x = torch.randn(n, generator=torch.Generator().manual_seed(n + dist.get_rank()))
         for spec in [method.name for method in gcbench.methods()] + [
                 "topk:theta=0,values=fp32", "topk:theta=0.5,collective=oktopk", "topk:theta=0.5,collective=spardl",
-                "qsgd:collective=twoshot", "fft:theta=0,chunk=64", "identity:collective=allreduce"]:
+                "qsgd:collective=twoshot", "qsgd:collective=ring", "natural:collective=tree", "fft:theta=0,chunk=64", "identity:collective=allreduce"]:
             for values in (x, x * float("inf")):
                 shape = (1, n) if spec == "powersgd" else None
                 with gcbench.Exchange(spec, n, worker=transport.rank, workers=WORLD, shape=shape, nonfinite="raw") as one:

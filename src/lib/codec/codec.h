@@ -42,6 +42,10 @@ enum gcb_collective {
     GCB_COLLECTIVES
 };
 #define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
+/* The collectives of methods whose messages have every element, with its size. */
+#define GCB_COLLECTIVES_DENSE \
+    (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_RING) | \
+     GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE))
 
 /* What the workers send each other. */
 enum gcb_sends {
@@ -50,6 +54,9 @@ enum gcb_sends {
     /* A message for each share of the tensor, to the worker that owns the share. The owner adds up
      * the messages, encodes the sum and sends it to all workers. */
     GCB_SENDS_SHARES,
+    /* Sums of several workers, each encoded as a message: a worker decodes a sum, adds its own
+     * tensor and encodes again. The last message goes to all workers. */
+    GCB_SENDS_HOPS,
     GCB_SENDS_SUMS, /* sums of several workers' elements; their bytes depend on the data */
 };
 
@@ -58,6 +65,7 @@ struct gcb_collective_facts {
     bool every;   /* every method can use it */
     bool sparse;  /* a sparse method can use it: without transform, with values of both signs */
     bool ordered; /* the order of the workers changes the update by more than rounding */
+    bool named;   /* payoff considers it only if the user names it or has replayed it */
 };
 extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];
 

@@ -246,7 +246,7 @@ const struct gcb_codec gcb_codec_fp16 = {
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };
 
 const struct gcb_codec gcb_codec_bf16 = {
@@ -262,5 +262,5 @@ const struct gcb_codec gcb_codec_bf16 = {
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };

@@ -89,5 +89,5 @@ const struct gcb_codec gcb_codec_identity = {
     .ops = &identity_ops,
     .reduce = &identity_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };

@@ -182,5 +182,5 @@ const struct gcb_codec gcb_codec_natural = {
     .wire_id = 7,
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
     .ops = &natural_ops,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };

@@ -540,8 +540,7 @@ static unsigned qsgd_collectives(const double *value)
         value[LEVELS_ROW] > 0.0 ? value[LEVELS_ROW] : exp2(value[BITS_ROW] - 1.0) - 1.0;
     const bool adds = value[CODING_ROW] <= 0.0 && 2.0 * levels <= INT16_MAX;
 
-    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) |
-           (adds ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0);
+    return GCB_COLLECTIVES_DENSE | (adds ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0);
 }
 
 static const struct gcb_preset qsgd_presets[] = {

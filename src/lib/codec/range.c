@@ -262,5 +262,5 @@ const struct gcb_codec gcb_codec_range = {
     .params = range_params,
     .check = range_check,
     .ops = &range_ops,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };

@@ -362,5 +362,5 @@ const struct gcb_codec gcb_codec_terngrad = {
     .params = terngrad_params,
     .ops = &terngrad_ops,
     .reduce = &terngrad_reduce,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
 };

@@ -82,7 +82,7 @@ struct gcb_collective_ops {
     /* After the last round: adds the squared norm of the sums that this worker encoded again to
      * *sum, and the squared norm of the error of this encoding to *lost. NULL: the collective
      * encodes no sum. */
-    void (*second_error)(const void *state, double *lost, double *sum);
+    void (*second_error)(void *state, double *lost, double *sum);
     /* After the last round: adds the elements that this worker selected of its tensor, times its
      * weight, to `sum`. NULL: the collective drops nothing of what workers select. */
     void (*add_selection)(const void *state, float *sum);

@@ -354,6 +354,8 @@ static bool is_own(const struct gcb_exchange *e, const void *data, size_t length
         for (uint32_t w = 0; w < e->env.worker; w++)
             own += e->now.parts[w];
         bytes = e->now.parts[e->env.worker];
+    } else if (e->now.kind == GCB_ROUND_SHIFT) { /* a worker sends nothing to itself */
+        bytes = 0;
     }
     return length == bytes && (length == 0 || data == own || memcmp(data, own, length) == 0);
 }
@@ -362,7 +364,7 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
                          struct gcb_diag *diag)
 {
     int err = gcb_need(e, "the exchange", diag);
-    uint32_t all;
+    uint32_t all, turn;
 
     if (!err && length)
         err = gcb_need(data, "what arrived", diag);
@@ -370,11 +372,12 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
         return err;
     if (!e->begun || !e->open)
         return wrong_order("no round is open", diag);
-    all = e->now.kind == GCB_ROUND_REDUCE ? 1 : e->env.workers;
-    if (from != e->received)
+    all = e->now.kind == GCB_ROUND_GATHER || e->now.kind == GCB_ROUND_SCATTER ? e->env.workers : 1;
+    turn = e->now.kind == GCB_ROUND_SHIFT ? e->now.from : e->received;
+    if (from != turn)
         return gcb_invalid(
             diag, "exchange: bytes of worker %u were received, but it is the turn of worker %u",
-            from, e->received);
+            from, turn);
     if (e->now.kind != GCB_ROUND_REDUCE && from == e->env.worker && !is_own(e, data, length))
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "what worker %u sent itself arrived changed: %zu bytes", from, length);

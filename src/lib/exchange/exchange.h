@@ -72,8 +72,8 @@ struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
 /* True if the sum over all workers of weight times own is the update, up to rounding. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
 /* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of the
- * error of the second encoding of collective=twoshot (*lost). Over all workers, sqrt(*lost / *sum)
- * is the relative second error. Returns false, and adds nothing, if the collective encodes only
+ * error of encoding sums of workers (*lost), as collective=twoshot does. Over all workers,
+ * sqrt(*lost / *sum) is the relative second error. Returns false, and adds nothing, if the collective encodes only
  * once. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*

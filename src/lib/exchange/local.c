@@ -102,6 +102,24 @@ static int deliver(const struct gcb_local *l, struct gcb_exchange *const *e, uns
     return err;
 }
 
+/* SHIFT: hands each worker the bytes of the worker from which it receives. */
+static int shift(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+                 uint64_t *link_bytes, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (unsigned w = 0; !err && w < l->workers; w++) {
+        const unsigned from = l->sent[w].from;
+        const size_t length = from == w ? 0 : l->sent[from].bytes;
+
+        if (from != w && l->sent[from].to != w)
+            return gcb_diag_set(diag, GCB_E_INTERNAL, "worker %u sends to another worker", from);
+        *link_bytes += length;
+        err = receive(l, e, round, w, from, l->sent[from].data, length, diag);
+    }
+    return err;
+}
+
 /* REDUCE: combines the values of all workers, and hands the result to all. */
 static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                   uint64_t *link_bytes, struct gcb_diag *diag)
@@ -131,6 +149,7 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
         return gcb_diag_nomem(diag, l->workers * sizeof(*l->sent), "a round");
     for (unsigned round = 0;; round++) {
         const int more = ask(l, e, round, diag);
+        const enum gcb_round_kind kind = l->sent[0].kind;
         uint64_t link_bytes = 0;
         int err;
 
@@ -138,8 +157,9 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
             return more;
         err = copy_all(l, diag);
         if (!err)
-            err = (l->sent[0].kind == GCB_ROUND_REDUCE ? reduce : deliver)(l, e, round, &link_bytes,
-                                                                           diag);
+            err = (kind == GCB_ROUND_REDUCE  ? reduce
+                   : kind == GCB_ROUND_SHIFT ? shift
+                                             : deliver)(l, e, round, &link_bytes, diag);
         if (err)
             return err;
         if (l->observe)

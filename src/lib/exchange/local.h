@@ -12,8 +12,8 @@ struct gcb_local {
     /*
      * Called after each round; may be NULL. sent[w] is what worker w sent. link_bytes is the number
      * of bytes that n workers would send over a network by the best known algorithm: an all-gather
-     * sends each worker's bytes n - 1 times, an all-to-all sends each part once, an all-reduce of b
-     * bytes per worker sends 2 (n - 1) b.
+     * sends each worker's bytes n - 1 times, an all-to-all and a shift send each part once, an
+     * all-reduce of b bytes per worker sends 2 (n - 1) b.
      */
     void (*observe)(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes);
     /* Combines all workers' values in an all-reduce. `values` has those of worker 0 and takes the

@@ -139,6 +139,8 @@ static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *ro
         return others * round->bytes;
     case GCB_ROUND_SCATTER:
         return round->bytes - round->parts[r->rank];
+    case GCB_ROUND_SHIFT:
+        return round->bytes;
     default:
         return r->rank ? 0 : 2 * others * round->bytes;
     }
@@ -162,7 +164,8 @@ static void count_traffic(struct pass *pass, const struct gcb_round *round, bool
 static void run_round(struct pass *pass, const struct message *m, const struct gcb_round *round)
 {
     const struct measuring *r = pass->all;
-    const unsigned count = round->kind == GCB_ROUND_REDUCE ? 1 : r->ranks;
+    const bool shift = round->kind == GCB_ROUND_SHIFT;
+    const unsigned count = shift || round->kind == GCB_ROUND_REDUCE ? 1 : r->ranks;
     const struct gcb_arrival *arrived;
     double begin, sizes, moved, cpu;
 
@@ -185,7 +188,8 @@ static void run_round(struct pass *pass, const struct message *m, const struct g
     cpu = cpu_seconds();
     begin = gcb_clock();
     for (unsigned w = 0; w < count; w++)
-        must(r, gcb_exchange_receive(m->exchange, w, arrived[w].data, arrived[w].length, r->diag));
+        must(r, gcb_exchange_receive(m->exchange, shift ? round->from : w, arrived[w].data,
+                                     arrived[w].length, r->diag));
     add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
@@ -535,7 +539,11 @@ static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
 
 static uint64_t sum_bytes(const struct gcb_traffic *t)
 {
-    return t->bytes[GCB_ROUND_GATHER] + t->bytes[GCB_ROUND_SCATTER] + t->bytes[GCB_ROUND_REDUCE];
+    uint64_t sum = 0;
+
+    for (int k = 0; k < GCB_ROUND_KINDS; k++)
+        sum += t->bytes[k];
+    return sum;
 }
 
 /* Writes what one rank sent, as a mean over ranks and timed exchanges. */
@@ -545,6 +553,7 @@ static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsign
         [GCB_ROUND_GATHER] = {GCB_FIELD_GATHER_ROUNDS, GCB_FIELD_GATHER_BYTES},
         [GCB_ROUND_SCATTER] = {GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
         [GCB_ROUND_REDUCE] = {GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
+        [GCB_ROUND_SHIFT] = {GCB_FIELD_SHIFT_ROUNDS, GCB_FIELD_SHIFT_BYTES},
     };
     const double exchanges = (double)ranks * (double)lane->repeats;
     const double others = ranks > 1 ? ranks - 1 : 1;

@@ -29,7 +29,7 @@ enum gcb_time {
     GCB_TIMES
 };
 
-#define GCB_ROUND_KINDS 3 /* number of items of enum gcb_round_kind */
+#define GCB_ROUND_KINDS 4 /* number of items of enum gcb_round_kind */
 
 /* What ranks sent in one or more exchanges. */
 struct gcb_traffic {

@@ -394,6 +394,27 @@ static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     return 0;
 }
 
+/* ---- shift ---- */
+
+/* Sends this rank's bytes to one rank, and receives those of one other rank, after their length. */
+static int shift(struct gcb_net *net, const struct gcb_round *round, double *sizes_seconds,
+                 struct gcb_diag *diag)
+{
+    const double begin = gcb_clock();
+    const int to = (int)round->to, from = (int)round->from;
+    uint64_t mine = round->bytes, theirs = 0;
+    int err;
+
+    send_receive(net, to, &mine, to == net->rank ? 0 : sizeof(mine), from, &theirs,
+                 from == net->rank ? 0 : sizeof(theirs));
+    *sizes_seconds = gcb_clock() - begin;
+    err = grow(&net->in, theirs, diag);
+    if (!err)
+        send_receive(net, to, round->data, to == net->rank ? 0 : mine, from, net->in.block, theirs);
+    net->arrived[0] = (struct gcb_arrival){net->in.block, theirs};
+    return err;
+}
+
 /* ---- all-reduce ---- */
 
 /* Returns the offset of share i if `bytes` bytes are divided into a share for each rank. `value`:
@@ -544,6 +565,8 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     *sizes_seconds = 0.0;
     if (round->kind == GCB_ROUND_REDUCE)
         return reduce(net, algorithm, round, diag);
+    if (round->kind == GCB_ROUND_SHIFT)
+        return shift(net, round, sizes_seconds, diag);
     if (round->kind == GCB_ROUND_GATHER && fixed) {
         for (int r = 0; r < net->ranks; r++)
             net->lengths[r] = round->bytes;

@@ -79,7 +79,7 @@ struct gcb_arrival {
 
 /*
  * Moves the bytes of a round. *arrived becomes an array with an arrival for each rank, or with one
- * arrival for GCB_ROUND_REDUCE. The array and the bytes stay valid until the next call of this
+ * arrival for GCB_ROUND_REDUCE and GCB_ROUND_SHIFT. The array and the bytes stay valid until the next call of this
  * function.
  *
  * `fixed`: all ranks send the same number of bytes in a GCB_ROUND_GATHER. If not, or in a

@@ -10,7 +10,8 @@
 
 /* ---- reading ---- */
 
-/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all. */
+/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all, and RING
+ * for a shift, which older rows lack. */
 static const struct {
     enum gcb_collective collective;
     enum gcb_field count, bytes;
@@ -18,6 +19,7 @@ static const struct {
     {GCB_COLLECTIVE_ALLGATHER, GCB_FIELD_GATHER_ROUNDS, GCB_FIELD_GATHER_BYTES},
     {GCB_COLLECTIVE_TWOSHOT, GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
     {GCB_COLLECTIVE_ALLREDUCE, GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
+    {GCB_COLLECTIVE_RING, GCB_FIELD_SHIFT_ROUNDS, GCB_FIELD_SHIFT_BYTES},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -44,7 +46,7 @@ static const char *find_gap(const struct gcb_measured *x)
         return "elements and the times of its phases";
     if (low > high)
         return "an interval whose ends are in order";
-    for (size_t i = 0; i < KINDS; i++)
+    for (size_t i = 0; i + 1 < KINDS; i++)
         if (!(amount(x, kinds[i].count) >= 0.0 && amount(x, kinds[i].bytes) >= 0.0 &&
               amount(x, GCB_FIELD_SIZE_ROUNDS) >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
@@ -134,6 +136,11 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
 
+    const char *collective = gcb_results_text(x->row, GCB_FIELD_COLLECTIVE);
+    const double n = x->workers, lg = ceil(log2(n));
+    /* in each step of a tree, some ranks wait for others that send a whole message */
+    const bool tree = collective && strcmp(collective, "tree") == 0;
+
     network.workers = x->workers;
     network.per_node = 1;
     x->predicted_network = gcb_sizes_model(&network, amount(x, GCB_FIELD_SIZE_ROUNDS));
@@ -142,7 +149,7 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
             .collective = kinds[i].collective,
             .algorithm = strcmp(algorithm, "library") == 0 ? NULL : algorithm,
             .count = amount(x, kinds[i].count),
-            .bytes = amount(x, kinds[i].bytes),
+            .bytes = amount(x, kinds[i].bytes) * (tree ? n * lg / (n - 1.0) : 1.0),
         };
 
         x->predicted_network += gcb_wire_model(&network, &rounds);

@@ -24,7 +24,8 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
      * power of two. */
     const double last = 1.0 - beyond, opposite = opposite_steps(n);
     const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
-                              twoshot = GCB_COLLECTIVE_TWOSHOT;
+                              twoshot = GCB_COLLECTIVE_TWOSHOT, ring = GCB_COLLECTIVE_RING,
+                              tree = GCB_COLLECTIVE_TREE;
     /* clang-format off */
     const struct gcb_algorithm all[GCB_ALGORITHMS] = {
         /* collective, name,     steps, bytes,                             size_steps, adds,
@@ -36,6 +37,10 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
         {reduce, "doubling",     doubled + 2 * beyond, doubled + 2 * beyond, 0, doubled + beyond, false, doubled, doubled},
         {twoshot, "pairwise",    2 * (n - 1), 2 * part,                    2 * lg, 0, true,        opposite, opposite / n},
         {twoshot, "tree",        2 * lg, lg / 2 + part,                    2 * lg, 0, false,       2 * last, last},
+        {ring, "ring",           2 * (n - 1), 2 * part,                    n - 1 + lg, part, false,  0, 0},
+        {ring, "doubling",       n - 1 + lg, 2 * part,                     n - 1 + lg, part, false,  last, last / 2},
+        {tree, "ring",           lg + n - 1, lg + n - 1,                   2 * lg, lg, false,        0, 0},
+        {tree, "doubling",       2 * lg, 2 * lg,                           2 * lg, lg, false,        last, last},
         {GCB_COLLECTIVE_OKTOPK, "pairwise", 2 * (n + lg), part,            2 * lg, 0, false,       opposite, opposite * 0.5 / n},
         {GCB_COLLECTIVE_SPARDL, "tree", 2 * lg, part,                      2 * lg, 0, false,       2 * last, last * part / 2},
     };
@@ -129,11 +134,12 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each
  * worker encodes all of its values; otherwise the p workers of each of the n nodes share the
- * gradient. */
-static double coding_time(const struct gcb_exchange_load *load, bool values, double n, double p)
+ * gradient. `encodes`: how often a message is encoded, one time after the other. */
+static double coding_time(const struct gcb_exchange_load *load, bool values, double n, double p,
+                          double encodes)
 {
     const struct gcb_cost *c = &load->cost;
-    double seconds = c->code;
+    double seconds = c->code * encodes;
 
     if (!load->half)
         seconds += c->code_share / n + c->decode;
@@ -154,19 +160,23 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
     const double p = (double)network->per_node, others = (p - 1.0) / p;
     const double n = (double)network->workers / p;
     const bool values = gcb_collectives[a->collective].sends == GCB_SENDS_VALUES;
+    const bool hops = gcb_collectives[a->collective].sends == GCB_SENDS_HOPS;
     const struct gcb_cost *c = &load->cost;
+    /* a worker of a tree waits for as many others as it adds tensors; in a ring all workers encode
+     * at the same time, a share each */
+    const double encodes = a->collective == GCB_COLLECTIVE_TREE ? a->adds + 1.0 : 1.0;
     /* rounds of an all-reduce before the last one have few bytes */
     const double rounds = values && load->reductions > 1 ? load->reductions : 1.0;
     double latency, sending, work;
 
     *out = (struct gcb_exchange_times){
         .algorithm = a->name,
-        .coding = coding_time(load, values, n, p),
-        .adding = (c->add + c->add_each * n) / p,
+        .coding = coding_time(load, values, n, p, encodes),
+        .adding = (c->add * (hops ? a->adds : 1.0) + c->add_each * n) / p,
         .link_bytes = a->bytes * load->bytes,
         .step = NAN,
     };
-    if (!adds_inside(a, network))
+    if (!hops && !adds_inside(a, network))
         out->adding += a->adds * c->combine / p;
     out->adding += others * (values ? c->combine : load->add_gradient);
     latency = latency_of(a, network, load->transfers, out->link_bytes, &out->extrapolated) +
@@ -221,6 +231,7 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
                                            .bytes = part,
                                            .pairs = opposite_steps(n),
                                            .paired = opposite_steps(n) / n};
+    const struct gcb_algorithm shift = {.steps = 1.0, .bytes = 1.0};
     struct gcb_algorithm all[GCB_ALGORITHMS];
     const size_t count = gcb_algorithms(all, rounds->collective, false, n);
     double least = INFINITY;
@@ -231,6 +242,9 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
         return latency_of(&pairwise, network, rounds->count, rounds->bytes, &extrapolated) +
                rounds->bytes / network->bandwidth;
+    if (rounds->collective == GCB_COLLECTIVE_RING) /* ranks tell the length before */
+        return latency_of(&shift, network, rounds->count, rounds->bytes, &extrapolated) +
+               rounds->bytes / network->bandwidth + size_latency(network, rounds->count);
     for (size_t i = 0; i < count; i++) {
         const double bytes = rounds->bytes * all[i].bytes / best;
         double seconds;

@@ -63,12 +63,14 @@ struct gcb_algorithm {
     double steps;      /* number of steps of one transfer */
     double bytes;      /* through a node's link, for each byte of one worker's messages */
     double size_steps; /* number of steps to exchange the lengths of one transfer */
-    double adds;       /* values that a worker adds in an all-reduce, for each element */
+    /* values that a worker adds for each element in an all-reduce, or decodes and adds in a ring or
+     * tree that encodes sums again */
+    double adds;
     bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
 };
-#define GCB_ALGORITHMS 9 /* all */
+#define GCB_ALGORITHMS 13 /* all */
 /* Lists the algorithms of a collective for n nodes; `half`: the first halves of those that have
  * such halves. Returns their number. docs/payoff.md and docs/exchange.md have these figures. */
 size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,
@@ -76,7 +78,8 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
 
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
-    /* ALLGATHER, ALLREDUCE, or TWOSHOT, which stands for its first half, an all-to-all */
+    /* ALLGATHER, ALLREDUCE, TWOSHOT, which stands for its first half, an all-to-all, or RING, which
+     * stands for a step of its first half, a shift */
     enum gcb_collective collective;
     const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
     double count;          /* number of rounds */

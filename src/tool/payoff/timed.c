@@ -333,6 +333,10 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
         out->code_share = (m.finish + m.encode) * scale;
         out->decode = m.decode * scale;
         break;
+    case GCB_SENDS_HOPS:
+        out->add = (m.decode + adding_time(t, 4.0)) * scale;
+        out->decode = m.decode * scale;
+        break;
     case GCB_SENDS_SUMS: /* a worker adds about twice what it sends */
         out->add = (2.0 * m.sum + m.finish) * scale;
     }
@@ -409,13 +413,12 @@ static void add_ways(struct gcb_ways *w, const struct gcb_timed *t,
             add_way(w, t, m, way, collective);
         }
     }
-    if (!replayed)
+    if (!replayed && !gcb_collectives[collective].named)
         add_way(w, t, m, NULL, collective);
 }
 
 void gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t)
 {
-
     memcpy(w->left_out, t->left_out, sizeof(w->left_out));
     for (size_t i = 0; i < t->count; i++) {
         const struct gcb_timed_method *m = &t->items[i];

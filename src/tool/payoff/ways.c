@@ -98,7 +98,8 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
     if (method.codec->baseline && !gcb_method_gives_collective(&method))
         collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);
     for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
-        if (collectives & GCB_COLLECTIVE_BIT(c)) {
+        if (collectives & GCB_COLLECTIVE_BIT(c) &&
+            (!gcb_collectives[c].named || gcb_method_gives_collective(&method))) {
             const struct gcb_way *way = gcb_ways_new(w, &method, c);
 
             for (size_t i = 0; i + 1 < w->count; i++)

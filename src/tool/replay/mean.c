@@ -12,9 +12,9 @@
 
 /* What was sent, over all messages and workers. */
 struct traffic {
-    double gathered, scattered, reduced; /* bytes in rounds of each kind */
-    double linked;                       /* bytes on links in all rounds */
-    unsigned reductions;                 /* as in struct gcb_mean */
+    double gathered, scattered, reduced, shifted; /* bytes in rounds of each kind */
+    double linked;                                /* bytes on links in all rounds */
+    unsigned reductions;                          /* as in struct gcb_mean */
     double again_sum, again_lost; /* squared norms of sums encoded again, and of what that lost */
 };
 
@@ -27,6 +27,7 @@ struct team {
     struct traffic *sent;
 
     /* set by open_team: */
+    enum gcb_collective collective;
     enum gcb_sends sends;
     size_t messages;
     struct message {
@@ -35,7 +36,8 @@ struct team {
         struct gcb_exchange **exchanges; /* of each worker */
     } * items;
     struct gcb_local local;
-    float *update; /* of all messages */
+    unsigned rounds; /* of the last exchange */
+    float *update;   /* of all messages */
 };
 
 static double thread_seconds(void)
@@ -56,6 +58,9 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
         bytes = &t->sent->gathered;
     else if (sent->kind == GCB_ROUND_SCATTER)
         bytes = &t->sent->scattered;
+    else if (sent->kind == GCB_ROUND_SHIFT)
+        bytes = &t->sent->shifted;
+    t->rounds = round + 1;
     for (unsigned w = 0; w < t->workers; w++)
         *bytes += (double)sent[w].bytes;
     if (sent->kind == GCB_ROUND_REDUCE && round >= t->sent->reductions)
@@ -148,7 +153,8 @@ static int open_team(struct team *t, const struct gcb_method *method, struct gcb
     const bool apart = gcb_method_find(method, "rank");
     int err = 0;
 
-    t->sends = gcb_collectives[gcb_method_collective(method)].sends;
+    t->collective = gcb_method_collective(method);
+    t->sends = gcb_collectives[t->collective].sends;
     t->local = (struct gcb_local){.workers = t->workers, .observe = on_round, .ctx = t};
     t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
     t->update = gcb_alloc_array(g->count, sizeof(*t->update));
@@ -165,6 +171,14 @@ static int open_team(struct team *t, const struct gcb_method *method, struct gcb
 
 /* ---- one draw ---- */
 
+/* Number of tensors that worker 0 decodes and adds in collectives that encode sums again. */
+static double hop_adds(const struct team *t)
+{
+    const double n = t->workers;
+
+    return t->collective == GCB_COLLECTIVE_RING ? (n - 1.0) / n : ceil(log2(n));
+}
+
 /* Adds worker 0's seconds: `begin` before the rounds, `times` in the rounds, `end` after them. */
 static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
                      const struct gcb_local_times times[ROUNDS], double end)
@@ -172,9 +186,10 @@ static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
     const unsigned workers = t->workers;
     const bool values = t->sends == GCB_SENDS_VALUES;
     const bool shares = t->sends == GCB_SENDS_SHARES;
+    const bool hops = t->sends == GCB_SENDS_HOPS;
 
     cost->code += begin;
-    if (values || shares) /* the sum arrives, so that it is only decoded */
+    if (values || shares || hops) /* the sum arrives, so that it is only decoded */
         cost->decode += end;
     else
         cost->add += end;
@@ -185,8 +200,10 @@ static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
             cost->code += times[k].send;
         if (t->sends == GCB_SENDS_MESSAGES)
             cost->add_each += times[k].receive / workers;
-        else if (values || (shares && k > 0))
+        else if (values || (shares && k > 0) || (hops && k + 1 == t->rounds))
             cost->decode += times[k].receive;
+        else if (hops)
+            cost->add += times[k].receive / hop_adds(t);
         else
             cost->add += times[k].receive;
         cost->combine += times[k].combine;
@@ -297,6 +314,8 @@ static double bytes_of(const struct traffic *sent, const struct gcb_method *meth
         return sent->reduced / elements;
     case GCB_SENDS_SHARES: /* in the second round a worker sends its share of the sum */
         return (sent->scattered + workers * sent->gathered) / 2.0 / elements;
+    case GCB_SENDS_HOPS:
+        return (sent->shifted + sent->gathered) / elements;
     default:
         return sent->linked / elements * workers / fmax(workers - 1.0, 1.0);
     }
@@ -369,13 +388,30 @@ bool gcb_mean_averages(const struct gcb_method *method)
     return method->codec->error_rule || method->codec->error_rule_of;
 }
 
+/* Returns the squared error of a ring or tree of n workers, in units of one encoding of the mean. A
+ * sum of k workers has the squared norm k^2 signal + k noise, and each worker encodes one such sum:
+ * in a ring for each k from 1 to n. In a tree half of the workers encode a sum of 1, a quarter a
+ * sum of 2, and so on, and one worker encodes the mean. */
+static double hop_errors(enum gcb_collective collective, double signal, double noise, double n)
+{
+    const double mean = n * signal + noise; /* squared norm, in units of n workers' sum */
+
+    if (collective == GCB_COLLECTIVE_RING)
+        return (n + 1.0) * ((2.0 * n + 1.0) / 6.0 * signal + 0.5 * noise) / mean;
+    return 1.0 + 0.5 * ((n - 1.0) * signal + log2(n) * noise) / mean;
+}
+
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each)
 {
     const double second = mean->second_error > 0.0 ? mean->second_error : 0.0;
     const double again = second * second; /* squared errors */
+    const enum gcb_collective collective = gcb_method_collective(method);
     double first = fmax(mean->error * mean->error - again, 0.0);
 
+    if (gcb_collectives[collective].sends == GCB_SENDS_HOPS && signal + noise > 0.0)
+        return mean->error * sqrt(hop_errors(collective, signal, noise / each, n) /
+                                  hop_errors(collective, signal, noise, measured));
     /* The mean of k workers has the squared norm signal + noise / k. Rounding a message adds a
      * squared error in proportion to the message's squared norm. The mean of n messages has 1 / n
      * of that error. */

@@ -149,7 +149,8 @@ static void a_changed_echo_is_found(void **state)
 {
     static const char *const specs[] = {
         "topk:collective=allgather", "qsgd:collective=twoshot",     "topk:collective=oktopk",
-        "topk:collective=spardl",    "identity:collective=twoshot",
+        "topk:collective=spardl",    "identity:collective=twoshot", "range:collective=ring",
+        "qsgd:collective=tree",
     };
 
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)

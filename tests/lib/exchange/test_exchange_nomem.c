@@ -74,7 +74,15 @@ static void deliver(struct gcb_exchange *const *e, struct gcb_round *sent)
         for (unsigned w = 0; w < WORKERS; w++)
             assert_int_equal(gcb_exchange_receive(e[w], 0, copy[0], sent[0].bytes, NULL), 0);
     }
-    for (uint32_t from = 0; sent[0].kind != GCB_ROUND_REDUCE && from < WORKERS; from++) {
+    for (unsigned to = 0; sent[0].kind == GCB_ROUND_SHIFT && to < WORKERS; to++) {
+        const uint32_t from = sent[to].from;
+        const size_t length = from == to ? 0 : sent[from].bytes;
+
+        if (to == 0)
+            keep(copy[from], length);
+        assert_int_equal(gcb_exchange_receive(e[to], from, copy[from], length, NULL), 0);
+    }
+    for (uint32_t from = 0; sent[0].kind < GCB_ROUND_REDUCE && from < WORKERS; from++) {
         size_t at = 0;
 
         for (unsigned to = 0; to < WORKERS; to++) {
@@ -133,7 +141,8 @@ static int play(struct gcb_exchange *e, float *update)
         if (err == 1)
             err = 0;
         for (unsigned i = 0; !err && i < tape.round[r].arrays; i++)
-            err = gcb_exchange_receive(e, i, tape.round[r].data[i], tape.round[r].length[i], &diag);
+            err = gcb_exchange_receive(e, sent.kind == GCB_ROUND_SHIFT ? sent.from : i,
+                                       tape.round[r].data[i], tape.round[r].length[i], &diag);
     }
     if (!err)
         err = gcb_exchange_next(e, &sent, &diag);

@@ -1,0 +1,65 @@
+#ifndef SRC_LIB_EXCHANGE_SHARES_H
+#define SRC_LIB_EXCHANGE_SHARES_H
+
+#include "src/lib/exchange/collective.h"
+
+/*
+ * A tensor that is cut into shares, each of which travels as messages of its own. Shares are equal
+ * runs of whole units. A unit is a bucket, so that no bucket is cut in two; if the method has no
+ * buckets, a unit has 64 elements. If there would be less than a unit for each share, a unit is one
+ * element.
+ */
+#define GCB_SHARE_WORKERS 65535u /* so that workers^2 + workers fits 32 bits: numbers of draws */
+#define GCB_SHARE_LENGTHS 3      /* most different lengths of shares: see gcb_share_begin */
+
+struct gcb_shares {
+    const struct gcb_collective_env *env;
+    uint32_t count; /* number of shares */
+    uint64_t unit;  /* shares begin at multiples of `unit` elements */
+    /* Coders for shares of one length. */
+    struct gcb_share_coders {
+        uint64_t count;
+        size_t room; /* most bytes of a message */
+        struct gcb_coder *encoder, *decoder;
+    } coders[GCB_SHARE_LENGTHS];
+};
+
+/* Cuts the tensor into `count` shares and makes their coders. The struct is zeroed, and keeps
+ * `env`. The caller calls gcb_shares_fini, also after a failure. Returns GCB_E_INVALID if there are
+ * too many workers, or an error of gcb_coder_create. */
+int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, uint32_t count,
+                    struct gcb_diag *diag);
+void gcb_shares_fini(struct gcb_shares *s);
+
+/* The first element of a share; for share number `count`, the end of the tensor. A share has
+ * units / count units (rounded down), or one more. The tensor may end within a unit. No share is
+ * longer than share 0. */
+uint64_t gcb_share_begin(const struct gcb_shares *s, uint64_t share);
+uint64_t gcb_share_length(const struct gcb_shares *s, uint64_t share);
+/* The configuration of a coder for a share of `length` elements. */
+struct gcb_coder_config gcb_share_config(const struct gcb_shares *s, uint64_t length);
+/* Returns the coders for the length of a share that is not empty. */
+struct gcb_share_coders *gcb_share_coders(struct gcb_shares *s, uint64_t share);
+
+/* Appends the message of a share to `out`. x has the share's elements. raw: they have an infinity
+ * or NaN. */
+int gcb_share_encode(struct gcb_shares *s, uint64_t share, const struct gcb_step *at,
+                     const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag);
+/* Checks and decodes the message of a share. */
+int gcb_share_decode(struct gcb_shares *s, uint64_t share, const void *data, size_t length,
+                     float *x, struct gcb_diag *diag);
+/* Adds the sizes of a share's message to `parts`. */
+int gcb_share_describe(struct gcb_shares *s, uint64_t share, const void *message, size_t length,
+                       struct gcb_message_parts *parts, struct gcb_diag *diag);
+
+/* The sum of the weights' magnitudes, or 1 if all weights are 0. Without negative weights it is
+ * env->total, which is exactly 1 for default weights. */
+float gcb_weights_magnitude(const struct gcb_collective_env *env);
+/* True if all elements times `factor` are finite. */
+bool gcb_stays_finite(const struct gcb_collective_env *env, const float *x, float factor,
+                      uint64_t n);
+/* Allocates an array for an exchange, unless *err is set. Sets *err to GCB_E_NOMEM if that
+ * fails. */
+void *gcb_exchange_allocate(uint64_t count, size_t size, int *err, struct gcb_diag *diag);
+
+#endif
