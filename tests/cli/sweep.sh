@@ -10,11 +10,8 @@ set -f # the option has a glob
 # ---- called wrongly ----
 fails 2 "nothing to sweep" sweep "$sample"
 fails 2 "no input file" sweep --match rel_l2=0.3
-for bad in theta=inf..0.5/3 theta=0..1/3 theta=-1..0.5/3 theta=1e999..0.5/3 theta=nan,0.5; do
-    fails 2 "theta must be a number in [0, 1)" sweep --vary "$bad" "$sample"
-done
-for bad in theta theta= =0.5 theta=.. theta=0.1..0.5 theta=0.1..0.5/0 theta=0.1..0.5/-3 \
-    theta=0.1..0.5/1000000000 theta=0.1..0.5/99999999999999999999 theta=0.1..0.5/3x theta=0.1..0.5/1; do
+fails 2 "theta must be a number in [0, 1)" sweep --vary theta=0..1/3 "$sample"
+for bad in theta= theta=0.1..0.5 theta=0.1..0.5/1000000000; do # test_sweep.c has more
     fails 2 "--vary" sweep --vary "$bad" "$sample"
 done
 fails 2 "more than 4096 settings" sweep --vary theta=0..0.9/2000 --vary bits=2,3,4 "$sample"
@@ -56,7 +53,7 @@ quiet
 check "varied rows equal those of compress" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
 
 # ---- targets ----
-for target in rel_l2=0.4 cosine=0.9 bits=6 wire_bytes=2K; do
+for target in cosine=0.9 wire_bytes=2K; do
     run sweep --published-only --match "$target" --format json $one "$sample"
     exits 0
     quiet
@@ -105,9 +102,8 @@ assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['m
 
 # ---- the last line ----
 for args in "--match rel_l2=0.4" "--match rel_l2=0.05 --method terngrad --method sbc" \
-    "--match ratio=10 --match rel_l2=0.3 --method topk --method fft" "--match bits=6 --method qsgd" \
-    "--match rel_l2=0.4 --method topk --method dgc --no-baselines" "--match rel_l2=0.0001 --method topk" \
-    "--vary theta=0.5..0.99/4log --vary bits=3,8"; do
+    "--match ratio=10 --match rel_l2=0.3 --method topk --method fft" \
+    "--match rel_l2=0.4 --method topk --method dgc --no-baselines" "--vary theta=0.5..0.99/4log --vary bits=3,8"; do
     rm -f "$tmp/answer.json"
     run sweep $args $one --results "$tmp/answer.json" "$sample"
     exits 0
