@@ -32,7 +32,6 @@ for command in bench compress; do
 done
 
 # files of other kinds that hold tensors: the message has the command that converts them
-# (tests/cli/advice.sh runs them)
 printf 'PK\003\004%22s\020\000\000\000archive/data.pkl' '' >"$tmp/a.pt"
 printf '\200\002\212\012l' >"$tmp/old.pt"
 printf 'MATLAB 5.0 MAT-file' >"$tmp/a.mat"
