@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Tests of convert.py: each kind of file gives the same tensors, and what cannot be written is said; skipped where NumPy or
-h5py is absent. tests/cli/advice.sh tries the commands that gcbench advises.
+h5py is absent.
 
     python3 tests/datasets/test_convert.py
 """
