@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training with logical workers: it equals gloo ranks bit for bit, and local SGD with H = 1 equals plain SGD."""
+"""Training with logical workers. (tests/python/test_torch.py compares them with ranks.)"""
 
 import functools
 import os
@@ -14,8 +14,6 @@ sys.path.insert(0, str(RECIPES))
 try:
     import h5py
     import torch
-    import torch.distributed as dist
-    import torch.multiprocessing as multiprocessing
     import train_workers
     from _side_by_side import NETWORKS
 except ImportError as error:
@@ -27,9 +25,6 @@ for network in NETWORKS.values():
     if not Path(network.task.folder).is_dir():
         print(f"skipped: {network.task.folder} does not exist")
         sys.exit(77)
-
-# A gather, a reduce with and without a memory, a scatter, and one exchange for each matrix.
-SPECS = ["topk:theta=0.99,memory=ef", "identity", "qsgd:collective=twoshot", "powersgd:rank=2,memory=ef"]
 
 
 def arguments(*words):
@@ -44,41 +39,7 @@ def trained(steps, *words, **options):
     return training.weights.detach().clone(), training.party
 
 
-def all_specs(workers, **options):
-    """After two exchanges."""
-    network = "gpt" if workers == 4 else "resnet8"
-    return {(spec, inner): trained(4 if inner else 2, network, spec, "--workers", str(workers), *inner, **options)[0]
-            for spec in SPECS for inner in ((), ("--inner-steps", "2"))}
-
-
-def rank_main(rank, workers, folder):
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=workers)
-
-    def move(sent):
-        arrived = [None] * workers
-        dist.all_gather_object(arrived, sent[0])
-        return arrived
-
-    torch.save(all_specs(workers, mine=[rank], move=move), f"{folder}/{rank}.pt")
-    dist.destroy_process_group()
-
-
 class Training(unittest.TestCase):
-    def compare(self, workers):
-        with tempfile.TemporaryDirectory() as folder:
-            multiprocessing.spawn(rank_main, (workers, folder), workers)
-            ranks = [torch.load(f"{folder}/{rank}.pt") for rank in range(workers)]
-        for case, weights in all_specs(workers, together=1).items():
-            for rank in ranks:
-                self.assertTrue(torch.equal(weights, rank[case]), case)
-
-    def test_two_ranks(self):
-        self.compare(2)
-
-    def test_four_ranks(self):
-        self.compare(4)
-
     def test_side_by_side(self):
         """Workers that are computed together have the gradients of workers that are computed in turn."""
         for network in NETWORKS:
