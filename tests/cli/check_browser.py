@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Works with pages of `gcbench report` in a browser, as a reader would: check_browser.py PART FOLDER
+Works with pages of `gcbench report` in a browser, as a reader would: check_browser.py FOLDER
 
 FOLDER has the pages that report_browser.sh makes. Fails with the line that was not true, and where the browser wrote
 anything to its console: an error, a refused script or a request.
@@ -12,7 +12,7 @@ import sys
 import check_report
 from browser import Browser
 
-FOLDER = sys.argv[2]
+FOLDER = sys.argv[1]
 SHOTS = os.environ.get("GCBENCH_SHOTS", FOLDER)
 
 
@@ -295,9 +295,7 @@ def print_page(b):
     assert b.run(folds) > 0
 
 
-PARTS = {"structure": structure, "figures": figures, "clicks": clicks, "keys": keys, "chart": chart, "widths": widths, "hostile": hostile, "history": history,
-         "many": many, "print": print_page}
-
 with Browser() as browser:
-    PARTS[sys.argv[1]](browser)
-    assert browser.messages == [], browser.messages
+    for part in (structure, figures, clicks, keys, chart, widths, hostile, history, many, print_page):
+        part(browser)
+        assert browser.messages == [], (part.__name__, browser.messages)
