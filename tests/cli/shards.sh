@@ -142,7 +142,7 @@ has_sanitizers ||
     check "320 MB are read within 200 MB" python3 memory.py "$GCBENCH" compress --method qsgd --no-baselines --repeat 1 \
         --warmup 0 sparse.h5
 
-# --- the recipes of docs/scale.md
+# --- the recipe of docs/scale.md for Slurm; those for GNU parallel and MPI run the same commands
 mkdir -p bin
 ln -s "$GCBENCH" bin/gcbench
 run generate --elements 20000 --steps 4 --workers 3 -o grads.h5
@@ -166,26 +166,6 @@ for i in 0 1 2; do
     check "runs" env PATH="$tmp/bin:$PATH" SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 bash array.sbatch
 done
 joined "Slurm"
-if command -v parallel >/dev/null; then
-    recipe 'parallel --halt' parallel.sh
-    rm -f part*.json all.json
-    last="GNU parallel"
-    check "runs" env PATH="$tmp/bin:$PATH" sh parallel.sh
-    joined "GNU parallel"
-else
-    leave_out "no GNU parallel (Debian package parallel)"
-fi
-if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
-    recipe 'OMPI_COMM_WORLD_RANK' mpi.sh
-    rm -f part*.json all.json
-    last="mpirun"
-    check "runs" env PATH="$tmp/bin:$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-        OMPI_MCA_rmaps_base_oversubscribe=1 sh mpi.sh
-    joined "MPI"
-else
-    leave_out "no mpirun of OpenMPI (Debian package openmpi-bin)"
-fi
-
 # --- shards of wrong options
 refused 2 "such as 0/8" compress --method topk --shard 1/0 plain.h5
 refused 2 "the last is 6/7" compress --method topk --shard 7/7 plain.h5

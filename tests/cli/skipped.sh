@@ -83,13 +83,10 @@ with h5py.File("others.h5", "w") as f:
 for name, paths in {
     "rank_iter.h5": ("rank0/iter12/layer", "rank1/iter12/layer", "rank1/iteration_13/layer"),
     "numbers.h5": ("12/layer", "13/layer", "13/0/inner/3/w"),
-    "epochs.h5": ("epoch_1/w", "Epoch2/w"),
     "both.h5": ("epoch_1/step_10/gpu0/w", "epoch_2/step-20/GPU_1/w"),
-    "global.h5": ("global_step100/w", "globalstep=101/w", "Iter_102/w"),
     "worker_first.h5": ("replica_2/7/w", "device:3/7/w"),
     "snapshots.h5": ("snap1/w", "snap2/w"),
     "flat.h5": ("step5.fc.weight", "step6.fc.weight"),
-    "plain.h5": ("fc.weight", "encoder/fc.bias", "layers.0.w"),
     "step_number.h5": ("step_1/0/w", "step_1/1/w"),
 }.items():
     with h5py.File(name, "w") as f:
@@ -249,10 +246,6 @@ refused 2 "--as is one of bf16, fp16, fp8_e4m3, fp8_e5m2, not 'bf17'; did you me
 run inspect "$tmp/others.h5"
 exits 0
 check "each kind has a line" test "$(wc -l <"$err")" -eq 3
-for words in "1 dataset of 1-byte integers or bytes skipped" "1 dataset of a float format that gcbench does not read skipped" \
-    "4 datasets of other types than floats skipped"; do
-    check "'$words'" grep -qF "$words" "$err"
-done
 
 # messages of bf16 that came as integers are restored as bfloat16
 run compress --method bf16 --as bf16 --repeat 1 -o "$tmp/m.h5" "$tmp/mix.h5"
@@ -283,17 +276,12 @@ extent numbers.h5 "2 steps x 1 worker x 2 tensors (not all)" "3 tensors in a gro
 check "numbers within a tensor's name stay" grep -q '^0/inner/3/w ' "$out"
 run inspect --step 12 "$tmp/numbers.h5"
 exits 0
-extent epochs.h5 "2 steps x 1 worker x 1 tensor"
-run inspect --step 2 "$tmp/epochs.h5"
-exits 0
 extent both.h5 "2 steps x 2 workers x 1 tensor (not all)"
 run inspect --step 20 --worker 1 "$tmp/both.h5"
 exits 0
-extent global.h5 "3 steps x 1 worker x 1 tensor"
 extent worker_first.h5 "1 step x 2 workers x 1 tensor" "2 tensors in a group whose name is a number"
 extent snapshots.h5 "1 step x 1 worker x 2 tensors" "2 tensors read as step 0, because no group is named step_N or iter_N, such as /snap1/w"
 extent flat.h5 "1 step x 1 worker x 2 tensors" "2 tensors read as step 0"
-extent plain.h5 "1 step x 1 worker x 3 tensors"
 extent step_number.h5 "1 step x 1 worker x 2 tensors" "2 tensors in a numbered group that is not taken as a worker, such as /step_1/0/w; workers are groups named worker_N or rank_N"
 
 # ---- data that is not a gradient ----

@@ -12,31 +12,10 @@ last="gpu_report"
 rc=$?
 exits 0
 quiet
-prints '| GPU | a\|b |'
-prints '| copy bandwidth, bytes read and written | 1000 GB/s |'
-prints '2 cases tested, 1 the same as on the CPU, 0 of them also with error feedback.'
-prints '| `topk` | unsupported | on the CPU only |'
-prints '| memcheck | skipped | compute-sanitizer was not found |'
 # 4 + 2 bytes for each of a million elements at 1000 GB/s take 6 us; the kernel took 10.
 prints '| fp16 | 1 | 0.010 ms | 0.006 ms | 0.80 | 0.60, less than wanted |'
-prints '| topk, exact | 5 | 0.010 ms | 0.008 ms | 0.60 | 0.80 |'
-prints '| fp16 | 0.005 ms | 0.006 ms | 0.70 | 1.20 |'
-# A row of range without a maximum does not count for the rows with one.
-prints '| range, maximum and mantissa given |  | | | 0.80 | not measured |'
-prints '| range, maximum given |  | | | 0.80 | not measured |'
-# 4 + 1 bytes for each of a million elements at 1000 GB/s take 5 us; the kernel took 8.
-prints '| redsync, threshold reused | 9 | 0.008 ms | 0.005 ms | 0.65 | 0.63, less than wanted |'
-prints '| fft, whole | 0.010 ms | 0.014 ms | 1.5 times at most | 1.40 |'
-prints '| `qsgd` | 1000 | 3 at most | 1 |'
-prints '| `terngrad` | 1000 | 3 at most | 4, more than wanted |'
-prints '| `range` | 1000 | 3 at most | not measured: no memory |'
 prints '| `qsgd` | 2000 | 1 | 1 | 161 | 0.020 ms | 0.500 ms | 25.0 |'
-prints '| `terngrad` | 2000 | 5, more than wanted | 4 | 644 | 0.020 ms | 0.010 ms | 0.5 |'
-prints '| `range` | 2000 | | | | | | not measured: no memory |'
-prints '| sbc |  | | | 0.65 | not measured: sbc runs on the CPU only |'
 prints '| `torch.topk` | topk, exact | 0.100 ms | 0.010 ms | 5 at least | 10.00 |'
-prints '| `torch.fft.rfft` | fft, whole | | |  | not measured |'
-prints 'torch.fft.rfft: out of memory'
 prints 'Nothing failed.'
 sed 's/"status":"ok","reason":null/"status":"failed","reason":"bytes differ"/' "$here/canned.jsonl" >"$tmp/failed.jsonl"
 "$reporter" "$tmp/failed.jsonl" >"$out" 2>"$err"
@@ -141,24 +120,6 @@ if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
     exits 3
     says "no NVIDIA GPU"
 fi
-for word in demo test gpu; do
-    last="./dev $word --help"
-    "$here/../../dev" $word --help >"$out" 2>"$err"
-    rc=$?
-    exits 0
-    quiet
-    prints "--static [--loops]"
-done
-check "the help fits a terminal" sh -c "! grep '.\{81\}' '$out'"
-last="./dev gpu --static --nonsense"
-"$here/../../dev" gpu --static --nonsense >"$out" 2>"$err"
-rc=$?
-exits 2
-says "not '--nonsense'"
-last="static.py --nonsense"
-python3 "$here/static.py" "$tmp/none" --nonsense >"$out" 2>"$err"
-rc=$?
-exits 2
 if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
     last="./dev gpu --static"
     "$here/../../dev" gpu --static >"$out" 2>"$err"
