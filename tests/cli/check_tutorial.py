@@ -1,18 +1,11 @@
 #!/usr/bin/env python3
-"""
-Runs the commands of docs/tutorial.md in order, in an empty folder, and compares what they print with what the tutorial
-quotes (quoted.py): check_tutorial.py TUTORIAL DATASETS
-
-Nothing is quoted of what a training gives, because PyTorch trains differently on each processor.
-"""
+"""Runs the commands of docs/tutorial.md in order, in an empty folder: check_tutorial.py TUTORIAL DATASETS"""
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import quoted
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from patience import HANG  # noqa: E402
@@ -24,14 +17,8 @@ def blocks(text):
 
 
 def commands(block):
-    """The commands of a block, each with the lines that it prints."""
-    found = []
-    for line in re.sub(r" *\\\n *", " ", block).splitlines():
-        if line.startswith("$ "):
-            found.append((line[2:], []))
-        elif found:
-            found[-1][1].append(line)
-    return found
+    """The commands of a block."""
+    return [line[2:] for line in re.sub(r" *\\\n *", " ", block).splitlines() if line.startswith("$ ")]
 
 
 def main():
@@ -43,9 +30,8 @@ def main():
         file.write(listing.partition("\n$ ")[0])
     shutil.copy(os.path.join(datasets, "dump_gradients.py"), ".")
     shutil.copy(os.path.join(datasets, "sample.h5"), ".")
-    ran = compared = 0
-    for command, lines in (pair for block in blocks(text) for pair in commands(block)):
-        assert not lines or "dumps/" not in command, f"quotes what a training gave: {command}"
+    ran = 0
+    for command in (command for block in blocks(text) for command in commands(block)):
         if command.startswith("gcbench plot") and not shutil.which("gnuplot"):
             continue
         command = re.sub(r"^python3", sys.executable, command)
@@ -53,13 +39,9 @@ def main():
                               timeout=5 * HANG)
         assert done.returncode == 0, (command, done.stderr)
         ran += 1
-        try:
-            compared += quoted.compare(lines, (done.stderr * ("train.py" in command) + done.stdout).splitlines())
-        except AssertionError as differs:
-            sys.exit(f"{command}\n{differs}")
-    assert ran >= 10 and compared >= 35, (ran, compared)
+    assert ran >= 10, ran
     assert os.path.exists("report.html")
-    print(f"{ran} commands, {compared} lines")
+    print(f"{ran} commands")
 
 
 main()

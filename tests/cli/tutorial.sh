@@ -1,5 +1,5 @@
 #!/bin/sh
-# tutorial: the commands of docs/tutorial.md work in order, and print what it quotes, except times.
+# tutorial: the commands of docs/tutorial.md work in order.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 for PYTHON in python3 /usr/bin/python3 none; do
