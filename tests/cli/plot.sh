@@ -10,20 +10,10 @@ quiet
 prints "rate-distortion"
 
 # What works without gnuplot.
-run plot
-exits 2
-says "no results given"
-run plot r.json
-exits 2
-says "no output given"
-run plot --only rate-distorion -o "$tmp/o" r.json
-exits 2
-says "unknown plot 'rate-distorion'; did you mean 'rate-distortion'?"
-run plot --only "" -o "$tmp/o" r.json
-exits 2
-says "unknown plot ''"
-run plot --type gif -o "$tmp/o" r.json
-exits 2
+fails 2 "no results given" plot
+fails 2 "no output given" plot r.json
+fails 2 "rate-distorion" plot --only rate-distorion -o "$tmp/o" r.json
+fails 2 "gif" plot --type gif -o "$tmp/o" r.json
 run plot -o "$tmp/o" "$tmp/none.json"
 exits 1
 says "none.json: No such file"

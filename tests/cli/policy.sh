@@ -120,19 +120,13 @@ fails 2 "'theta' is searched for" sweep --budget rel_l2=0.0001 --method topk --m
 run sweep --budget rel_l2=1e-9 --method terngrad $part "$sample"
 exits 0
 prints "answer: at rel_l2 1e-09, no policy was found that meets the target;"
-fails 2 "leave out --match" sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
-fails 2 "leave out --scope bucket" sweep --budget rel_l2=0.4 --scope bucket "$sample"
 fails 2 "--budget takes rel_l2=" sweep --budget cosine=0.9 "$sample"
-fails 2 "--budget takes" sweep --budget 0.4 "$sample"
 
 # ---- called wrongly ----
 fails 2 "--method-for convv*: no tensor matches" compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
 fails 2 "no --method-for matches the tensor bn.weight: add --method" compress --method-for '*bias=fp16' "$sample"
-for bad in '*bias' '=fp16' ''; do
-    fails 2 "--method-for takes GLOB=SPEC" compress --method-for "$bad" --method fft "$sample"
-done
+fails 2 "--method-for takes GLOB=SPEC" compress --method-for '=fp16' --method fft "$sample"
 fails 2 "a glob has at most 1023 bytes" compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
-fails 2 "did you mean 'fp16'?" compress --method-for '*bias=fp17' "$sample"
 fails 2 "leave out --scope model" compress --method-for '*=fp16' --scope model "$sample"
 fails 2 "--shard" compress --method-for '*=fp16' --shard 0/2 "$sample"
 fails 2 "name one method, not 2" compress --method-for '*=fp16' --method topk --method fft "$sample"
