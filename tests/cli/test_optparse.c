@@ -266,25 +266,6 @@ static void test_no_parameter_is_an_option(void **state)
     }
 }
 
-static void test_print_fits(void **state)
-{
-    char *data = NULL;
-    size_t size;
-    FILE *f = open_memstream(&data, &size);
-
-    opt_print(f, &spec);
-    opt_wrap(f, "word word", 0, 4);
-    fclose(f);
-    assert_non_null(strstr(data, "\nTest:\n"));
-    assert_non_null(strstr(data, "  -f, --flag                a flag\n"));
-    assert_non_null(strstr(data, "      --number N            an int\n"));
-    assert_non_null(strstr(data, "\n    word word\n"));
-    for (const char *line = data; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 80);
-    free(data);
-}
-
 RUN_TESTS(cmocka_unit_test(test_forms), cmocka_unit_test(test_help_ends_reading),
           cmocka_unit_test(test_wrong), cmocka_unit_test(test_overrides),
-          cmocka_unit_test(test_wrong_overrides), cmocka_unit_test(test_no_parameter_is_an_option),
-          cmocka_unit_test(test_print_fits))
+          cmocka_unit_test(test_wrong_overrides), cmocka_unit_test(test_no_parameter_is_an_option))
