@@ -7,15 +7,12 @@ sample=$(dirname "$0")/../../datasets/sample.h5
 mkdir "$tmp/dir"
 
 refused 2 "no method given" compress "$sample"
-refused 2 "did you mean 'topk'" compress --method tokp "$sample"
 has_fftw || refused 1 "needs FFTW" compress --method fft:chunk=95 "$sample"
 has_fftw || refused 3 "does not have FFTW" compress --method fft --fft-engine fftw "$sample"
 refused 2 "of one method" compress --method topk --method fft -o "$tmp/dir/m.h5" "$sample"
-refused 2 "did you mean 'rel_l2'" compress --method topk --sort rel_l3 "$sample"
 refused 2 "same file" compress --method topk -o "$tmp/dir/m.h5" --results "$tmp/dir/m.h5" "$sample"
 refused 2 "m.json" compress --method topk -o "$tmp/dir/m.json" "$sample"
 refused 2 "no input file" compress --method topk
-refused 2 "per" compress --method topk --per layer "$sample"
 only
 
 # --- the table
@@ -41,10 +38,6 @@ prints " dct-range:chunk=64 " # what differs stays visible
 prints " dct-range:chunk=32 "
 run compress --repeat 1 --method topk --per tensor --top 2 --sort wire_bytes "$sample"
 prints "(2 of "
-run compress --repeat 1 --method topk:theta=0.99 "$sample"
-prints "note: headers are "
-run compress --repeat 1 --method topk:theta=0.99 --scope model "$sample"
-check "no such note of few messages" sh -c "! grep -q headers '$out'"
 run compress --repeat 1 --method topk --isa c --nonfinite zero --order recorded --seed 7 "$sample"
 prints "order recorded, isa c, nonfinite zero, seed 7"
 

@@ -31,14 +31,6 @@ for command in bench compress; do
     fails 1 "but perhaps a result file; plot, report" $command --method topk "$tmp/results.h5"
 done
 
-# files of other kinds that hold tensors: the message has the command that converts them
-printf 'PK\003\004%22s\020\000\000\000archive/data.pkl' '' >"$tmp/a.pt"
-printf '\200\002\212\012l' >"$tmp/old.pt"
-printf 'MATLAB 5.0 MAT-file' >"$tmp/a.mat"
-for kind in "a PyTorch file:a.pt" "a PyTorch file:old.pt" "a MATLAB file of version 5:a.mat"; do
-    fails 1 ", but ${kind%%:*}; convert it: python3 " compress --method topk "$tmp/${kind#*:}"
-done
-
 fails 1 "missing.h5" inspect "$tmp/good.h5" "$tmp/missing.h5"
 
 cp "$tmp/good.h5" "$tmp/copy.h5"

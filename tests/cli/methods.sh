@@ -46,20 +46,9 @@ assert (rows["fp16"]["collective"], rows["fp16"]["rounds"]) == ("allreduce", 1)
 assert (rows["qgz"]["collective"], rows["qgz"]["rounds"]) == ("twoshot", 2)
 assert "oktopk" in rows["topk"]["collectives"] and "oktopk" not in rows["fft"]["collectives"]
 PY
-run methods fp16
-prints "collective=allreduce  one of allgather, allreduce"
-run methods fft
-prints "collective=allgather  "
-run methods topk:collective=spardl --format json
-prints '"collective": "spardl"'
 run methods fft --format json
 exits 0
 check "one row" test "$(wc -l <"$out")" -eq 1
-run methods sbc
-prints "memory=delay"
-prints "delay=1"
-run methods qsgd
-prints "memory=none"
 run methods dgc --format json
 check "a preset's memory is in its row" python3 -c "
 import json

@@ -1,5 +1,5 @@
-/* Numbers and texts fit into the columns of tables, whatever was measured; notes on a busy machine
- * and on odd input. */
+/* Numbers and texts fit into the columns of tables, whatever was measured; a note on a busy
+ * machine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,21 +112,6 @@ static void test_load(void **state)
     machine = (struct gcb_host){.cpus = -1, .load1 = -1.0};
 }
 
-/* Only an input of zeros, or one near the largest float, has a note. */
-static void test_values(void **state)
-{
-    static const double squares[] = {1.0, 0.0, 4e76, INFINITY, NAN};
-
-    for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++) {
-        struct printed p;
-
-        begin(&p);
-        out_note_values(p.report.out, squares[i]);
-        assert_int_equal(has(&p, "note: "), i > 0);
-        end(&p);
-    }
-}
-
 /* Numbers fit into their column; digits are dropped first. */
 static void test_numbers(void **state)
 {
@@ -185,4 +170,4 @@ static void test_table(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-          cmocka_unit_test(test_speed), cmocka_unit_test(test_load), cmocka_unit_test(test_values))
+          cmocka_unit_test(test_speed), cmocka_unit_test(test_load))
