@@ -209,12 +209,14 @@ __global__ void __launch_bounds__(kTileThreads) encode(Where where, gcb_cuda_blo
     how.draw.fine = at.item.fine;
     if (how.drawn)
         bytes = gcb_philox_by(&how.draw.keys, at.first / kTileEach, how.draw.coarse);
-    if (at.block == 0 && threadIdx.x == 0)
+    if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = codes_at(how, in.n) + (in.n * how.width + 7) / 8;
     load_input(v, in, at.first);
+    for (unsigned i = 0; i < kTileEach; i++)
+        v[i] *= how.weight;
     const sharing s =
         how.integers ? share_integers(room, at, v, how) : share_floats(room, at, v, how);
-    if (largest_of(v) >= how.too_much)
+    if (at.item.result && largest_of(v) >= how.too_much)
         set_status(&at.item.result->status, GCB_E_SEND_RAW);
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t byte = bytes.word[i / 4] >> 8 * (i % 4) & 0xffu;
@@ -227,7 +229,8 @@ __global__ void __launch_bounds__(kTileThreads) encode(Where where, gcb_cuda_blo
     if (in.residual)
         store_residual(in, v, decoded, at.first);
     pack_codes(room.codes, code, how.width);
-    add_by_warp(&at.item.result->clamped, clamped);
+    if (at.item.result)
+        add_by_warp(&at.item.result->clamped, clamped);
     sync_block();
     store_tile(at.item.payload + codes_at(how, in.n) + at.start / 8 * how.width, room.codes,
                (at.here * how.width + 7) / 8);

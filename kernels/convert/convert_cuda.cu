@@ -1,7 +1,6 @@
 #include "kernels/convert/convert_cuda.h"
 
 #include "kernels/base/accumulate_elem.h"
-#include "kernels/block/block_elem.h"
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/memory/feedback.cuh"
@@ -22,7 +21,6 @@ constexpr uint64_t kBlockElements = tuning::threads * tuning::each;
  * are infinite or NaN. */
 struct fp16 {
     static constexpr uint32_t too_large = GCB_FP16_TOO_LARGE;
-    static constexpr enum gcb_small_format format = GCB_SMALL_FP16;
 
     static __device__ uint32_t narrow_finite(float low, float high)
     {
@@ -44,7 +42,6 @@ struct fp16 {
 
 struct bf16 {
     static constexpr uint32_t too_large = GCB_BF16_TOO_LARGE;
-    static constexpr enum gcb_small_format format = GCB_SMALL_BF16;
 
     static __device__ uint32_t narrow_finite(float low, float high)
     {
@@ -82,33 +79,6 @@ __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (
     return clamped;
 }
 
-/* Rounds a thread's elements stochastically, two to a word. `first` is the index of the first, a
- * multiple of 8. Returns the number of values that saturated. */
-template <class Half>
-__device__ uint32_t draw_all(uint32_t (&word)[tuning::each / 2], const float (&v)[tuning::each],
-                             uint64_t first, const gcb_cuda_draw &draw)
-{
-    const struct gcb_small_float f = gcb_small_float_of(Half::format);
-    const gcb_philox_block bytes = gcb_philox_by(&draw.keys, first / 16, draw.coarse);
-    uint32_t clamped = 0, code[tuning::each];
-
-    for (unsigned i = 0; i < tuning::each; i++) {
-        const uint32_t low = bytes.word[i / 4], high = bytes.word[2 + i / 4];
-        const uint32_t byte = (first & 8 ? high : low) >> 8 * (i % 4) & 0xffu;
-        const uint32_t u = gcb_bits_of(v[i]), a = gcb_small_cut(u & GCB_MAGNITUDE_MASK, &f);
-        const uint32_t chance = gcb_small_chance(a, &f);
-        uint32_t up = byte < chance >> 24;
-
-        if (byte == chance >> 24)
-            up = gcb_philox_24_by(&draw.keys, first + i, draw.fine) < (chance & 0xffffffu);
-        code[i] = gcb_small_signed(gcb_small_below(a, &f) + up, u, &f);
-        clamped += (u & GCB_MAGNITUDE_MASK) > a;
-    }
-    for (unsigned i = 0; i < tuning::each; i += 2)
-        word[i / 2] = code[i] | code[i + 1] << 16;
-    return clamped;
-}
-
 template <class Half>
 __device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tuning::each / 2])
 {
@@ -131,28 +101,6 @@ template <class Half, class Where> __global__ void put_half(Where where)
     clamped = narrow_all<Half>(word, v);
     if (at.item.result)
         add_by_warp(&at.item.result->clamped, clamped);
-    store_halves(at.item.payload, word, first, in.n);
-    if (in.residual) {
-        widen_all<Half>(decoded, word);
-        store_residual(in, v, decoded, first);
-    }
-}
-
-/* Like put_half, with stochastic rounding. */
-template <class Half, class Where> __global__ void draw_half(Where where, gcb_cuda_draw draw)
-{
-    const block_work at = find_work(where);
-    const gcb_device_input &in = at.item.in;
-    const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2];
-    float v[tuning::each], decoded[tuning::each];
-
-    draw.coarse = at.item.coarse;
-    draw.fine = at.item.fine;
-    if (at.block == 0 && threadIdx.x == 0)
-        at.item.result->length = 2 * in.n;
-    load_input(v, in, first);
-    add_by_warp(&at.item.result->clamped, draw_all<Half>(word, v, first, draw));
     store_halves(at.item.payload, word, first, in.n);
     if (in.residual) {
         widen_all<Half>(decoded, word);
@@ -265,19 +213,6 @@ __global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weigh
 }
 
 template <class Half>
-__global__ void draw_weighed_half(uint8_t *out, const float *x, uint64_t n, float weight,
-                                  gcb_cuda_draw draw)
-{
-    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2];
-    float v[tuning::each];
-
-    load_weighted(v, x, first, n, weight);
-    draw_all<Half>(word, v, first, draw);
-    store_halves(out, word, first, n);
-}
-
-template <class Half>
 __global__ void own_half(float *out, const uint8_t *values, uint64_t n, float weight)
 {
     const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
@@ -347,35 +282,6 @@ int sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_payloads *p
 }
 
 template <class Half>
-int draw(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in, const gcb_cuda_draw *draw,
-         gcb_device_result *result)
-{
-    const single message = {{*in, out, result, nullptr, draw->coarse, draw->fine, 0}};
-
-    return launch(draw_half<Half, single>, blocks_of(in->n), tuning::threads, 0, s, message, *draw);
-}
-
-template <class Half>
-int draw_group(gcb_device_stream *s, const gcb_device_group *g, const gcb_cuda_draw *draw)
-{
-    const uint64_t grid =
-        cut_grid(g, 1, [](const gcb_device_item &item) { return blocks_of(item.in.n); });
-
-    cut_tiles(g);
-    send_table(s, g);
-    return launch(draw_half<Half, message_group>, grid, tuning::threads, 0, s, grid_of(g, 1),
-                  *draw);
-}
-
-template <class Half>
-int draw_weighed(gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n, float weight,
-                 const gcb_cuda_draw *draw)
-{
-    return launch(draw_weighed_half<Half>, blocks_of(n), tuning::threads, 0, s, out, x, n, weight,
-                  *draw);
-}
-
-template <class Half>
 constexpr gcb_cuda_convert half_launchers = {
     2,
     put<put_half<Half, single>>,
@@ -385,9 +291,6 @@ constexpr gcb_cuda_convert half_launchers = {
     weigh<weigh_half<Half>>,
     own<Half>,
     sum<half_elements<Half>>,
-    draw<Half>,
-    draw_group<Half>,
-    draw_weighed<Half>,
 };
 
 } /* namespace */
@@ -401,9 +304,6 @@ const gcb_cuda_convert gcb_cuda_fp32 = {
     weigh<weigh_floats>,
     own_floats,
     sum<float_elements>,
-    nullptr,
-    nullptr,
-    nullptr,
 };
 const gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
 const gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;

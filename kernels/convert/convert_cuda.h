@@ -2,7 +2,6 @@
 #define KERNELS_CONVERT_CONVERT_CUDA_H
 
 #include "kernels/cuda/group.h"
-#include "kernels/dither/dither_cuda.h"
 #include "kernels/slot/slot_cuda.h"
 
 /*
@@ -20,8 +19,6 @@
  *            x; otherwise the values that weigh wrote, divided by the weight, or 0 if the weight
  *            is 0.
  * sum:       writes the sum of messages (kernels/slot/slot_cuda.h).
- * draw, draw_group, draw_weighed: like put, put_group and weigh, with stochastic rounding. NULL for
- *            fp32.
  */
 GCB_BEGIN_C
 
@@ -38,12 +35,6 @@ struct gcb_cuda_convert {
                uint64_t n, float weight);
     int (*sum)(struct gcb_device_stream *s, float *out, uint64_t n,
                const struct gcb_cuda_payloads *p);
-    int (*draw)(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                const struct gcb_cuda_draw *draw, struct gcb_device_result *result);
-    int (*draw_group)(struct gcb_device_stream *s, const struct gcb_device_group *g,
-                      const struct gcb_cuda_draw *draw);
-    int (*draw_weighed)(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                        float weight, const struct gcb_cuda_draw *draw);
 };
 
 extern const struct gcb_cuda_convert gcb_cuda_fp32, gcb_cuda_fp16, gcb_cuda_bf16;

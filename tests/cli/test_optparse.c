@@ -246,7 +246,8 @@ static void test_wrong_overrides(void **state)
     }
 }
 
-/* A parameter with the name of an option could not be set. */
+/* A parameter with the name of an option could be set in a spec only. `format`, of the codec float,
+ * is set so: its values are those that papers name, and presets need no option. */
 static void test_no_parameter_is_an_option(void **state)
 {
     static const struct opt_row *const shared[] = {
@@ -258,6 +259,8 @@ static void test_no_parameter_is_an_option(void **state)
     const char *key;
 
     for (size_t i = 0; (key = opt_methods_key_at(i)); i++) {
+        if (strcmp(key, "format") == 0)
+            continue;
         for (size_t g = 0; g < sizeof(shared) / sizeof(shared[0]); g++)
             for (const struct opt_row *row = shared[g]; row->name; row++)
                 assert_string_not_equal(row->name, key);

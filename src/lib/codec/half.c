@@ -214,12 +214,12 @@ static unsigned bf16_caps(const double *value)
 
 static const char *fp16_rule(const double *value)
 {
-    return value[0] != 0.0 ? "drawn-fp16" : "fp16";
+    return value[0] != 0.0 ? "drawn-float" : "fp16";
 }
 
 static const char *bf16_rule(const double *value)
 {
-    return value[0] != 0.0 ? "drawn-bf16" : "bf16";
+    return value[0] != 0.0 ? "drawn-float" : "bf16";
 }
 
 static const struct gcb_codec_ops half_ops = {

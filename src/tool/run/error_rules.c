@@ -299,15 +299,15 @@ static double power_scale(const struct gcb_rule_input *in, const struct small_fl
 }
 
 /* The scale of a block, or 0 if it is so small that its elements may become zeros. */
-static double block_scale(const struct gcb_rule_input *in, const struct small_float *f, float most,
-                          float tensor)
+static double block_scale(const struct gcb_rule_input *in, const struct small_float *f,
+                          const char *shared, float most, float tensor)
 {
     static const struct small_float e4m3 = {3, -6, 8, 448.0f};
-    const bool blocks = strstr(gcb_promise_choice(in->method, "scale"), "block");
-    const char *format = blocks ? gcb_promise_choice(in->method, "scale-format") : "fp32";
+    const char *format =
+        strstr(shared, "block") ? gcb_promise_choice(in->method, "scale-format") : "fp32";
     double scale;
 
-    if (strcmp(gcb_promise_choice(in->method, "scale"), "none") == 0)
+    if (strcmp(shared, "none") == 0)
         return 1.0;
     if (strcmp(format, "e8m0") == 0) {
         scale = power_scale(in, f, most);
@@ -341,16 +341,22 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
 {
     static const struct small_float formats[] = {
         {3, -6, 8, 448.0f}, {2, -14, 15, 57344.0f}, {1, 0, 2, 6.0f}};
-    const struct small_float *f = &formats[(int)number(in, "format")];
+    static const struct small_float fp16 = {10, -14, 15, 65504.0f},
+                                    bf16 = {7, -126, 127, 0x1.fep127f};
+    const char *name = in->method->codec->name;
+    const bool scaled = strcmp(name, "float") == 0;
     const bool drawn = gcb_error_rule_of(in->method)->drawn;
-    const char *shared = gcb_promise_choice(in->method, "scale");
+    const char *shared = scaled ? gcb_promise_choice(in->method, "scale") : "none";
+    const struct small_float *f = scaled                      ? &formats[(int)number(in, "format")]
+                                  : strcmp(name, "fp16") == 0 ? &fp16
+                                                              : &bf16;
     struct span all = {.count = 0}, b = {.count = 0};
     float tensor = 1.0f;
 
     if (next_span(&all, in, in->count) && strcmp(shared, "tensor+block") == 0)
         tensor = largest_of(&all) / (448.0f * f->largest);
     while (next_span(&b, in, strstr(shared, "block") ? (uint64_t)number(in, "block") : in->count)) {
-        const double scale = block_scale(in, f, largest_of(&b), tensor);
+        const double scale = block_scale(in, f, shared, largest_of(&b), tensor);
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
             struct gcb_element_error e = small_error(f, scale, fabs((double)in->x[i]), drawn);
@@ -359,21 +365,6 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
                 e.most += gcb_element_slack(in->x[i], &e);
             each(ctx, i, &e);
         }
-    }
-    return true;
-}
-
-static bool visit_drawn_half(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    static const struct small_float fp16 = {10, -14, 15, 65504.0f},
-                                    bf16 = {7, -126, 127, 0x1.fep127f};
-    const bool narrow = strcmp(in->method->codec->name, "fp16") == 0;
-
-    for (uint64_t i = 0; i < in->count; i++) {
-        const struct gcb_element_error e =
-            small_error(narrow ? &fp16 : &bf16, 1.0, fabs((double)in->x[i]), true);
-
-        each(ctx, i, &e);
     }
     return true;
 }
@@ -855,28 +846,6 @@ static const struct gcb_error_rule rules[] = {
                     .check = check_mean},
         .drawn = true,
         .visit = visit_small,
-    },
-    {
-        .name = "drawn-fp16",
-        .promise = {.name = "drawn-fp16-error",
-                    .claim =
-                        "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step at |x|, p: chance to "
-                        "round up; false alarm below 1e-9)",
-                    .source = "stochastic rounding",
-                    .check = check_mean},
-        .drawn = true,
-        .visit = visit_drawn_half,
-    },
-    {
-        .name = "drawn-bf16",
-        .promise = {.name = "drawn-bf16-error",
-                    .claim =
-                        "mean of ||x - x'||^2: sum of d^2 p(1-p) (d: step at |x|, p: chance to "
-                        "round up; false alarm below 1e-9)",
-                    .source = "stochastic rounding",
-                    .check = check_mean},
-        .drawn = true,
-        .visit = visit_drawn_half,
     },
     {
         .name = "affine",

@@ -513,6 +513,79 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
+/* ---- block: blocks of 32, as e4m3 scaled by powers of two, or as 4-bit integers ---- */
+
+#define BLOCK_LOG2 5
+#define BLOCK_TOP 15.0f
+#define FN(member) offsetof(struct gcb_kernels, member)
+
+/* The arrays of a job, whose blocks are `blocks`. */
+static struct gcb_affine *block_integers(const struct gcb_kernel_job *job, size_t blocks)
+{
+    return (struct gcb_affine *)(void *)(job->step + 3 * blocks);
+}
+
+/* Calls the kernel at this offset. */
+static void call_block(struct gcb_kernel_job *job, size_t kernel)
+{
+    const struct gcb_block_fns *k = &job->kernels.block;
+    const struct gcb_scaling s = {gcb_small_float_of(GCB_E4M3), gcb_small_float_of(GCB_E4M3),
+                                  GCB_SCALE_E8M0, GCB_SCALE_RCEIL, 1.0f};
+    const struct gcb_block_draw draw = {job->random, job->bytes};
+    const size_t n = job->n, blocks = (n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
+    float *factor = job->step, *lo = factor + blocks, *hi = lo + blocks;
+    struct gcb_affine *a = block_integers(job, blocks);
+
+    if (kernel == FN(block.most))
+        k->most(job->pos, job->x, n, BLOCK_LOG2);
+    if (kernel == FN(block.scales))
+        k->scales(job->pos + blocks, factor, job->pos, blocks, &s);
+    if (kernel == FN(block.floats))
+        job->number = k->floats(job->code, job->x, n, BLOCK_LOG2, factor, &s.f);
+    if (kernel == FN(block.draw_floats))
+        job->number = k->draw_floats(job->code, job->x, n, BLOCK_LOG2, factor, &s.f, &draw);
+    if (kernel == FN(block.from_floats))
+        k->from_floats(job->y, job->code, n, BLOCK_LOG2, factor, 0, &s.f);
+    if (kernel == FN(block.ends))
+        job->number = k->ends(lo, hi, job->x, n, BLOCK_LOG2);
+    if (kernel == FN(block.integers))
+        k->integers(job->code, job->x, n, BLOCK_LOG2, a, BLOCK_TOP, 0);
+    if (kernel == FN(block.draw_integers))
+        k->draw_integers(job->code, job->x, n, BLOCK_LOG2, a, BLOCK_TOP, 0, &draw);
+    if (kernel == FN(block.from_integers))
+        k->from_integers(job->y, job->code, n, BLOCK_LOG2, a, 0);
+}
+
+static void run_block(struct gcb_kernel_job *job)
+{
+    call_block(job, job->offset);
+}
+
+/* Runs the kernels whose results others read. */
+static void prepare_block(struct gcb_kernel_job *job)
+{
+    const size_t blocks = (job->n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
+
+    take_input(job);
+    job->code = take(job, job->n * sizeof(*job->code));
+    job->pos = take(job, 2 * blocks * sizeof(*job->pos));
+    job->step = take(job, 5 * blocks * sizeof(*job->step));
+    job->y = take(job, job->n * sizeof(*job->y));
+    job->bytes = take(job, job->n);
+    job->random = take_random(job, job->n, 2);
+    if (job->failed)
+        return;
+    call_block(job, FN(block.most));
+    call_block(job, FN(block.scales));
+    call_block(job, FN(block.ends));
+    for (size_t b = 0; b < blocks; b++)
+        block_integers(job, blocks)[b] =
+            gcb_affine_of(job->step[blocks + b], job->step[2 * blocks + b], BLOCK_TOP, 0);
+    call_block(job, FN(block.integers));
+    call_block(job, FN(block.floats));
+    job->number = 0;
+}
+
 /* ---- accumulate: in place, in the bench with a weight of 0, as in range ---- */
 
 static void prepare_add(struct gcb_kernel_job *job)
@@ -553,8 +626,6 @@ static void run_scatter(struct gcb_kernel_job *job)
 
 /* ---- the table ---- */
 
-#define FN(member) offsetof(struct gcb_kernels, member)
-
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"philox", "bytes", FN(philox.bytes), 0, prepare_bytes, run_bytes},
@@ -584,6 +655,15 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"bitpack", "unpack:16", FN(bitpack.unpack), 16, prepare_unpack, run_unpack},
     {"bitpack", "trits", FN(bitpack.trits), 0, prepare_pack, run_pack},
     {"bitpack", "untrits", FN(bitpack.untrits), 0, prepare_unpack, run_unpack},
+    {"block", "most", FN(block.most), 0, prepare_block, run_block},
+    {"block", "scales", FN(block.scales), 0, prepare_block, run_block},
+    {"block", "floats", FN(block.floats), 0, prepare_block, run_block},
+    {"block", "draw_floats", FN(block.draw_floats), 0, prepare_block, run_block},
+    {"block", "from_floats", FN(block.from_floats), 0, prepare_block, run_block},
+    {"block", "ends", FN(block.ends), 0, prepare_block, run_block},
+    {"block", "integers", FN(block.integers), 0, prepare_block, run_block},
+    {"block", "draw_integers", FN(block.draw_integers), 0, prepare_block, run_block},
+    {"block", "from_integers", FN(block.from_integers), 0, prepare_block, run_block},
     {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_narrow},
     {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_narrow},
     {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_widen},

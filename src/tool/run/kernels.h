@@ -83,7 +83,7 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
  * for other sizes, inputs and parameters.
  */
 
-#define GCB_KERNEL_ARRAYS 5 /* most arrays of a case */
+#define GCB_KERNEL_ARRAYS 7 /* most arrays of a case */
 
 /*
  * A case at one size, with its arrays. The caller sets the members up to `first`; the others start

@@ -374,5 +374,5 @@ bool gcb_sweep_default(const struct gcb_method *m)
         if (other.preset && other.codec == m->codec &&
             memcmp(other.value, m->value, sizeof(m->value)) == 0)
             return false;
-    return m->codec->params;
+    return m->codec->params && !m->codec->baseline;
 }

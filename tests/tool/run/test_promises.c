@@ -157,18 +157,26 @@ static void test_broken(void **state)
 }
 
 /* What an error rule brings: its own promise, and for draws the promises about draws. */
-static void check_rule(const struct gcb_method *m, const float *x)
+static void check_rule(const char *spec, const float *x)
 {
-    const struct gcb_error_rule *rule = gcb_error_rule_of(m);
+    const struct gcb_error_rule *rule;
+    struct gcb_method m;
 
-    check_both(rule->promise.name, m->name, x, rule->drawn ? SCATTERS : DOUBLES);
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    rule = gcb_error_rule_of(&m);
+    check_both(rule->promise.name, spec, x, rule->drawn ? SCATTERS : DOUBLES);
     if (!rule->drawn)
         return;
-    check_both("draws-apart", m->name, x, ONE_SEED);
-    check_both("draws-apart", m->name, x, ONE_WORKER);
-    if (gcb_method_caps(m) & GCB_CAP_UNBIASED)
-        check_both("unbiased", m->name, x, SHRINKS_MUCH);
+    check_both("draws-apart", spec, x, ONE_SEED);
+    check_both("draws-apart", spec, x, ONE_WORKER);
+    if (gcb_method_caps(&m) & GCB_CAP_UNBIASED)
+        check_both("unbiased", spec, x, SHRINKS_MUCH);
 }
+
+/* Rules that no method has by default. */
+static const char *const drawn_specs[] = {"fp8:rounding=stochastic", "bf16:rounding=stochastic",
+                                          "cgx:rounding=stochastic", "int8:rounding=stochastic"};
+#define DRAWN_SPECS (sizeof(drawn_specs) / sizeof(drawn_specs[0]))
 
 /* Every codec's error rule has a row, every row has a codec, and all checks of a rule find
  * faults. */
@@ -190,13 +198,18 @@ static void test_rules(void **state)
                      "the descriptor of its codec",
                      m.name);
         if (rule)
-            check_rule(&m, x);
+            check_rule(m.name, x);
     }
+    for (size_t i = 0; i < DRAWN_SPECS; i++)
+        check_rule(drawn_specs[i], x);
     for (size_t r = 0; (rule = gcb_error_rule_at(r)); r++) {
         bool found = false;
 
         for (size_t i = 0; gcb_method_at(&m, i); i++)
             found |= gcb_error_rule_of(&m) == rule;
+        for (size_t i = 0; i < DRAWN_SPECS; i++)
+            found |=
+                gcb_method_parse(&m, drawn_specs[i], NULL) == 0 && gcb_error_rule_of(&m) == rule;
         assert_true(found);
     }
 }

@@ -23,6 +23,7 @@ static void set_layout(struct gcb_cuda_blocks *how, const struct gcb_blocks *b)
     how->log2 = b->log2;
     how->too_much = b->too_much;
     how->drawn = b->drawn;
+    how->weight = 1.0f;
 }
 
 static int floats_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)

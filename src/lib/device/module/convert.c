@@ -1,3 +1,4 @@
+#include "kernels/block/blocks_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "src/lib/codec/blocks.h"
 #include "src/lib/device/module/codecs.h"
@@ -6,7 +7,7 @@
 /* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
     struct gcb_half h;                 /* identity has no parameters */
-    struct gcb_cuda_draw draw;         /* without random streams: each message has its own */
+    struct gcb_cuda_blocks drawn;      /* stochastic rounding */
     const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 
@@ -25,7 +26,13 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
     struct convert *s = state;
 
     s->by = types[env->wire_id].by;
-    s->draw.keys = gcb_philox_keys_of(env->seed);
+    s->drawn.draw.keys = gcb_philox_keys_of(env->seed);
+    s->drawn.scaling.f = gcb_small_float_of(env->wire_id == 3 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
+    s->drawn.width = 16;
+    s->drawn.log2 = GCB_BLOCKS_ALL;
+    s->drawn.drawn = 1;
+    s->drawn.too_much = UINT32_MAX;
+    s->drawn.weight = 1.0f;
     s->h.base.max_payload = env->count * s->by->bytes;
     s->h.base.nominal_bits = 8.0 * (double)s->by->bytes;
     s->h.base.rounds = 1;
@@ -33,22 +40,27 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
     return 0;
 }
 
-/* The random streams of a step. */
-static struct gcb_cuda_draw draw_at(const struct convert *s, const struct gcb_step *at)
+/* Queues the encoding with stochastic rounding of weight times the input. */
+static int draw(const struct convert *s, const struct gcb_device_input *in, float weight,
+                uint8_t *out_dev, struct gcb_device_result *result,
+                const struct gcb_device_call *call)
 {
-    const struct gcb_rounding_draw streams = gcb_rounding_draw(&s->h.base.env, at);
+    const struct gcb_rounding_draw streams = gcb_rounding_draw(&s->h.base.env, &call->at);
+    struct gcb_cuda_blocks how = s->drawn;
 
-    return (struct gcb_cuda_draw){s->draw.keys, streams.coarse, streams.fine};
+    how.draw.coarse = streams.coarse;
+    how.draw.fine = streams.fine;
+    how.weight = weight;
+    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how, result);
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                           const struct gcb_device_call *call)
 {
     const struct convert *s = state;
-    const struct gcb_cuda_draw draw = draw_at(s, &call->at);
 
     if (s->h.rounding)
-        return s->by->draw(call->stream, out_dev, in, &draw, call->result_dev);
+        return draw(s, in, 1.0f, out_dev, call->result_dev, call);
     return s->by->put(call->stream, out_dev, in, call->result_dev);
 }
 
@@ -68,7 +80,7 @@ static int convert_code_group(const void *state, bool decode, const struct gcb_d
     const struct convert *s = state;
 
     if (!decode && s->h.rounding)
-        return s->by->draw_group(stream, group, &s->draw);
+        return gcb_cuda_blocks_encode_group(stream, group, &s->drawn);
     return (decode ? s->by->get_group : s->by->put_group)(stream, group);
 }
 
@@ -105,11 +117,10 @@ static int convert_contribute(const void *state, unsigned round, const struct gc
                               const struct gcb_device_call *call)
 {
     const struct convert *s = state;
-    const struct gcb_cuda_draw draw = draw_at(s, &call->at);
+    const struct gcb_device_input in = gcb_device_plain(own->x_dev, s->h.base.env.count);
 
     if (s->h.rounding)
-        return s->by->draw_weighed(call->stream, own->values_dev, own->x_dev, s->h.base.env.count,
-                                   own->weight, &draw);
+        return draw(s, &in, own->weight, own->values_dev, NULL, call);
     return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->h.base.env.count,
                         own->weight);
 }
