@@ -1,10 +1,8 @@
 /* Formats of elements: their names and sizes, and how they become float32. */
-#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/convert/convert.h"
 #include "src/lib/base/cpu_flags.h"
@@ -134,24 +132,6 @@ int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t
     return err;
 }
 
-/* Reads `size` bytes of a tensor, from byte `at` of the file on. */
-static int read_bytes(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
-                      uint64_t at, void *out, uint64_t size, struct gcb_diag *diag)
-{
-    for (uint64_t done = 0; done < size;) {
-        const ssize_t n = pread(descriptor, (uint8_t *)out + done, size - done, (off_t)(at + done));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return gcb_infile_fail(file, t->dataset, GCB_E_IO, diag, "%s", strerror(errno));
-        if (n == 0)
-            return gcb_infile_fail(file, t->dataset, GCB_E_CORRUPT, diag, "the file was cut short");
-        done += (uint64_t)n;
-    }
-    return 0;
-}
-
 static uint64_t blocks_of(uint64_t n)
 {
     return n / GCB_SCALE_BLOCK + (n % GCB_SCALE_BLOCK != 0);
@@ -182,8 +162,8 @@ static int scale(const struct gcb_infile *file, int descriptor, const struct gcb
         if (at < begin || at >= end) {
             begin = at;
             end = all - at < BOUNCE ? all : at + BOUNCE;
-            err = read_bytes(file, descriptor, t, t->scale + begin * sizeof(*scales), scales,
-                             (end - begin) * sizeof(*scales), diag);
+            err = gcb_infile_read(file, descriptor, t->dataset, t->scale + begin * sizeof(*scales),
+                                  scales, (end - begin) * sizeof(*scales), diag);
         }
         for (uint64_t k = 0; k < n && !err; k++)
             out[i + k] *= scales[at - begin];
@@ -205,7 +185,8 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
         uint8_t *to = (uint8_t *)out + i * wide;
         void *raw = size > wide ? (void *)block : to + n * (wide - size);
 
-        err = read_bytes(file, descriptor, t, t->offset + (from + i) * size, raw, n * size, diag);
+        err = gcb_infile_read(file, descriptor, t->dataset, t->offset + (from + i) * size, raw,
+                              n * size, diag);
         if (!err)
             err = gcb_tensor_convert(file, t, from + i, raw, n, to, diag);
     }

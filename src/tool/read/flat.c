@@ -9,11 +9,6 @@
 
 #include "src/lib/base/alloc.h"
 
-enum {
-    SMALL = 64 << 10,     /* an array of up to this many bytes may be packed by any ratio */
-    MAX_INFLATION = 1100, /* largest ratio of an array's bytes to its stored bytes, as for HDF5 */
-};
-
 int gcb_flat_open(void **state, const struct gcb_infile *in, const char *path,
                   struct gcb_diag *diag)
 {
@@ -45,47 +40,29 @@ void gcb_flat_close(void *state)
     gcb_free(f);
 }
 
-/* Reads at least `least` bytes at offset `at`, and at most `most`. Returns their number, or -1. */
-static int64_t read_some(const struct gcb_flat *f, uint64_t at, void *out, size_t least,
-                         size_t most)
-{
-    size_t done = 0;
-
-    while (done < least) {
-        const ssize_t n = at > f->in->size ? 0
-                                           : pread(f->descriptor, (uint8_t *)out + done,
-                                                   most - done, (off_t)(at + done));
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n == 0)
-            break;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return (int64_t)done;
-}
-
 int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
                   struct gcb_diag *diag)
 {
-    const bool small = size < sizeof(f->ahead) / 2;
-    int64_t n = (int64_t)size;
+    const uint64_t left = at < f->in->size ? f->in->size - at : 0;
+    const size_t want = left < sizeof(f->ahead) ? (size_t)left : sizeof(f->ahead);
+    int err = 0;
 
-    if (!small) {
-        n = read_some(f, at, out, size, size);
-    } else if (at < f->ahead_at || size > f->ahead_size ||
-               at - f->ahead_at > f->ahead_size - size) {
-        n = read_some(f, at, f->ahead, size, sizeof(f->ahead));
+    if (size > sizeof(f->ahead) / 2 || size > want)
+        return gcb_infile_read(f->in, f->descriptor, name, at, out, size, diag);
+    if (at < f->ahead_at || at - f->ahead_at + size > f->ahead_size) {
+        err = gcb_infile_read(f->in, f->descriptor, name, at, f->ahead, want, diag);
         f->ahead_at = at;
-        f->ahead_size = n > 0 ? (size_t)n : 0;
+        f->ahead_size = err ? 0 : want;
     }
-    if (n < 0)
-        return gcb_infile_fail(f->in, name, GCB_E_IO, diag, "%s", strerror(errno));
-    if ((size_t)n < size)
-        return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "cut short");
-    if (small)
+    if (!err)
         memcpy(out, f->ahead + (at - f->ahead_at), size);
-    return 0;
+    return err;
+}
+
+int gcb_flat_damaged(const struct gcb_flat *f, const char *name, const char *why,
+                     struct gcb_diag *diag)
+{
+    return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
 }
 
 int gcb_flat_take(struct gcb_flat *f, uint64_t begin, uint64_t end, struct gcb_diag *diag)
@@ -111,8 +88,7 @@ int gcb_flat_check_spans(struct gcb_flat *f, struct gcb_diag *diag)
         qsort(f->spans, f->span_count, sizeof(*f->spans), by_place);
     for (size_t i = 1; i < f->span_count; i++)
         if (f->spans[i].begin < f->spans[i - 1].end)
-            return gcb_infile_fail(f->in, NULL, GCB_E_CORRUPT, diag,
-                                   "damaged: two arrays take the same bytes of the file");
+            return gcb_flat_damaged(f, NULL, "two arrays take the same bytes of the file", diag);
     return 0;
 }
 
@@ -165,7 +141,7 @@ int gcb_flat_parse(const struct gcb_flat *f, const char *name, const char *text,
         return 0;
     if (!*out && json_error_code(&error) == json_error_out_of_memory)
         return gcb_diag_nomem(diag, size, "the header of a file");
-    return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "damaged: its header is not valid");
+    return gcb_flat_damaged(f, name, "its header is not valid", diag);
 }
 
 bool gcb_flat_shape(struct gcb_flat_array *a, const json_t *list)
@@ -230,15 +206,7 @@ static int vet(const struct gcb_flat *f, const struct gcb_flat_array *a, bool fi
     if (!fits)
         return gcb_infile_fail(f->in, a->path, GCB_E_CORRUPT, diag,
                                "damaged: its shape does not fit its %" PRIu64 " bytes", a->bytes);
-    if (a->bytes > SMALL && a->bytes / MAX_INFLATION > a->stored)
-        return gcb_infile_fail(f->in, a->path, GCB_E_CORRUPT, diag,
-                               "declares %" PRIu64 " bytes but stores %" PRIu64, a->bytes,
-                               a->stored);
-    if (a->bytes > f->in->limits.max_bytes)
-        return gcb_infile_fail(f->in, a->path, GCB_E_NOMEM, diag,
-                               "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, a->bytes,
-                               f->in->limits.max_bytes);
-    return 0;
+    return gcb_infile_check_size(f->in, a->path, a->bytes, a->stored, diag);
 }
 
 int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
@@ -270,7 +238,7 @@ int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
 
 static int fail_stream(const struct gcb_flat_stream *s, const char *why, struct gcb_diag *diag)
 {
-    return gcb_infile_fail(s->file->in, s->name, GCB_E_CORRUPT, diag, "damaged: %s", why);
+    return gcb_flat_damaged(s->file, s->name, why, diag);
 }
 
 int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag)

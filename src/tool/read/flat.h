@@ -19,6 +19,10 @@ struct gcb_flat;
 int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
                   struct gcb_diag *diag);
 
+/* Fails with "damaged: WHY". `name` may be NULL. Returns GCB_E_CORRUPT. */
+int gcb_flat_damaged(const struct gcb_flat *f, const char *name, const char *why,
+                     struct gcb_diag *diag);
+
 /* Notes that an array takes the bytes from `begin` to before `end`. Returns 0 or GCB_E_NOMEM. */
 int gcb_flat_take(struct gcb_flat *f, uint64_t begin, uint64_t end, struct gcb_diag *diag);
 /* Refuses the file if two arrays take the same byte. Sorts f->spans. */

@@ -4,11 +4,7 @@
 
 #include "src/tool/read/hdf5.h"
 
-enum {
-    MAX_CHUNK = 256 << 20, /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
-    FILL_BYTES = 64 << 10, /* a dataset of up to this many bytes may consist of its fill value */
-    MAX_INFLATION = 1100,  /* largest allowed ratio of a dataset's bytes to its stored bytes */
-};
+enum { MAX_CHUNK = 256 << 20 }; /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
 
 /* The result of a check. gcb_h5dataset_vet makes it a message with the names of file and dataset.
  */
@@ -82,7 +78,7 @@ static struct finding vet_filter(struct gcb_h5dataset *d, const struct gcb_infil
 
     if (!packs && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
         return unread_filter(file, id);
-    /* Data that is packed twice could unpack by more than MAX_INFLATION. */
+    /* Data that is packed twice could unpack by more than gcb_infile_check_size allows. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
@@ -196,12 +192,10 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
     return fine;
 }
 
-/* Checks that the dataset does not declare far more data than it stores in this file. Sets
- * d->unwritten. */
+/* Checks the bytes that the dataset, which has `bytes`, stores in this file. Sets d->unwritten. */
 static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
-                      struct gcb_diag *diag)
+                      uint64_t bytes, struct gcb_diag *diag)
 {
-    const uint64_t bytes = d->tensor.count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
 
     if (stored > in->size)
@@ -209,15 +203,12 @@ static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, cons
                                "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
                                stored, in->size);
     d->unwritten = stored == 0 && bytes > 0;
-    if (bytes > FILL_BYTES && d->unwritten)
+    if (bytes > GCB_READ_SMALL && d->unwritten)
         return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
                                "was never written: it declares %" PRIu64
                                " bytes and stores 0; --exclude leaves it out",
                                bytes);
-    if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored && !d->plugin)
-        return gcb_infile_fail(in, shown, GCB_E_CORRUPT, diag,
-                               "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
-    return 0;
+    return gcb_infile_check_size(in, shown, bytes, d->plugin ? bytes : stored, diag);
 }
 
 /* True if the dataset's own object is in this file. An external link may lead to another file. */
@@ -275,15 +266,10 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     bool outside = false;
     const struct finding found = vet_kind(dataset, file, &outside);
     const uint64_t bytes = dataset->tensor.count * dataset->type_size;
-    int err = 0;
 
     if (found.status)
         return gcb_infile_fail(in, shown, found.status, diag, "%s%s", found.text, found.advice);
-    if (!outside && in_this_file(dataset, file))
-        err = vet_stored(dataset, in, shown, diag);
-    if (!err && bytes > in->limits.max_bytes)
-        err = gcb_infile_fail(in, shown, GCB_E_NOMEM, diag,
-                              "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
-                              in->limits.max_bytes);
-    return err;
+    return !outside && in_this_file(dataset, file)
+               ? vet_stored(dataset, in, shown, bytes, diag)
+               : gcb_infile_check_size(in, shown, bytes, bytes, diag);
 }

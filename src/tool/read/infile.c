@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 /* Bytes of a message that the names of file and dataset get at least, and the dataset's part of
  * them. A cause may end with what to do, so long names are cut to leave room for the cause. */
 enum { NAMES = 56, DATASET = 40 };
+
+enum { MAX_INFLATION = 1100 }; /* largest ratio of a dataset's bytes to its stored bytes */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -142,6 +145,37 @@ int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *
     return gcb_infile_fail(
         file, dataset, GCB_E_CORRUPT, diag,
         "changed since it was listed; do not write to the file while gcbench reads it");
+}
+
+int gcb_infile_read(const struct gcb_infile *file, int descriptor, const char *dataset, uint64_t at,
+                    void *out, size_t size, struct gcb_diag *diag)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = at > file->size ? 0
+                                          : pread(descriptor, (uint8_t *)out + done, size - done,
+                                                  (off_t)(at + done));
+
+        if (n < 0 && errno != EINTR)
+            return gcb_infile_fail(file, dataset, GCB_E_IO, diag, "%s", strerror(errno));
+        if (n == 0)
+            return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag, "the file was cut short");
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+int gcb_infile_check_size(const struct gcb_infile *file, const char *dataset, uint64_t bytes,
+                          uint64_t stored, struct gcb_diag *diag)
+{
+    const uint64_t most = file->limits.max_bytes;
+
+    if (bytes > GCB_READ_SMALL && bytes / MAX_INFLATION > stored)
+        return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag,
+                               "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
+    if (bytes > most)
+        return gcb_infile_fail(file, dataset, GCB_E_NOMEM, diag,
+                               "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes, most);
+    return 0;
 }
 
 void gcb_infile_trace(const struct gcb_infile *file, const char *path)

@@ -27,6 +27,7 @@ struct gcb_reader;
 enum {
     GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
     GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
+    GCB_READ_SMALL = 64 << 10,  /* a dataset of up to so many bytes may store any number */
     GCB_READ_OBJECTS = 1 << 22, /* most objects in one file; each path of an object counts */
 };
 
@@ -70,6 +71,15 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
  * the file since. If not, returns GCB_E_CORRUPT. */
 int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
+
+/* Reads exactly `size` bytes, from byte `at` of the file on. `dataset` is for the message. */
+int gcb_infile_read(const struct gcb_infile *file, int descriptor, const char *dataset, uint64_t at,
+                    void *out, size_t size, struct gcb_diag *diag);
+
+/* Checks that a dataset of `bytes` has at most limits.max_bytes, and at most 64 KiB or 1100 times
+ * the bytes that are stored, because deflate cannot compress more strongly. */
+int gcb_infile_check_size(const struct gcb_infile *file, const char *dataset, uint64_t bytes,
+                          uint64_t stored, struct gcb_diag *diag);
 
 /* Fails with GCB_E_IO if another program has locked the file. HDF5 locks a file that it writes. */
 int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct gcb_diag *diag);

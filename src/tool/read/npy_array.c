@@ -17,8 +17,7 @@ static const char magic[] = "\x93NUMPY";
 
 static int fail_header(const struct gcb_npy *npy, struct gcb_diag *diag)
 {
-    return gcb_infile_fail(npy->stream.file->in, npy->stream.name, GCB_E_CORRUPT, diag,
-                           "damaged: its header is not valid");
+    return gcb_flat_damaged(npy->stream.file, npy->stream.name, "its header is not valid", diag);
 }
 
 /* ---- the header ---- */

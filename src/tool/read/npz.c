@@ -36,14 +36,9 @@ static unsigned load_u16(const uint8_t *p)
     return p[0] | (unsigned)p[1] << 8;
 }
 
-static int fail(const struct gcb_flat *z, const char *name, const char *why, struct gcb_diag *diag)
-{
-    return gcb_infile_fail(z->in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
-}
-
 static int fail_directory(const struct gcb_flat *z, struct gcb_diag *diag)
 {
-    return fail(z, NULL, "its directory of arrays is not valid", diag);
+    return gcb_flat_damaged(z, NULL, "its directory of arrays is not valid", diag);
 }
 
 /* ---- the directory ---- */
@@ -121,7 +116,8 @@ static int read_directory(struct gcb_flat *z, struct gcb_diag *diag)
     if (!err) {
         at = find_end(tail, n, size);
         if (at == UINT64_MAX)
-            err = fail(z, NULL, "the end of its zip archive is missing; is it cut short?", diag);
+            err = gcb_flat_damaged(z, NULL,
+                                   "the end of its zip archive is missing; is it cut short?", diag);
     }
     if (!err) {
         end = tail + (at - (size - n));
@@ -188,7 +184,7 @@ static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data
     if (memcmp(r, "PK\3\4", 4) != 0 || load_u16(r + 26) != m->name_length ||
         memcmp(r + LOCAL, m->name, m->name_length) != 0 || *data > z->begin ||
         m->packed > z->begin - *data)
-        return fail(z, path, "its header does not agree with the directory", diag);
+        return gcb_flat_damaged(z, path, "its header does not agree with the directory", diag);
     z->end = *data + m->packed;
     return 0;
 }

@@ -15,14 +15,9 @@ enum {
     MAX_HEADER = 32 << 20 /* enough for 300,000 tensors; jansson takes up to 80 times as much */
 };
 
-static int fail(const struct gcb_flat *f, const char *name, const char *why, struct gcb_diag *diag)
-{
-    return gcb_infile_fail(f->in, name, GCB_E_CORRUPT, diag, "damaged: %s", why);
-}
-
 static int fail_header(const struct gcb_flat *f, const char *name, struct gcb_diag *diag)
 {
-    return fail(f, name, "its header is not valid", diag);
+    return gcb_flat_damaged(f, name, "its header is not valid", diag);
 }
 
 /* ---- arrays ---- */
@@ -64,7 +59,7 @@ static int read_array(const struct gcb_flat *f, struct gcb_flat_array *a, json_t
         !gcb_flat_shape(a, shape))
         return fail_header(f, a->path, diag);
     if (from < 0 || from > to || (uint64_t)to > most)
-        return fail(f, a->path, "its data is outside of the file", diag);
+        return gcb_flat_damaged(f, a->path, "its data is outside of the file", diag);
     set_type(a, type);
     a->offset = f->begin + (uint64_t)from;
     a->bytes = a->stored = (uint64_t)(to - from);
@@ -182,7 +177,7 @@ static int open_file(void **state, const struct gcb_infile *in, const char *path
         return err;
     length = gcb_load_u64(start);
     if (length > in->size - START)
-        return fail(f, NULL, "cut short: its header is not complete", diag);
+        return gcb_flat_damaged(f, NULL, "cut short: its header is not complete", diag);
     if (length > MAX_HEADER)
         return gcb_infile_fail(in, NULL, GCB_E_UNSUPPORTED, diag,
                                "its header is longer than 32 MiB; write its tensors to several "
@@ -227,7 +222,7 @@ static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
     }
     err = gcb_flat_check_spans(f, diag);
     if (!err && bytes != f->in->size - f->begin)
-        err = fail(f, NULL, "some of its bytes belong to no tensor", diag);
+        err = gcb_flat_damaged(f, NULL, "some of its bytes belong to no tensor", diag);
     return err;
 }
 
