@@ -59,6 +59,9 @@ if ! has_sanitizers; then
     fails 1 "/step_1/worker_0/x: damaged: the HDF5 library crashed" inspect --hdf5-plugins plugins crashes.h5
     run inspect --hdf5-plugins plugins writes.h5
     check "a plug-in writes no file" test ! -e written
+    touch abort
+    refused 1 "damaged: the HDF5 library crashed while reading it (signal 6)" inspect --hdf5-plugins plugins right.h5
+    rm abort
 fi
 [ ! -e blosc.h5 ] || same "$debian" blosc.h5
 

@@ -379,11 +379,13 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     gcb_tidy_hold(&before);
     c->pid = fork();
     if (c->pid == 0) {
+        const int socket = gcb_sandbox_part(ends[1], parent);
+
         c->file.trace = c->trace;
         if (c->file.reader->load)
             c->file.reader->load(&c->file);
-        serve(&c->file, path, lister,
-              gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space, c->trace));
+        gcb_sandbox_enter(c->file.reader->address_space, c->trace);
+        serve(&c->file, path, lister, socket);
     }
     why = errno;
     gcb_tidy_let_go(&before);

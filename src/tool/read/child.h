@@ -103,12 +103,16 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            struct gcb_diag *diag);
 
 /*
- * Takes away all rights of the calling process that reading a file does not need (sandbox.c). The
- * child calls it right after the fork. Keeps the descriptor `keep`, whose number it returns, and
- * closes all others. The process then
- *   - ends when its parent, the process `parent`, ends;
- *   - ignores the signals of a terminal, which the parent handles, and prints nothing;
- *   - writes no file and leaves no core dump;
+ * Separates the calling process from its parent, the process `parent`, whose end is also its end
+ * (sandbox.c). The child calls it right after the fork. Keeps the descriptor `keep`, whose number it
+ * returns, and closes all others. The process ignores the signals of a terminal, which the parent
+ * handles, prints nothing, and leaves no core dump.
+ */
+int gcb_sandbox_part(int keep, pid_t parent);
+
+/*
+ * Takes away all rights of the calling process that reading a file does not need. The process then
+ *   - writes no file;
  *   - can map at most `address_space` bytes more than at the start;
  *   - can make only the system calls that reading needs, if gcb_sandbox_filters returns true: all
  *     others fail with EPERM. Files can be opened for reading until gcb_sandbox_close_files.
@@ -117,7 +121,7 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  * has no limit on files and address space, and no rule on system calls. The sanitizers map
  * terabytes, and read /proc and write to report what they find.
  */
-int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space, struct gcb_trace *trace);
+void gcb_sandbox_enter(uint64_t address_space, struct gcb_trace *trace);
 
 /* Returns the name of the first system call that the child was refused. NULL: none. */
 const char *gcb_sandbox_refused(const struct gcb_trace *trace);

@@ -244,26 +244,30 @@ bool gcb_sandbox_filters(void)
     return !is_sanitized() && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
-int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space, struct gcb_trace *trace)
+int gcb_sandbox_part(int keep, pid_t parent)
 {
-    const struct sigaction refusal = {.sa_sigaction = note_refused, .sa_flags = SA_SIGINFO};
-
     if (keep < 3) /* this is possible if the parent has no standard error */
         keep = fcntl(keep, F_DUPFD, 3);
     reset_signals();
-    refused_trace = trace;
-    sigaction(SIGSYS, &refusal, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the parent ended before the line above */
         _exit(1);
     prctl(PR_SET_NAME, "gcbench-read");
     close_descriptors(keep);
     lower_limit(RLIMIT_CORE, 0);
+    return keep;
+}
+
+void gcb_sandbox_enter(uint64_t address_space, struct gcb_trace *trace)
+{
+    const struct sigaction refusal = {.sa_sigaction = note_refused, .sa_flags = SA_SIGINFO};
+
+    refused_trace = trace;
+    sigaction(SIGSYS, &refusal, NULL);
     if (!is_sanitized()) {
         lower_limit(RLIMIT_FSIZE, 0);
         limit_address_space(address_space);
     }
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit_calls();
-    return keep;
 }
