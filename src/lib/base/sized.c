@@ -89,6 +89,8 @@ static const struct field fields[] = {
     FIELD(round, data),
     FIELD(round, bytes),
     FIELD(round, parts),
+    FIELD(round, to),
+    FIELD(round, from),
     WHOLE(round),
 };
 

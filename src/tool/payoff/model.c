@@ -37,10 +37,10 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
         {reduce, "doubling",     doubled + 2 * beyond, doubled + 2 * beyond, 0, doubled + beyond, false, doubled, doubled},
         {twoshot, "pairwise",    2 * (n - 1), 2 * part,                    2 * lg, 0, true,        opposite, opposite / n},
         {twoshot, "tree",        2 * lg, lg / 2 + part,                    2 * lg, 0, false,       2 * last, last},
-        {ring, "ring",           2 * (n - 1), 2 * part,                    n - 1 + lg, part, false,  0, 0},
         {ring, "doubling",       n - 1 + lg, 2 * part,                     n - 1 + lg, part, false,  last, last / 2},
-        {tree, "ring",           lg + n - 1, lg + n - 1,                   2 * lg, lg, false,        0, 0},
+        {ring, "ring",           2 * (n - 1), 2 * part,                    n - 1 + lg, part, false,  0, 0},
         {tree, "doubling",       2 * lg, 2 * lg,                           2 * lg, lg, false,        last, last},
+        {tree, "ring",           lg + n - 1, lg + n - 1,                   2 * lg, lg, false,        0, 0},
         {GCB_COLLECTIVE_OKTOPK, "pairwise", 2 * (n + lg), part,            2 * lg, 0, false,       opposite, opposite * 0.5 / n},
         {GCB_COLLECTIVE_SPARDL, "tree", 2 * lg, part,                      2 * lg, 0, false,       2 * last, last * part / 2},
     };

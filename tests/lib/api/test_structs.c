@@ -143,7 +143,7 @@ static const struct sized {
     {"memory_view", exchange_restore, 0, STATE},
     {"method_info", method_info, 0, {8, 16, 24, 32, 40, 552}},
     {"message_info", message_info, 0, {8, 16, 24, 28, 32, 36, 40, 44, 48}},
-    {"round", exchange_next, 1, {8, 12, 16, 24, 32, 40}},
+    {"round", exchange_next, 1, {8, 12, 16, 24, 32, 40, 44, 48}},
 };
 
 static size_t whole_of(const struct sized *row)
