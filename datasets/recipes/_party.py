@@ -20,6 +20,7 @@ class Sent(NamedTuple):
     reduction: int
     data: bytes
     parts: Optional[List[int]]
+    sender: int  # in SHIFT: whose bytes this worker gets
 
 
 Move = Callable[[List[List[Optional[Sent]]]], List[List[Optional[Sent]]]]
@@ -81,7 +82,7 @@ class Party:
     @staticmethod
     def _next(exchange: gcbench.Exchange) -> Optional[Sent]:
         sending = exchange.next()
-        return sending and Sent(sending.kind, sending.reduction, bytes(sending.data), sending.parts)
+        return sending and Sent(sending.kind, sending.reduction, bytes(sending.data), sending.parts, sending.sender)
 
     def _receive(self, part: int, sent: Sequence[Sent]) -> None:
         """Hands over what all workers sent for a part."""
@@ -92,6 +93,10 @@ class Party:
         for member, worker in zip(self.members, self.mine):
             if sent[0].kind == gcbench.REDUCE:
                 member[part].receive(0, total)
+                continue
+            if sent[0].kind == gcbench.SHIFT:
+                sender = sent[worker].sender
+                member[part].receive(sender, sent[sender].data if sender != worker else b"")
                 continue
             for sender, one in enumerate(sent):
                 data = one.data
@@ -111,6 +116,9 @@ class Party:
                 elif one.kind == gcbench.SCATTER:
                     self.link_bytes += (len(one.data) - one.parts[worker]) / n
                     steps = max(steps, n - 1)
+                elif one.kind == gcbench.SHIFT:
+                    self.link_bytes += len(one.data) / n
+                    steps = max(steps, 1)
                 else:
                     self.link_bytes += 2 * (n - 1) / n * len(one.data) / n
                     steps = max(steps, 2 * math.ceil(math.log2(n)))
