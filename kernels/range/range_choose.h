@@ -80,24 +80,26 @@ GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *
 {
     const double width = (double)gcb_float_of((e ? e : 1u) << 23);
     const double low = e ? width : 0.0, high = low + width;
-    const double step = width / (double)(1u << f->mantissa);
+    const double inverse = 1.0 / width; /* a power of two, so products are exact quotients */
+    const double step = width * (double)gcb_float_of((127 - f->mantissa) << 23);
     const double eps = (double)gcb_float_of(f->base << f->shift);
     const double to_zero = gcb_range_between(f->half ? 0.5 * eps : eps, low, high);
     const double to_eps = gcb_range_between(eps, low, high);
-    const double grid = (f->half ? 1.0 : 4.0) * step * step * ((high - to_eps) / width);
+    const double grid = (f->half ? 1.0 : 4.0) * step * step * ((high - to_eps) * inverse);
 
-    return 4.0 * (gcb_range_cubes(low, to_zero, 0.0) + gcb_range_cubes(to_zero, to_eps, eps)) /
-               width +
+    return 4.0 * (gcb_range_cubes(low, to_zero, 0.0) + gcb_range_cubes(to_zero, to_eps, eps)) *
+               inverse +
            grid;
 }
 
-/* 12 times the expected squared error of all values; count[e] of them have the biased exponent
- * e. */
-GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct gcb_range_format *f)
+/* 12 times the expected squared error of all values; count[e] of them have the biased exponent e,
+ * which is between `first` and end - 1. */
+GCB_HD double gcb_range_expected_error(const uint64_t count[256], unsigned first, unsigned end,
+                                       const struct gcb_range_format *f)
 {
     double sum = 0.0;
 
-    for (unsigned e = 0; e < 255; e++)
+    for (unsigned e = first; e < end; e++)
         if (count[e])
             sum += (double)count[e] * gcb_range_octave_error(e, f);
     return sum;
@@ -114,9 +116,13 @@ GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct g
 GCB_HD unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
                                         enum gcb_range_rounding rounding)
 {
-    unsigned best = bits - 1;
+    unsigned best = bits - 1, first = 0, end = 255;
     double least = 0.0;
 
+    while (first < end && !count[first])
+        first++;
+    while (first < end && !count[end - 1])
+        end--;
     for (unsigned m = bits; m-- > 0;) {
         struct gcb_range_format f;
         double error;
@@ -124,7 +130,7 @@ GCB_HD unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, un
         if (!gcb_range_valid(bits, m))
             break;
         gcb_range_format(&f, bits, m, max, rounding);
-        error = gcb_range_expected_error(count, &f);
+        error = gcb_range_expected_error(count, first, end, &f);
         if (m == bits - 1 || error <= least) {
             least = error;
             best = m;

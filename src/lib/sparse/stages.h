@@ -139,8 +139,8 @@ struct gcb_selection_params {
 
 /* What a selection selects from (src/lib/sparse/blocks.h). */
 struct gcb_source {
-    const float *x;     /* the elements */
-    const float *order; /* one finite float per position; NULL: not all are in memory */
+    const float *x;                /* the elements */
+    const float *order;            /* one finite float per position; NULL: not all are in memory */
     struct gcb_transform_state *t; /* NULL: part of a block */
     const struct gcb_transform *ops;
 };
