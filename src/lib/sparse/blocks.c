@@ -202,14 +202,17 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048
-#define LEAST_APART 16    /* least distance of two sampled positions of an array */
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
 #define SAMPLE_STRIDE 8   /* chunks of the message for one of the sample, if it is shorter */
 
+/* A sample of m values costs time in proportion to m, and saves time in proportion to n / sqrt(m).
+ * The sum is least if m grows like n^(2/3). */
 static struct gcb_sample sample_array(struct gcb_selection *s)
 {
-    const uint64_t n = s->positions, spread = n / LEAST_APART;
-    struct gcb_sample sample = {.m = spread < GCB_SAMPLE_MAX ? spread : GCB_SAMPLE_MAX, .each = 1};
+    const uint64_t n = s->positions;
+    const double best = 0.5 * cbrt((double)n) * cbrt((double)n);
+    struct gcb_sample sample = {.m = best < (double)GCB_SAMPLE_MAX ? (size_t)best : GCB_SAMPLE_MAX,
+                                .each = 1};
 
     if (n < SAMPLE_FROM)
         return (struct gcb_sample){0};
