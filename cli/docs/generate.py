@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes manual pages, completions and docs/rows.md while gcbench is built.
+"""Makes manual pages, completions, docs/rows.md and a table for Python while gcbench is built.
 
     generate.py TABLES man METHODS gcbench NAME...  gcbench(1); NAME...: the commands that the build makes pages for
     generate.py TABLES man METHODS NAME             gcbench-NAME(1)
     generate.py TABLES completion METHODS FILE...   the table for completion, then the shell functions in each FILE
     generate.py TABLES fields FILE                  docs/rows.md with the tables of fields of src/tool/rows/fields.def
+    generate.py TABLES types                        python/gcbench/fields.json: the type and unit of each field
 
 TABLES is the JSON that the program of tables.c prints, METHODS that of `gcbench methods --format json`.
 """
@@ -292,11 +293,23 @@ def fields(tables, page):
     return re.sub(r"<!-- fields: (\w+) -->\n.*?<!-- end -->\n", table, text, flags=re.S)
 
 
+def types(tables):
+    """JSON with the type and unit of each field. A name that has two types gets the wider one."""
+    found = {}
+    for rows in tables["records"].values():
+        for name, *kind in rows:
+            found[name] = max(found.get(name, []), kind[:2])
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(kind)}" for name, kind in found.items()) + "\n}\n"
+
+
 def main():
-    if len(sys.argv) < 4 or sys.argv[2] not in ("man", "completion", "fields"):
+    if sys.argv[2:] != ["types"] and (len(sys.argv) < 4 or sys.argv[2] not in ("man", "completion", "fields")):
         sys.exit(__doc__)
     tables = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     sys.stdout.reconfigure(encoding="utf-8")
+    if sys.argv[2] == "types":
+        sys.stdout.write(types(tables))
+        return
     if sys.argv[2] == "fields":
         sys.stdout.write(fields(tables, sys.argv[3]))
         return

@@ -4,6 +4,7 @@ import json
 import os
 import warnings
 from ctypes import byref
+from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
 
 from ._library import STATUS, Diag, MethodInfo, check, lib
@@ -63,11 +64,25 @@ def warn_if_forgets(spec: str, **changed: Any) -> bool:
     return False
 
 
+_DTYPES = {"text": "string", "integer": "Int64", "real": "float64", "bool": "boolean"}  # pandas' names
+
+
+def _frame(rows: List[Dict[str, Any]]) -> Any:
+    import pandas
+    fields = json.loads(Path(__file__).with_name("fields.json").read_text(encoding="utf-8"))  # {name: [type, unit]}
+    table = pandas.DataFrame(rows, dtype=object)
+    known = {name: fields[name] for name in table if name in fields}
+    table = table.astype({name: _DTYPES[kind] for name, (kind, _) in known.items() if kind in _DTYPES}).infer_objects()
+    table.attrs["units"] = {name: unit for name, (_, unit) in known.items() if unit}
+    return table
+
+
 def read(path: Union[str, "os.PathLike[str]"], record: Optional[str] = None, frame: bool = False) -> Any:
     """The rows of a file that --results or --format json wrote (docs/rows.md).
 
     record  only rows of this kind, such as "result"
-    frame   True: a pandas.DataFrame; False: a list of dictionaries
+    frame   True: a pandas.DataFrame, whose columns have the types of the fields, and whose attrs["units"] has their units;
+            False: a list of dictionaries
     """
     rows = []
     with open(path, encoding="utf-8", errors="replace") as lines:
@@ -83,6 +98,5 @@ def read(path: Union[str, "os.PathLike[str]"], record: Optional[str] = None, fra
             if record in (None, kind):
                 rows.append(row)
     if frame:
-        import pandas
-        return pandas.DataFrame(rows)
+        return _frame(rows)
     return rows

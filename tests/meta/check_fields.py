@@ -4,7 +4,7 @@ Checks that the table of result fields is the only place that knows them.
 
     check_fields.py ROOT TABLES GCBENCH
 
-- docs/rows.md has the tables that cli/docs/generate.py makes of TABLES, which come from src/tool/rows/fields.def.
+- docs/rows.md and python/gcbench/fields.json have the tables that cli/docs/generate.py makes of TABLES, which come from src/tool/rows/fields.def.
 - The tables of src/tool/page/page.js have no field that is not in the table, except those that the script computes.
 - No field's name is a string literal in src/ and cli/: not as an argument of a function that gets or sets JSON values or
   looks fields up, and, if the name has a '_', nowhere. (Names of options have a '-'.) The functions that write and read
@@ -18,7 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-UPDATE = "cli/docs/generate.py build/cli/docs/tables.json fields docs/rows.md > rows.new && mv rows.new docs/rows.md"
+WRITE = "cli/docs/generate.py build/cli/docs/tables.json"
+UPDATE = {"docs/rows.md": f"{WRITE} fields docs/rows.md > rows.new && mv rows.new docs/rows.md",
+          "python/gcbench/fields.json": f"{WRITE} types > python/gcbench/fields.json"}
 CALL = re.compile(r"\b(?:json_object_[gs]et\w*|json_(?:un)?pack|gcb_field_find)\([^;]*$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 TYPES = {"text": str, "integer": int, "real": (int, float), "bool": bool, "list": list, "object": dict}
@@ -51,12 +53,12 @@ def check_literals(root, fields):
             yield from literals(str(path.relative_to(root)), path.read_text(encoding="utf-8"), fields)
 
 
-def check_page(root, tables):
-    page = root / "docs" / "rows.md"
-    new = subprocess.run([root / "cli/docs/generate.py", tables, "fields", page], check=True, stdout=subprocess.PIPE,
-                         text=True).stdout
-    if new != page.read_text(encoding="utf-8"):
-        yield f"docs/rows.md differs from src/tool/rows/fields.def; write it anew: {UPDATE}"
+def check_tables(root, tables):
+    for name, how in UPDATE.items():
+        words = ["fields", root / name] if name == "docs/rows.md" else ["types"]
+        new = subprocess.run([root / "cli/docs/generate.py", tables, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+        if new != (root / name).read_text(encoding="utf-8"):
+            yield f"{name} differs from src/tool/rows/fields.def; write it anew: {how}"
 
 
 def check_script(root, fields):
@@ -144,7 +146,7 @@ def main():
         if not Path(path).is_file():
             sys.exit(f"{path} is missing: build gcbench first")
     fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
-    problems = [*check_page(root, tables), *check_literals(root, fields), *check_script(root, fields),
+    problems = [*check_tables(root, tables), *check_literals(root, fields), *check_script(root, fields),
                 *check_rows(root, tables, gcbench)]
     for problem in problems:
         print("not ok:", problem)

@@ -49,6 +49,9 @@ def test_results_are_read(tmp_path):
     pytest.importorskip("pandas")
     frame = gcbench.read(path, record="result", frame=True)
     assert len(frame) == len(cases) and (frame["ratio"] > 0).all()
+    assert [str(frame[name].dtype) for name in ("method", "elements", "ratio", "encode_seconds_mad")] == \
+        ["string", "Int64", "float64", "float64"]
+    assert frame.attrs["units"]["wire_bytes"] == "bytes" and "ratio" not in frame.attrs["units"]
 
 
 def test_the_readme_example_runs(capsys):
