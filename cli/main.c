@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/base/cmd.h"
+#include "cli/base/options.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/base/data.h"
@@ -119,7 +120,8 @@ static int dispatch(struct cmd_context *ctx)
     if (argc < 2)
         return gcb_invalid(ctx->diag, "no command given; see `gcbench --help`");
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        fprintf(ctx->out, "gcbench %s\n", gcb_version());
+        fprintf(ctx->out, "gcbench %s (%s)\n", gcb_version(),
+                gcb_fft_version() ? "with FFTW: GPL, version 2 or later" : "without FFTW: MIT");
         return 0;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -109,11 +109,21 @@ for _kind in ("encoder", "exchange"):  # what has a memory
     _FUNCTIONS[f"gcb_{_kind}_restore"] = [c_int, _P, POINTER(MemoryState), _DIAG]
 
 
+def _near(in_wheel: str, in_build: str) -> Optional[str]:
+    """A file of the wheel, or else of the build folder."""
+    here = Path(__file__).resolve().parent
+    places = [here / in_wheel, here.parents[1] / "build" / in_build]
+    return next((str(place) for place in places if place.is_file()), None)
+
+
 def find() -> str:
     """The library: $GCBENCH_LIBRARY, or the wheel's, or that of the build folder, or an installed one."""
-    here = Path(__file__).resolve().parent
-    near = [here / "libgcbench.so", here.parents[1] / "build" / "src" / "libgcbench.so.0"]
-    return os.environ.get("GCBENCH_LIBRARY") or next((str(p) for p in near if p.is_file()), "libgcbench.so.0")
+    return os.environ.get("GCBENCH_LIBRARY") or _near("libgcbench.so", "src/libgcbench.so.0") or "libgcbench.so.0"
+
+
+def find_command() -> str:
+    """The command: $GCBENCH_COMMAND, or the wheel's, or that of the build folder, or an installed one."""
+    return os.environ.get("GCBENCH_COMMAND") or _near("bin/gcbench", "cli/gcbench") or "gcbench"
 
 
 def load(path: Optional[str] = None) -> ctypes.CDLL:

@@ -10,7 +10,7 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_float, c_int, c_size_t
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrays import View, new, tensor
-from ._library import Diag, _Sized, check, lib, text
+from ._library import Diag, _Sized, check, find_command, lib, text
 from ._tables import read
 
 _REQUEST, _ANSWER = struct.Struct("=6Q"), struct.Struct("=3Q")  # src/gcbench-plugin.h
@@ -125,7 +125,7 @@ def _serve(connection: socket.socket, encode: Encode, decode: Decode) -> None:
 
 def compare(own: Mapping[str, Tuple[Encode, Decode]], *files: Union[str, "os.PathLike[str]"],
             methods: Sequence[str] = (), options: Sequence[str] = (), results: Optional[str] = None,
-            command: str = "gcbench") -> List[Dict[str, Any]]:
+            command: Optional[str] = None) -> List[Dict[str, Any]]:
     """Measures compressors of this process on dumps, as `gcbench bench` does, and returns the rows (docs/rows.md).
 
     own      {"mine": (encode, decode)}: encode(x) returns bytes, decode(message, n) returns n float32
@@ -138,7 +138,7 @@ def compare(own: Mapping[str, Tuple[Encode, Decode]], *files: Union[str, "os.Pat
     pairs = [(name, *functions, *socket.socketpair()) for name, functions in own.items()]
     with tempfile.TemporaryDirectory() as folder:
         path = results or os.path.join(folder, "rows.json")
-        words = [command, "bench", "--quiet", *options, "--results", path]
+        words = [command or find_command(), "bench", "--quiet", *options, "--results", path]
         for name, _, _, theirs, _ in pairs:
             words += ["--method", f"exec:{name}=&{theirs.fileno()}"]
         for spec in methods:

@@ -29,8 +29,11 @@ def test_a_wheel_works_in_a_fresh_environment(tmp_path):
     subprocess.run([sys.executable, "-c", build], cwd=ROOT / "python", env=clean, check=True)
     wheel, = tmp_path.glob("gcbench-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    modules = {f"gcbench/{path.name}" for path in (ROOT / "python" / "gcbench").glob("*.py") if path.is_file()}
-    assert modules | {"gcbench/libgcbench.so", "gcbench/py.typed"} == {name for name in names if name.startswith("gcbench/")}
+    inside = {f"gcbench/{path.name}" for path in (ROOT / "python" / "gcbench").iterdir() if path.is_file()}
+    shared = {f"gcbench/share/gcbench/{path.relative_to(ROOT)}" for path in (ROOT / "plots").glob("*.gp")}
+    shared |= {f"gcbench/share/gcbench/suites/{path.name}" for path in (ROOT / "datasets" / "suites").glob("*.json")}
+    shared |= {f"gcbench/share/gcbench/datasets/{name}" for name in ("sample.h5", "h200.json", "dump_gradients.py", "convert.py")}
+    assert inside | shared | {"gcbench/libgcbench.so", "gcbench/bin/gcbench"} == {name for name in names if name.startswith("gcbench/")}
     text = {name.split("/")[-1]: zipfile.ZipFile(wheel).read(name) for name in names if ".dist-info/" in name}
     assert text["LICENSE"].startswith(b"MIT License") and b"MIT License" in text["METADATA"]
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "fresh"], check=True)
@@ -39,3 +42,7 @@ def test_a_wheel_works_in_a_fresh_environment(tmp_path):
     done = subprocess.run([python, "-c", TRY % (str(tmp_path), str(tmp_path))], check=True, env=clean, cwd=tmp_path,
                           stdout=subprocess.PIPE, text=True)
     assert done.stdout.split()[1:] == ["1000", "True"]
+    for command in ([tmp_path / "fresh" / "bin" / "gcbench"], [python, "-m", "gcbench"]):
+        for words in (["--version"], ["bench", "--suite", "quick", "--repeat", "1", "--method", "topk"], ["demo"]):
+            done = subprocess.run([*command, *words], check=True, env=clean, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+            assert words != ["--version"] or ("MIT" in done.stdout and "GPL" not in done.stdout)
