@@ -1,4 +1,4 @@
-"""gcbench.methods(), gcbench.read() and the example of docs/python.md."""
+"""gcbench.methods(), gcbench.read(), the example of docs/python.md and the notebook."""
 import json
 import os
 import re
@@ -52,6 +52,18 @@ def test_results_are_read(tmp_path):
     assert [str(frame[name].dtype) for name in ("method", "elements", "ratio", "encode_seconds_mad")] == \
         ["string", "Int64", "float64", "float64"]
     assert frame.attrs["units"]["wire_bytes"] == "bytes" and "ratio" not in frame.attrs["units"]
+
+
+def test_the_notebook_runs(monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.setenv("GCBENCH_COMMAND", str(COMMAND))
+    cells = json.loads((ROOT / "docs" / "choose.ipynb").read_text(encoding="utf-8"))["cells"]
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert names["chosen"].error_of_mean <= names["most"] and names["units"]["seconds"] == "s"
+    assert len(names["message"]) <= 4 * len(names["x"])
 
 
 def test_the_readme_example_runs(capsys):
