@@ -3,7 +3,7 @@
 # the wheel in a fresh virtual environment of each Python and uses it.
 set -uo pipefail
 
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 check() { # NAME COMMAND...
     local name=$1
     shift
@@ -46,6 +46,7 @@ assert len(gcbench.Decoder("fft", 1000).decode(gcbench.Encoder("fft", 1000).enco
     if python -c 'import torch' 2>/dev/null; then
         check "$what: the DDP example" train
     else
+        skipped=$((skipped + 1))
         printf 'skipped: %s: the DDP example (no torch)\n' "$what"
     fi
     deactivate
@@ -58,5 +59,5 @@ python3 -c 'import torch' 2>/dev/null || # which brings HDF5
 for python in python3 /tmp/try/pythons/*/bin/python3; do
     [[ ! -e $python && $python == /* ]] || try "$python"
 done
-printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 exit $((failed != 0))
