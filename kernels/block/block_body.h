@@ -252,9 +252,11 @@ INLINE void draw_integers_group(uint16_t *code, uint8_t *even, const float *x, c
 
 static void draw_integers(uint16_t *code, const float *x, size_t n, unsigned log2,
                           const struct gcb_affine *a, float top, int minimum,
-                          const struct gcb_block_draw *draw){
+                          const struct gcb_block_draw *draw)
+{
     EACH_GROUP(n, draw_integers_group(code + i, draw->even + i, x + i, draw->byte + i, m,
-                                      a + (i >> log2), top, minimum))}
+                                      a + (i >> log2), top, minimum));
+}
 
 INLINE void from_integers_group(float *x, const uint16_t *code, size_t m,
                                 const struct gcb_affine *a, int minimum)

@@ -12,10 +12,8 @@
 /* A float of a sign, an exponent and m mantissa bits. A code without its sign bit is the exponent
  * field above the mantissa. */
 struct gcb_small_float {
-    uint32_t shift; /* 23 - m; at least 8 */
-    uint32_t
-        rebias; /* difference of the exponent biases of float32 and this format, at the place of
-                        float32's exponent */
+    uint32_t shift;  /* 23 - m; at least 8 */
+    uint32_t rebias; /* float32's exponent bias less this one, at the place of its exponent */
     uint32_t normal; /* pattern of the smallest normal value as a float32 */
     uint32_t top;    /* code of the largest value */
     uint32_t sign;   /* the sign bit of a code */
@@ -132,6 +130,7 @@ struct gcb_scaling {
     enum gcb_scale_format format;
     enum gcb_scale_rule rule;
     float tensor; /* e4m3: multiplies all scales */
+    int drawn;    /* codes are drawn, and so tiny elements must not be lost */
 };
 
 #define GCB_E8M0_ONE 127u       /* the code of 1 */
@@ -165,7 +164,9 @@ GCB_HD uint32_t gcb_scale_code(uint32_t most, const struct gcb_scaling *s)
         return gcb_scale_power(most, s);
     if (s->format == GCB_SCALE_FP32) {
         scale = s->f.largest / amax;
-        return gcb_bits_of(scale) < GCB_INF_BITS ? gcb_bits_of(scale) : gcb_bits_of(1.0f);
+        if (gcb_bits_of(scale) < GCB_INF_BITS)
+            return gcb_bits_of(scale);
+        return s->drawn ? GCB_INF_BITS - 1 : gcb_bits_of(1.0f); /* 1 as torchft */
     }
     scale = amax / s->f.largest / s->tensor;
     scale = scale > GCB_SCALE_LEAST ? scale : GCB_SCALE_LEAST; /* also for 0 / 0 */
@@ -179,7 +180,7 @@ GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
         return gcb_float_of(code);
     if (s->format == GCB_SCALE_E4M3)
         return s->tensor > 0.0f ? 1.0f / s->tensor / gcb_small_value(code, &s->e4) : 0.0f;
-    if (code == 0) /* as torchao: 2^-126 instead of 2^-127, or 1 */
+    if (code == 0 && !s->drawn) /* as torchao: 2^-126 instead of 2^-127, or 1 */
         return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
     return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);
 }
@@ -194,8 +195,8 @@ GCB_HD float gcb_scale_value(uint32_t code, const struct gcb_scaling *s)
     return gcb_float_of(code ? code << 23 : 0x400000u);
 }
 
-/* The tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be infinite; then the
- * whole tensor is decoded as zeros. */
+/* The tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be infinite;
+ * then the whole tensor is decoded as zeros. */
 GCB_HD float gcb_scale_tensor(uint32_t most, const struct gcb_small_float *f)
 {
     const float scale = gcb_float_of(most) / (448.0f * f->largest);

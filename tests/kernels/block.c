@@ -48,8 +48,11 @@ static void fill_results(struct results *r, const struct gcb_block_fns *k, const
     r->largest = k->ends(r->lo, r->hi, x, n, log2);
     for (int c = 0; c < 3; c++) {
         const struct gcb_scaling s = {gcb_small_float_of((enum gcb_small_format)c),
-                                      gcb_small_float_of(GCB_E4M3), (enum gcb_scale_format)c,
-                                      (enum gcb_scale_rule)(n % 4), 0.125f};
+                                      gcb_small_float_of(GCB_E4M3),
+                                      (enum gcb_scale_format)c,
+                                      (enum gcb_scale_rule)(n % 4),
+                                      0.125f,
+                                      (int)(n & 1)};
         const struct gcb_block_draw draw = {byte, r->even[c]};
 
         k->scales(r->scale[c], r->factor[c], r->most, blocks, &s);

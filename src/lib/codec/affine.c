@@ -170,6 +170,6 @@ const struct gcb_codec gcb_codec_affine = {
     .params = affine_params,
     .check = affine_check,
     .ops = &affine_ops,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
     .presets = affine_presets,
 };

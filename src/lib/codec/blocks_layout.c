@@ -34,10 +34,11 @@ int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag)
     s->scaling.format = blocks ? (enum gcb_scale_format)s->scale_format : GCB_SCALE_FP32;
     s->scaling.rule = (enum gcb_scale_rule)s->rule;
     s->scaling.tensor = 1.0f;
+    s->scaling.drawn = s->rounding != 0;
     s->b.width = s->format == GCB_E2M1 ? 4 : 8;
     s->b.head = s->scale == GCB_FLOAT_TENSOR || s->scale == GCB_FLOAT_TENSOR_BLOCK ? 4 : 0;
     s->b.scale = !blocks ? 0 : s->scaling.format == GCB_SCALE_FP32 ? 4 : 1;
-    s->b.drawn = s->rounding != 0;
+    s->b.drawn = s->scaling.drawn;
     s->b.too_much = s->scale == GCB_FLOAT_NONE ? GCB_INF_BITS : GCB_SCALE_MOST;
     s->b.base.nominal_bits = s->b.width + (blocks ? 8.0 * s->b.scale / (double)s->block : 0.0);
     return lay_out(&s->b, s->block, diag);

@@ -225,6 +225,6 @@ const struct gcb_codec gcb_codec_float = {
     .params = float_params,
     .check = float_check,
     .ops = &float_ops,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVES_DENSE,
     .presets = float_presets,
 };

@@ -305,16 +305,19 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
     static const struct small_float e4m3 = {3, -6, 8, 448.0f};
     const char *format =
         strstr(shared, "block") ? gcb_promise_choice(in->method, "scale-format") : "fp32";
+    const bool drawn = gcb_error_rule_of(in->method)->drawn;
     double scale;
 
     if (strcmp(shared, "none") == 0)
         return 1.0;
     if (strcmp(format, "e8m0") == 0) {
         scale = power_scale(in, f, most);
-        return scale > 0x1p-127 ? scale : 0.0;
+        return drawn || scale > 0x1p-127 ? scale : 0.0;
     }
+    if (strcmp(format, "fp32") == 0 && isinf(f->largest / most))
+        return drawn ? 1.0 / (double)FLT_MAX : 0.0;
     if (strcmp(format, "fp32") == 0)
-        return isinf(f->largest / most) ? 0.0 : (double)most / (double)f->largest;
+        return (double)most / (double)f->largest;
     if (tensor < 0x1p-120f)
         return 0.0;
     scale = fmin(fmax((double)(most / f->largest / tensor), 0x1p-6), 448.0);

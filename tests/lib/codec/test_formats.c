@@ -207,6 +207,9 @@ static void draws_the_values_beside(void **state)
     check_shares("mxfp4:rounding=stochastic", 5, 6, 4, 6, 0.5);
     check_shares("mxfp4:rounding=stochastic", 0.125f, 6, 0, 0.5f, 0.25);
     check_shares("nvfp4:rounding=stochastic", 2.25f, 6, 2, 3, 0.25);
+    check_shares("fp8:rounding=stochastic", 0x1p-138f, 0, 0, 0x1p-137f, 0.5);
+    check_shares("mxfp8:rounding=stochastic", 0x1p-137f, 0, 0, 0x1p-136f, 0.5);
+    check_shares("mxfp4:rounding=stochastic,scale-rule=floor", 0x1p-129f, 0, 0, 0x1p-128f, 0.5);
     check_shares("int8:rounding=stochastic", 64.25f, 255, 64, 65, 0.25);
     check_shares("affine:offset=minimum,rounding=stochastic", 12.75f, 255 + 12, 12.75f, 12.75f, 1);
     check_shares("affine:bits=2,rounding=stochastic", 0x1p-12f, 3, 0, 1, 0x1p-12);
