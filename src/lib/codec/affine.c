@@ -138,7 +138,8 @@ static const struct gcb_codec_ops affine_ops = {
     .describe = gcb_blocks_describe,
 };
 
-#define GUARANTEE "half a step of the block, which is (max - min) / (2^bits - 1)"
+#define GUARANTEE \
+    "half a step, a step if stochastic; steps are (max - min) / (2^bits - 1) of the block"
 
 static const struct gcb_preset affine_presets[] = {
     {.name = "int8",

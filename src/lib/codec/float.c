@@ -188,7 +188,8 @@ static const struct gcb_codec_ops float_ops = {
     .describe = gcb_blocks_describe,
 };
 
-#define GUARANTEE "half a step of the format at |x| over the scale, unless the element saturates"
+#define GUARANTEE \
+    "half a step of the format at |x| over the scale, a step if stochastic, unless saturated"
 
 static const struct gcb_preset float_presets[] = {
     {.name = "fp8",
