@@ -9,7 +9,6 @@
 #include "tests/gpu/check_cases.h"
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_slot.h"
-#include "tests/support/device_sum.h"
 
 /* Elements of five tiles, for two blocks. */
 #define SMALL 20011
@@ -43,8 +42,6 @@ static void every_case(void **state)
             device_same_feedback(&device, c->spec, SMALL, GCB_F32, 0.7);
         if (c->kind == CHECK_MEMORY)
             device_same_memory(&device, c->spec, 5001);
-        if (c->kind == CHECK_SUM)
-            device_same_sums(&device, c->spec, SMALL);
         if (c->kind == CHECK_SLOT)
             device_same_slots(&device, c->spec, 5001);
         if (c->kind == CHECK_REDUCE)

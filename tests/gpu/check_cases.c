@@ -9,7 +9,6 @@
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_slot.h"
-#include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -96,12 +95,11 @@ static const struct check_case wide[] = {
     {"sparse:transform=fft,chunk=63", CHECK_STEPS, WIDE},
     {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
     {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
-    {"qsgd", CHECK_SUM, WIDE},
+    {"qsgd", CHECK_SLOT, WIDE},
     {"topk:memory=ef", CHECK_SLOT, WIDE},
     {"qsgd:bucket=100000,norm=l2,collective=allreduce", CHECK_REDUCE, WIDE},
     {"terngrad:collective=allreduce", CHECK_REDUCE, WIDER},
-    {"sparse:theta=0.2,index=bitmap", CHECK_SUM, WIDE},
-    {"sparse:theta=0.2,transform=dct,chunk=64,index=bitmap", CHECK_SUM, WIDE},
+    {"topk:theta=0.2,index=bitmap", CHECK_SLOT, WIDE},
 };
 
 /* Number of choices that are not the codec's default. A number that is not the default counts as
@@ -200,8 +198,8 @@ static size_t quantisers(void)
 
 struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
-    const size_t by_hand = COUNT(more) + COUNT(wide) + names(device_memories) + names(device_sums) +
-                           names(device_reduces) + quantisers();
+    const size_t by_hand =
+        COUNT(more) + COUNT(wide) + names(device_memories) + names(device_reduces) + quantisers();
     struct check_case *list;
 
     *count = 0;
@@ -226,8 +224,6 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
         add_spec(list, count, device_quantisers[i].spec, CHECK_GROUP);
     for (size_t i = 0; device_memories[i]; i++)
         add_spec(list, count, device_memories[i], CHECK_MEMORY);
-    for (size_t i = 0; device_sums[i]; i++)
-        add_spec(list, count, device_sums[i], CHECK_SUM);
     for (size_t i = 0; device_slots[i]; i++)
         add_spec(list, count, device_slots[i], CHECK_SLOT);
     for (size_t i = 0; device_reduces[i]; i++)
@@ -241,7 +237,6 @@ char *check_case_name(char *out, size_t size, const struct check_case *c)
 {
     const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
                       : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
-                      : c->kind == CHECK_SUM    ? " (sums)"
                       : c->kind == CHECK_SLOT   ? " (slots)"
                       : c->kind == CHECK_REDUCE ? " (all-reduce)"
                       : c->kind == CHECK_STEPS  ? " (with error feedback)"

@@ -12,7 +12,6 @@ enum check_kind {
     CHECK_STEPS,  /* as CHECK_WIDE, with error feedback */
     CHECK_GROUP,  /* ResNet-50's tensors as a group */
     CHECK_MEMORY, /* steps of a worker whose memory is on the device; `count` may give the size */
-    CHECK_SUM,    /* sums of four messages, in the same way */
     CHECK_SLOT,   /* slots of three workers and their sum, in the same way */
     CHECK_REDUCE, /* an all-reduce of three workers, in the same way */
 };
@@ -29,7 +28,7 @@ struct check_case {
  *   from the registries and the parameter tables: every method at its defaults, and every choice of
  *   every codec; with few sizes, every `stride`-th of all combinations of choices and of numbers
  *   that are not the default; the hand-written cases that reach branches of launchers; groups,
- *   memories, sums, slots and all-reduces; if asked for, the wide cases: every method at its defaults, and
+ *   memories, slots and all-reduces; if asked for, the wide cases: every method at its defaults, and
  *   every choice with four of five positions kept.
  * *count is their number. The caller frees the list. NULL: no memory.
  */

@@ -9,7 +9,6 @@
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_slot.h"
-#include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 #include "tests/support/test.h"
 
@@ -123,12 +122,6 @@ static void check_memory(const struct gcb_device *device, const char *spec, cons
         device_same_memory(device, spec, sizes[i]);
 }
 
-static void check_sums(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
-{
-    for (size_t i = 0; sizes[i] != END; i++)
-        device_same_sums(device, spec, sizes[i]);
-}
-
 static void check_slots(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
 {
     for (size_t i = 0; sizes[i] != END; i++)
@@ -158,8 +151,6 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
         device_same_group(device, c->spec, depth->grouped);
     else if (c->kind == CHECK_MEMORY)
         check_memory(device, c->spec, fed);
-    else if (c->kind == CHECK_SUM)
-        check_sums(device, c->spec, fed);
     else if (c->kind == CHECK_SLOT)
         check_slots(device, c->spec, fed);
     else if (c->kind == CHECK_REDUCE)

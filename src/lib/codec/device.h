@@ -59,35 +59,17 @@ struct gcb_device_group_ops {
                       struct gcb_device_stream *stream);
 };
 
-/* Where a message is added. */
-struct gcb_device_addition {
-    /* the canvas or, if the state has no canvas, env->count floats; zero before the first
-     * message */
-    void *acc_dev;
-    float weight;
-    /* acc_dev already holds other messages; if this message cannot be added to them, the result's
-     * status becomes GCB_E_MISMATCH */
-    bool joins;
-};
-
 /*
- * Adds messages without decoding them to a tensor first. Sums of elements are equal to those
- * of the CPU, bit for bit (struct gcb_sum). Sums of coefficients are equal if the coefficients are.
- * The states are decoders', and calls need the decoder's scratch.
+ * Adds messages without decoding them to a tensor first. Sums are equal to those of the CPU, bit for
+ * bit (struct gcb_sum). The states are decoders', and calls need the decoder's scratch.
  */
 struct gcb_device_sum_ops {
-    /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the
-     * codec does not transform, and messages are added to elements. NULL: 0 for every state. */
-    uint64_t (*canvas)(const void *state);
-    /* True if these two states, of the same count, have the same canvas. */
-    bool (*alike)(const void *state, const void *other);
-    /* Queues an addition. If the result's status is not 0 afterwards, nothing was added. Any bytes
-     * are safe, as for decoding. */
-    int (*add_async)(void *state, const uint8_t *payload_dev, uint64_t length,
-                     const struct gcb_device_addition *to, const struct gcb_device_call *call);
-    /* Queues the transform of a canvas that holds at least one message into elements. */
-    int (*inverse_async)(void *state, void *canvas_dev, float *out_dev,
-                         const struct gcb_device_call *call);
+    /* True if this state transforms: then its messages cannot be added to elements. NULL: never. */
+    bool (*transforms)(const void *state);
+    /* Queues the addition of `weight` times a message to acc_dev, env->count floats. If the result's
+     * status is not 0 afterwards, nothing was added. Any bytes are safe, as for decoding. */
+    int (*add_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *acc_dev,
+                     float weight, const struct gcb_device_call *call);
 };
 
 /* A worker's tensor in an all-reduce. Arrays are device memory. */
@@ -158,11 +140,11 @@ struct gcb_device_ops {
                         const struct gcb_device_call *call);
 
     /* Queues the sum of messages of this decoder's method, of max_payload bytes each, into `out_dev`
-     * (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum`, or decoding and adding. */
+     * (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum` adds them one by one. */
     int (*sum_async)(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
                      struct gcb_device_stream *stream);
-    const struct gcb_device_group_ops *group; /* NULL: one message at a time */
-    const struct gcb_device_sum_ops *sum; /* NULL: a sum decodes messages and adds the elements */
+    const struct gcb_device_group_ops *group;   /* NULL: one message at a time */
+    const struct gcb_device_sum_ops *sum;       /* NULL: sum_async, or no slots */
     const struct gcb_device_reduce_ops *reduce; /* NULL: an all-reduce runs on the CPU only */
 };
 

@@ -255,48 +255,6 @@ int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
                : gcb_device_batch_download(p->batch, out->data, p->tensor.dev, size.tensor, diag);
 }
 
-/* ---- sums ---- */
-
-bool gcb_device_coder_adds(const struct gcb_coder *c)
-{
-    return c->state && c->there->sum;
-}
-
-uint64_t gcb_device_coder_canvas(const struct gcb_coder *c)
-{
-    return gcb_device_coder_adds(c) && c->there->sum->canvas ? c->there->sum->canvas(c->state) : 0;
-}
-
-bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b)
-{
-    return gcb_device_coder_adds(a) && gcb_device_coder_adds(b) && a->there == b->there &&
-           a->env.count == b->env.count && a->there->sum->alike(a->state, b->state);
-}
-
-int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *frame,
-                               const uint8_t *payload_dev, const struct gcb_device_addition *to,
-                               const struct gcb_device_message *m, struct gcb_diag *diag)
-{
-    struct gcb_device_call call;
-    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
-
-    if (!err)
-        err = c->there->sum->add_async(c->state, payload_dev, frame->payload_bytes, to, &call);
-    return tell_damage(c, err, diag);
-}
-
-int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float *out_dev,
-                                   const struct gcb_device_message *m, struct gcb_diag *diag)
-{
-    struct gcb_device_call call;
-    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
-
-    if (err)
-        return err;
-    err = c->there->sum->inverse_async(c->state, canvas_dev, out_dev, &call);
-    return explain_queueing(c, err, diag);
-}
-
 const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c)
 {
     return c->there->reduce;

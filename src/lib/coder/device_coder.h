@@ -62,24 +62,6 @@ int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *f
 int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag);
 
-/* ---- for sums of messages (src/lib/sum/device_sum.h) ---- */
-
-/* True if the decoder can add messages without decoding them to a tensor first. */
-bool gcb_device_coder_adds(const struct gcb_coder *c);
-/* Bytes of the decoder's canvas (struct gcb_device_sum_ops); 0: it has none. */
-uint64_t gcb_device_coder_canvas(const struct gcb_coder *c);
-/* True if messages of both decoders can be added to one canvas. */
-bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b);
-/* For a decoder that adds: queues the addition of a payload. The decoder accepts `frame`. After
- * gcb_device_batch_finish, the status of the message's result is 0, GCB_E_CORRUPT or
- * GCB_E_MISMATCH. */
-int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *frame,
-                               const uint8_t *payload_dev, const struct gcb_device_addition *to,
-                               const struct gcb_device_message *m, struct gcb_diag *diag);
-/* For a decoder with a canvas: queues the transform of a canvas to elements. */
-int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float *out_dev,
-                                   const struct gcb_device_message *m, struct gcb_diag *diag);
-
 /* Returns the codec's functions for an all-reduce (src/lib/exchange/device_reduce.h), or NULL. */
 const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c);
 

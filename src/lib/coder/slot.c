@@ -45,8 +45,10 @@ static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *dia
 
     if (c->state->length_varies)
         why = "the lengths of its messages vary";
-    else if (sum && sum->canvas && sum->canvas(e->decoder->state))
+    else if (sum && sum->transforms && sum->transforms(e->decoder->state))
         why = "it has a transform";
+    else if (!sum && !c->there->sum_async)
+        why = "its messages are not added on devices";
     else if (e->memory.kind != GCB_MEMORY_NONE && e->memory.kind != GCB_MEMORY_EF)
         why = "slots have no other memory than ef";
     else if (gcb_method_gives_collective(&c->method) &&
@@ -134,22 +136,19 @@ size_t gcb_device_slot_bytes(const struct gcb_device_encoder *e)
     return e ? HEAD + gcb_cuda_align256(payload_of(e)) : 0;
 }
 
-/* The scratch of a sum: a result for each slot, a decoded tensor unless the decoder adds messages
- * itself, and what the decoder needs. */
+/* The scratch of a sum: a result for each slot, and what the decoder needs. */
 struct sum_scratch {
-    uint64_t results, decoded, decoder; /* bytes, multiples of 256 */
+    uint64_t results, decoder; /* bytes, multiples of 256 */
 };
 
 static struct sum_scratch sum_scratch(const struct gcb_device_encoder *e, unsigned workers)
 {
     const struct gcb_coder *c = e->decoder;
-    const bool adds = c->there->sum || c->there->sum_async;
     const uint64_t decoder =
         c->there->scratch && !c->there->sum_async ? c->there->scratch(c->state) : 0;
 
     return (struct sum_scratch){
         .results = gcb_cuda_align256(workers * sizeof(struct gcb_device_result)),
-        .decoded = adds ? 0 : gcb_cuda_align256(count_of(e) * sizeof(float)),
         .decoder = gcb_cuda_align256(decoder),
     };
 }
@@ -162,7 +161,7 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *e, unsigned wor
     if (!e)
         return 0;
     sum = sum_scratch(e, workers);
-    most = sum.results + sum.decoded + sum.decoder;
+    most = sum.results + sum.decoder;
     encode = e->encoder->there->scratch ? e->encoder->there->scratch(e->encoder->state) : 0;
     return HEAD + (most > encode ? most : encode); /* HEAD: for the alignment */
 }
@@ -267,8 +266,7 @@ struct summands {
     struct gcb_cuda_slots slots;
     const float *weights; /* NULL: each is 1 / slots.count */
     struct gcb_device_result *results;
-    float *decoded_dev; /* scratch for a tensor */
-    void *scratch_dev;  /* the decoder's */
+    void *scratch_dev; /* the decoder's */
 };
 
 static const uint8_t *payload_at(const struct summands *p, unsigned i)
@@ -306,24 +304,14 @@ static int add_together(struct gcb_device_encoder *e, const struct summands *p, 
 /* Queues the additions of the messages one by one. */
 static int add_each(struct gcb_device_encoder *e, const struct summands *p, float *out_dev)
 {
-    const struct gcb_device_module *module = e->device.module;
     const struct gcb_coder *c = e->decoder;
-    const uint64_t length = payload_of(e), n = count_of(e);
     struct gcb_device_call call = {.stream = e->stream, .scratch_dev = p->scratch_dev};
-    int err = module->stream.zero(e->stream, out_dev, n * sizeof(*out_dev));
+    int err = e->device.module->stream.zero(e->stream, out_dev, count_of(e) * sizeof(*out_dev));
 
     for (unsigned i = 0; i < p->slots.count && !err; i++) {
-        const struct gcb_device_addition to = {.acc_dev = out_dev, .weight = weight_at(p, i)};
-
         call.result_dev = p->results + i;
-        if (c->there->sum) {
-            err = c->there->sum->add_async(c->state, payload_at(p, i), length, &to, &call);
-            continue;
-        }
-        err = c->there->decode_async(c->state, payload_at(p, i), length, p->decoded_dev, &call);
-        if (!err)
-            err = module->tensor.accumulate(e->stream, out_dev, p->decoded_dev, n, to.weight,
-                                            call.result_dev);
+        err = c->there->sum->add_async(c->state, payload_at(p, i), payload_of(e), out_dev,
+                                       weight_at(p, i), &call);
     }
     return err;
 }
@@ -367,8 +355,7 @@ int gcb_device_sum_slots(struct gcb_device_encoder *e, const void *slots_dev, un
         .slots = {.first = slots_dev, .apart = gcb_device_slot_bytes(e), .count = workers},
         .weights = weights,
         .results = (struct gcb_device_result *)scratch,
-        .decoded_dev = (float *)(scratch + size.results),
-        .scratch_dev = scratch + size.results + size.decoded,
+        .scratch_dev = scratch + size.results,
     };
     p.slots.decoded = p.results;
     module->stream.zero(e->stream, p.results, workers * sizeof(*p.results));

@@ -1,7 +1,6 @@
 #ifndef SRC_LIB_DEVICE_MODULE_H
 #define SRC_LIB_DEVICE_MODULE_H
 
-#include "kernels/accumulate/accumulate_cuda.h"
 #include "kernels/compare/compare_cuda.h"
 #include "kernels/memory/memory_cuda.h"
 #include "kernels/slot/slot_cuda.h"
@@ -19,7 +18,7 @@
  * aligned to 256 bytes, and the host cannot read it. Copies between host and device go through
  * pinned memory. A stream is for one host thread at a time.
  */
-#define GCB_DEVICE_MODULE_VERSION 12
+#define GCB_DEVICE_MODULE_VERSION 13
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* A device and the libraries that it needs, as far as they are known. */
@@ -98,10 +97,6 @@ struct gcb_device_tensor_fns {
     /* Converts a raw payload in the type `source` to n floats. */
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
-    /* Adds x to a sum, unless the result says that x is damaged:
-     * kernels/accumulate/accumulate_cuda.h. */
-    int (*accumulate)(struct gcb_device_stream *s, float *acc_dev, const float *x_dev, uint64_t n,
-                      float weight, const struct gcb_device_result *result_dev);
     /* Compares y with x: kernels/compare/compare_cuda.h. */
     uint64_t (*compare_scratch)(uint64_t n);
     int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,

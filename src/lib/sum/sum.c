@@ -34,7 +34,7 @@ static int open_sum(struct gcb_sum **out, const struct gcb_method *method,
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
-    s->config.place = NULL; /* device_sum.c adds on a device */
+    s->config.place = NULL; /* slots add on a device */
     s->config.env.decoding = true;
     s->into = s->elements = into;
     err = gcb_codec_env_keep(&s->config.env, &s->kept, diag);
@@ -162,18 +162,6 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
     return err;
 }
 
-int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
-                  struct gcb_diag *diag)
-{
-    if (!isfinite(weight))
-        return gcb_invalid(diag, "a weight must be finite");
-    if (frame->count != count)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the message has %" PRIu64 " elements, the sum %" PRIu64, frame->count,
-                            count);
-    return 0;
-}
-
 /* `checks`: looks at the checksum too. */
 static int add(struct gcb_sum *s, const void *message, size_t length, float weight, bool checks,
                struct gcb_diag *diag)
@@ -184,8 +172,12 @@ static int add(struct gcb_sum *s, const void *message, size_t length, float weig
 
     if (!err && checks)
         err = gcb_message_check(message, length, 0, diag);
-    if (!err)
-        err = gcb_sum_check(&frame, s->count, weight, diag);
+    if (!err && !isfinite(weight))
+        err = gcb_invalid(diag, "a weight must be finite");
+    if (!err && frame.count != s->count)
+        err = gcb_diag_set(diag, GCB_E_MISMATCH,
+                           "the message has %" PRIu64 " elements, the sum %" PRIu64, frame.count,
+                           s->count);
     if (err)
         return err;
     if (!s->main && !(frame.flags & GCB_WIRE_STORED))

@@ -17,11 +17,6 @@
  * of the calls, and each is rounded to float32.
  */
 
-/* Checks what every sum needs. Returns 0, GCB_E_INVALID if the weight is not finite, or
- * GCB_E_MISMATCH if the message does not have `count` elements. */
-int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
-                  struct gcb_diag *diag);
-
 /* Opens a sum of messages of this method, with config->env.count elements. `into` is the
  * accumulator, as in gcb_sum_open. The caller frees *out with gcb_sum_close. Returns 0 or an error
  * of gcb_coder_create. */

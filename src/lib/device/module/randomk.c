@@ -49,8 +49,8 @@ static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 
 /* ---- sums ---- */
 
-static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
-                       const struct gcb_device_addition *to, const struct gcb_device_call *call)
+static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length, float *acc_dev,
+                       float weight, const struct gcb_device_call *call)
 {
     const struct gcb_randomk *s = state;
     struct gcb_strata where;
@@ -58,7 +58,7 @@ static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
     if (!gcb_randomk_fits(length, s->base.env.count))
         return GCB_E_CORRUPT;
     where = places_of(s, length);
-    return gcb_cuda_strata_add(call->stream, to->acc_dev, payload_dev, &where, to->weight,
+    return gcb_cuda_strata_add(call->stream, acc_dev, payload_dev, &where, weight,
                                call->result_dev);
 }
 

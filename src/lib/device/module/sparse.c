@@ -234,79 +234,41 @@ static int open_entries(const struct gcb_device_sparse *s, struct gcb_cuda_entri
     return err ? err : s->index->get(call->stream, p, &kept->f, call->result_dev);
 }
 
-/* Does what `rebuild` does, in a decoder. */
-static int rebuild_entries(const struct gcb_device_sparse *s, const struct gcb_cuda_entries *kept,
-                           float *out, const struct gcb_device_call *call)
-{
-    struct gcb_device_work w = {.payload = kept->p.in,
-                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
-                                .call = call};
-
-    return rebuild(s, out, &w, kept);
-}
-
 static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                          const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    struct gcb_device_work w = {.payload = payload_dev,
+                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
+                                .call = call};
+    struct gcb_cuda_entries kept;
+    const int err = open_entries(s, &kept, payload_dev, length, call);
+
+    return err ? err : rebuild(s, out_dev, &w, &kept);
+}
+
+/* ---- sums ---- */
+
+static bool sparse_transforms(const void *state)
+{
+    return ((const struct gcb_device_sparse *)state)->transform->inverse;
+}
+
+static int sparse_add(void *state, const uint8_t *payload_dev, uint64_t length, float *acc_dev,
+                      float weight, const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
     struct gcb_cuda_entries kept;
     const int err = open_entries(s, &kept, payload_dev, length, call);
 
-    return err ? err : rebuild_entries(s, &kept, out_dev, call);
-}
-
-/* ---- sums ---- */
-
-static uint64_t sparse_canvas(const void *state)
-{
-    const struct gcb_device_sparse *s = state;
-
-    return s->transform->inverse ? gcb_cuda_canvas_bytes(s->p.t.positions, s->values.width) : 0;
-}
-
-static bool sparse_alike(const void *state, const void *other)
-{
-    const struct gcb_device_sparse *a = state, *b = other;
-
-    return a->p.transform == b->p.transform && a->p.chunk == b->p.chunk &&
-           a->p.t.length == b->p.t.length;
-}
-
-static int sparse_add(void *state, const uint8_t *payload_dev, uint64_t length,
-                      const struct gcb_device_addition *to, const struct gcb_device_call *call)
-{
-    const struct gcb_device_sparse *s = state;
-    const bool has_canvas = sparse_canvas(s) != 0;
-    float *acc = has_canvas ? gcb_cuda_canvas_coefficients(to->acc_dev) : to->acc_dev;
-    struct gcb_cuda_entries kept;
-    int err = open_entries(s, &kept, payload_dev, length, call);
-
-    if (!err && s->values.side)
-        err = gcb_cuda_canvas_side(call->stream, to->acc_dev, &kept.p, &s->values, to->joins,
-                                   call->result_dev);
-    if (err)
-        return err;
-    return gcb_cuda_accumulate_entries(call->stream, acc, &kept, to->weight, call->result_dev);
-}
-
-static int sparse_inverse(void *state, void *canvas_dev, float *out_dev,
-                          const struct gcb_device_call *call)
-{
-    const struct gcb_device_sparse *s = state;
-    struct gcb_cuda_entries all;
-    int err;
-
-    gcb_cuda_canvas_entries(&all, canvas_dev, s->p.t.positions, &s->values);
-    gcb_cuda_decoding_lay_out(&all.f, all.p.n, call->scratch_dev);
-    err = gcb_cuda_keep_all(call->stream, &all.f, all.p.n);
-    return err ? err : rebuild_entries(s, &all, out_dev, call);
+    return err ? err
+               : gcb_cuda_accumulate_entries(call->stream, acc_dev, &kept, weight,
+                                             call->result_dev);
 }
 
 static const struct gcb_device_sum_ops sparse_sum = {
-    .canvas = sparse_canvas,
-    .alike = sparse_alike,
+    .transforms = sparse_transforms,
     .add_async = sparse_add,
-    .inverse_async = sparse_inverse,
 };
 
 const struct gcb_device_ops gcb_device_sparse = {
