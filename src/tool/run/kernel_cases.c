@@ -529,8 +529,12 @@ static struct gcb_affine *block_integers(const struct gcb_kernel_job *job, size_
 static void call_block(struct gcb_kernel_job *job, size_t kernel)
 {
     const struct gcb_block_fns *k = &job->kernels.block;
-    const struct gcb_scaling s = {gcb_small_float_of(GCB_E4M3), gcb_small_float_of(GCB_E4M3),
-                                  GCB_SCALE_E8M0, GCB_SCALE_RCEIL, 1.0f, false};
+    const struct gcb_scaling s = {gcb_small_float_of(GCB_E4M3),
+                                  gcb_small_float_of(GCB_E4M3),
+                                  GCB_SCALE_E8M0,
+                                  GCB_SCALE_RCEIL,
+                                  1.0f,
+                                  false};
     const struct gcb_block_draw draw = {job->random, job->bytes};
     const size_t n = job->n, blocks = (n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
     float *factor = job->step, *lo = factor + blocks, *hi = lo + blocks;
