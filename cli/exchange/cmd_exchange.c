@@ -8,6 +8,7 @@
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/rows/labels.h"
 
 /* gcbench-mpi: every rank runs this program; only rank 0 prints. */
@@ -558,6 +559,11 @@ static int dispatch(struct cmd_context *ctx)
     return place->agreed ? status : agree(place->net, status, false, ctx->diag);
 }
 
+static void end_without_memory(void)
+{
+    gcb_net_abort(&(const struct gcb_diag){.text = "out of memory"});
+}
+
 int main(int argc, char **argv)
 {
     struct gcb_diag diag = {.status = 0};
@@ -571,6 +577,7 @@ int main(int argc, char **argv)
     if (status)
         gcb_net_abort(&diag);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);
+    gcb_no_memory = end_without_memory;
     ctx.own = &place;
     ctx.plain = true; /* mpirun gives rank 0 a terminal even if it writes to a file */
     if (gcb_net_rank(place.net)) {

@@ -195,7 +195,7 @@ __device__ __forceinline__ float decoded_value(uint32_t code, const sharing &s,
 }
 
 template <class Where>
-__global__ void __launch_bounds__(kTileThreads) encode(Where where, gcb_cuda_blocks how)
+__global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_cuda_blocks how)
 {
     block_room &room = shared<block_room>();
     const tile_work at = find_tile(where);
@@ -304,7 +304,8 @@ int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch
 {
     if (how->head)
         launch(measure_largest<Where>, part.grid, kTileThreads, 0, s, part.where);
-    return launch(encode<Where>, part.grid, kTileThreads, sizeof(block_room), s, part.where, *how);
+    return launch(encode_blocks<Where>, part.grid, kTileThreads, sizeof(block_room), s, part.where,
+                  *how);
 }
 
 } /* namespace */

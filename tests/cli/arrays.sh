@@ -78,7 +78,7 @@ import re
 import sys
 
 # times, and what names the file
-own = re.compile(r"seconds|gbps|bandwidth|_share$|^file$|^command$|^date$|load1|input_xxh3|stop_reason|samples")
+own = re.compile(r"seconds|gbps|gain_throughput|bandwidth|_share$|^file$|^command$|^date$|load1|input_xxh3|stop_reason|samples")
 
 
 def rows(path):

@@ -12,7 +12,7 @@ rows = [json.loads(line) for line in open(sys.argv[1])]
 assert rows[0]["record"] == "environment" and rows[0]["read_gbps"] is None
 kernels = rows[1:]
 families = {r["family"] for r in kernels}
-assert families == set("philox reduce compare select bitpack convert range dither fft hadamard accumulate".split()), families
+assert families == set("philox reduce compare select bitpack convert range dither fft hadamard accumulate block".split()), families
 slowest = {}
 for r in kernels:
     name = (r["family"], r["kernel"])

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-EXEMPT = ("seconds", "gbps", "bandwidth_share", "stop_reason", "sum_messages", "gpu_clock_mhz")
+EXEMPT = ("seconds", "gbps", "gain_throughput", "bandwidth_share", "stop_reason", "sum_messages", "gpu_clock_mhz")
 
 
 def rows_of(path):

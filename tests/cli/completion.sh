@@ -81,7 +81,7 @@ completes 'gcbench compress --no-such='
 
 # methods; readline has cut off the part up to the last = or :
 completes 'gcbench compress --method terng' terngrad
-completes 'gcbench compress --method=fp' fp16
+completes 'gcbench compress --method=fp' 'fp16 fp8'
 run methods --format json
 mapfile -t methods < <(sed -n 's/.*"record": *"method".*"method": *"\([^"]*\)".*/\1/p' "$out")
 completes 'gcbench compress --method ' "${methods[*]}"

@@ -259,8 +259,6 @@ static void test_no_parameter_is_an_option(void **state)
     const char *key;
 
     for (size_t i = 0; (key = opt_methods_key_at(i)); i++) {
-        if (strcmp(key, "format") == 0)
-            continue;
         for (size_t g = 0; g < sizeof(shared) / sizeof(shared[0]); g++)
             for (const struct opt_row *row = shared[g]; row->name; row++)
                 assert_string_not_equal(row->name, key);

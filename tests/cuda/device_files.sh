@@ -123,7 +123,7 @@ check "no output is written" made_nothing
 # Rows have the CPU's bytes and errors, and the device's name, times and launches.
 cat >rows.py <<'PY'
 import json, sys
-times = ("seconds", "_gbps", "_share", "_launches", "stop_reason", "device_bytes", "group_messages", "gpu_clock", "kernel_seconds")
+times = ("seconds", "_gbps", "gain_throughput", "_share", "_launches", "stop_reason", "device_bytes", "group_messages", "gpu_clock", "kernel_seconds")
 def load(name):
     rows = [row for row in map(json.loads, open(name)) if row["record"] != "answer"]  # it has speeds
     return rows[0], rows[1:]

@@ -78,12 +78,12 @@ def minimum_exact(bits, block):
 
 
 METHODS = {
-    "float:format=e4m3,scale=none": plain("e4m3"),
-    "float:format=e5m2,scale=none": plain("e5m2"),
+    "float:element=e4m3,scale=none": plain("e4m3"),
+    "float:element=e5m2,scale=none": plain("e5m2"),
     "fp8": scaled("e4m3"),
-    "float:format=e5m2,scale=tensor": scaled("e5m2"),
+    "float:element=e5m2,scale=tensor": scaled("e5m2"),
     "nvfp4": nvfp4(2),
-    "float:format=e2m1,scale=block,block=16,scale-format=e4m3": nvfp4(1),
+    "float:element=e2m1,scale=block,block=16,scale-format=e4m3": nvfp4(1),
     "int8": zero_exact(8, 512),
     "int4": zero_exact(4, 512),
     "affine:bits=3,block=64": zero_exact(3, 64),
@@ -91,7 +91,7 @@ METHODS = {
 }
 METHODS |= {f"{name}:scale-rule={rule}": microscaling(format, rule)
             for name, format in (("mxfp8", "e4m3"), ("mxfp4", "e2m1")) for rule in RULES}
-METHODS["float:format=e5m2,scale=block,scale-format=e8m0,scale-rule=floor"] = microscaling("e5m2", "floor")
+METHODS["float:element=e5m2,scale=block,scale-format=e8m0,scale-rule=floor"] = microscaling("e5m2", "floor")
 
 
 def values(n):

@@ -118,7 +118,7 @@ static const char *affine_rule(const double *value)
 
 static const struct gcb_param affine_params[] = {
     [BITS] = {GCB_PARAM("bits", INT, struct gcb_affines, bits), .help = "bits of a code", .def = 8,
-              .min = 2, .max = 8, .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL, .rate = GCB_RATE_UP},
+              .min = 2, .max = 8, .flags = GCB_PARAM_WIRE, .rate = GCB_RATE_UP},
     [BLOCK] = {GCB_PARAM("block", SIZE, struct gcb_affines, block),
                .help = "elements of a block, a power of two", .def = 512, .min = GCB_BLOCK_LEAST,
                .max = GCB_BLOCK_MOST, .flags = GCB_PARAM_WIRE},

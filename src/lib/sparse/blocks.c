@@ -57,7 +57,8 @@ int gcb_blocks_init(struct gcb_transform_state *t, unsigned width, struct gcb_di
 {
     uint64_t floats;
 
-    if (t->group == 0 || t->length / gcb_transform_chunk(t) < LEAST_GROUPS * t->group) {
+    if (t->group == 0 || t->length == 0 ||
+        t->length / gcb_transform_chunk(t) < LEAST_GROUPS * t->group) {
         t->group = 0;
         return 0;
     }

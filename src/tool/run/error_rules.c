@@ -350,7 +350,7 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
     const bool scaled = strcmp(name, "float") == 0;
     const bool drawn = gcb_error_rule_of(in->method)->drawn;
     const char *shared = scaled ? gcb_promise_choice(in->method, "scale") : "none";
-    const struct small_float *f = scaled                      ? &formats[(int)number(in, "format")]
+    const struct small_float *f = scaled                      ? &formats[(int)number(in, "element")]
                                   : strcmp(name, "fp16") == 0 ? &fp16
                                                               : &bf16;
     struct span all = {.count = 0}, b = {.count = 0};

@@ -120,8 +120,8 @@ static void refuses_what_is_not_finite(void **state)
         assert_int_equal(decode_changed("fp8", i, 0x7f), GCB_E_CORRUPT);
         assert_int_equal(decode_changed("fp8", i, 0xff), GCB_E_CORRUPT);
         assert_int_equal(decode_changed("fp8", i, 0xfe), 0);
-        assert_int_equal(decode_changed("fp8:format=e5m2", i, 0x7c), GCB_E_CORRUPT);
-        assert_int_equal(decode_changed("fp8:format=e5m2", i, 0x7b), 0);
+        assert_int_equal(decode_changed("fp8:element=e5m2", i, 0x7c), GCB_E_CORRUPT);
+        assert_int_equal(decode_changed("fp8:element=e5m2", i, 0x7b), 0);
     }
     assert_int_equal(decode_changed("int8", 3, 0x7f), GCB_E_CORRUPT);
     assert_int_equal(decode_changed("int8", 3, 0x80), GCB_E_CORRUPT);
@@ -162,7 +162,7 @@ static void saturates_and_counts(void **state)
     assert_int_equal(t.clamped, 2); /* 464 is a tie, and 448 is even */
     assert_true(t.back[0] == 448.0f && t.back[1] == 448.0f && t.back[2] == -448.0f);
     trip_free(&t);
-    trip_run(&t, "float:scale=none,format=e2m1", x, 64, NULL);
+    trip_run(&t, "float:scale=none,element=e2m1", x, 64, NULL);
     assert_int_equal(t.clamped, 5);
     trip_free(&t);
 }
@@ -198,7 +198,7 @@ static void draws_the_values_beside(void **state)
     check_shares("float:scale=none,rounding=stochastic", 1.03125f, 448, 1, 1.125f, 0.25);
     check_shares("float:scale=none,rounding=stochastic", -0x1.8p-10f, 448, -0.0f, -0x1p-9f, 0.75);
     check_shares("float:scale=none,rounding=stochastic", 0x1.0004p0f, 448, 1, 1.125f, 0x1p-11);
-    check_shares("float:scale=none,format=e5m2,rounding=stochastic", -7, 0, -7, -8, 0);
+    check_shares("float:scale=none,element=e5m2,rounding=stochastic", -7, 0, -7, -8, 0);
     check_shares("bf16:rounding=stochastic", 0x1.0080p0f, 1, 1, 0x1.02p0f, 0.25);
     check_shares("bf16:rounding=stochastic", -0x1p-134f, 1, -0.0f, -0x1p-133f, 0.5);
     check_shares("fp16:rounding=stochastic", 0x1.003p0f, 1, 1, 0x1.004p0f, 0.75);

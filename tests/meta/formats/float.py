@@ -16,7 +16,7 @@ def small_floats(code, exponent_bits, mantissa_bits):
 
 
 def decode_float(params, n, source):
-    exponent_bits, mantissa_bits, top, largest = FORMATS[params["format"]]
+    exponent_bits, mantissa_bits, top, largest = FORMATS[params["element"]]
     scale, kind = params["scale"], params["scale-format"] if params["scale"] > 1 else 0
     need(scale != 3 or kind == 2, "a tensor's scale over blocks without e4m3")
     block = params["block"] if scale > 1 else max(n, 1)
@@ -48,5 +48,5 @@ def decode_float(params, n, source):
     return value / divisor[at] * factor[at] if n else value
 
 
-CODECS = [Codec(13, "float", [("format", 1, 0, 2), ("scale", 1, 0, 3), ("block", 2, 16, 4096), ("scale-format", 1, 0, 2)],
+CODECS = [Codec(13, "float", [("element", 1, 0, 2), ("scale", 1, 0, 3), ("block", 2, 16, 4096), ("scale-format", 1, 0, 2)],
                 decode_float)]

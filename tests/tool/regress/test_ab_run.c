@@ -124,6 +124,7 @@ static void judged(const struct trial *t, const char *spec, enum gcb_quantity of
                  gcb_verdict_names[v->kind], gcb_verdict_names[kind], v->ratio, v->low, v->high);
 }
 
+#define FP16 "fp16:rounding=nearest"
 #define NATURAL "{\"spec\": \"natural\"}"
 
 /* base new, new base, ... with the number of calls in the command line. */
@@ -194,9 +195,9 @@ static void test_verdicts(void **state)
     assert_int_equal(t.err, 0);
     judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SLOW);
     judged(&t, "natural", GCB_QUANTITY_DECODE, GCB_FAST);
-    judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
-    judged(&t, "fp16", GCB_QUANTITY_SIZE, GCB_LARGER);
-    judged(&t, "fp16", GCB_QUANTITY_ERROR, GCB_WORSE);
+    judged(&t, FP16, GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, FP16, GCB_QUANTITY_SIZE, GCB_LARGER);
+    judged(&t, FP16, GCB_QUANTITY_ERROR, GCB_WORSE);
     judged(&t, "tiny", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
     judged(&t, "grown", GCB_QUANTITY_ENCODE, GCB_SLOW); /* base is too short to judge, new is not */
     judged(&t, "gone", GCB_QUANTITY_CASE, GCB_GONE);
@@ -363,7 +364,7 @@ static void test_fails_once(void **state)
         "it failed in 1 of 20 processes, and in none of the base: it did not decode");
     judged(&t, "natural", GCB_QUANTITY_SIZE, GCB_SAME);
     judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
-    judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, FP16, GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
 }
 
@@ -378,8 +379,8 @@ static void test_failed_rows(void **state)
         "\"status\": 5");
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "fp16", GCB_QUANTITY_CASE, GCB_GONE);
-    assert_non_null(strstr(find(&t, "fp16", GCB_QUANTITY_CASE)->reason, "a wrong byte"));
+    judged(&t, FP16, GCB_QUANTITY_CASE, GCB_GONE);
+    assert_non_null(strstr(find(&t, FP16, GCB_QUANTITY_CASE)->reason, "a wrong byte"));
     judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     /* but not if all rows are ok */
