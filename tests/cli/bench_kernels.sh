@@ -34,7 +34,7 @@ for r in kernels:
 assert len({(r["family"], r["kernel"], r["isa"]) for r in kernels}) == len(kernels)
 PY
 check "every family of kernels/" \
-    test "$(ls "$(dirname "$0")"/../../kernels/*/*_c.c | xargs -n 1 dirname | sort -u | wc -l)" -eq 11
+    test "$(ls "$(dirname "$0")"/../../kernels/*/*_c.c | xargs -n 1 dirname | sort -u | wc -l)" -eq 12
 
 run bench --kernels --size l1 --repeat 1 --isa c --format csv 'reduce/sum*' bitpack/pack:8
 exits 0

@@ -15,7 +15,7 @@ summary() {
     python3 -c 'import json, sys
 for line in open(sys.argv[3]):
     row = json.loads(line)
-    if row["record"] in ("summary", "replay") and sys.argv[1] in (row["spec"], row["method"]): print(row[sys.argv[2]])' "$@"
+    if row["record"] in ("summary", "replay") and row["spec"] in (sys.argv[1], sys.argv[1] + ":rounding=nearest"): print(row[sys.argv[2]])' "$@"
 }
 # near A B SHARE: succeeds if A differs from B by at most this share of B
 near() {
