@@ -638,7 +638,8 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsign
  * residual is as before, otherwise it is the sum. x is unspecified then.
  *
  * All arrays are in the device's memory, aligned to 16 bytes (GCB_E_INVALID), and belong to the
- * caller; those of 0 floats may be NULL. The calling thread's current device stays as it is. Calls on one stream may share scratch. GCB_E_DEVICE: CUDA refused to queue something.
+ * caller; those of 0 floats may be NULL. The calling thread's current device stays as it is. Calls
+ * on one stream may share scratch. GCB_E_DEVICE: CUDA refused to queue something.
  */
 int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_t worker, float *x,
                       float *residual, void *slot, void *scratch, void *stream,
@@ -646,7 +647,8 @@ int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_
 
 /*
  * Queues the weighted sum of `workers` slots, which follow one another in memory, into `out` (n
- * floats). `weights` is in host memory, and finite; NULL: each is 1 / workers. The sum has the bits of gcb_sum.
+ * floats). `weights` is in host memory, and finite; NULL: each is 1 / workers. The sum has the bits
+ * of gcb_sum.
  * If a slot's status is not 0, or its payload is damaged, all of `out` becomes NaN, so that a
  * gradient scaler skips the step. Errors: as gcb_device_encode.
  */

@@ -6,9 +6,10 @@
 
 /*
  * Small floats and integers with a scale for each block on the device: the payloads of `float` and
- * `affine` (src/lib/codec/blocks.h), and of `fp16` and `bf16` with stochastic rounding. Functions return 0 or GCB_E_DEVICE. Encoding takes one launch
- * and reads each element once; with a tensor's scale it takes two launches and two reads. Decoding
- * and sums take one launch. The pointers are device memory; x is aligned to 16 bytes.
+ * `affine` (src/lib/codec/blocks.h), and of `fp16` and `bf16` with stochastic rounding. Functions
+ * return 0 or GCB_E_DEVICE. Encoding takes one launch and reads each element once; with a tensor's
+ * scale it takes two launches and two reads. Decoding and sums take one launch. The pointers are
+ * device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
@@ -25,8 +26,9 @@ struct gcb_cuda_blocks {
     float weight; /* multiplies the elements; not 1 only for a tensor without a scale */
 };
 
-/* Writes the payload and, unless `result` is NULL, sets result->length; adds to clamped. Sets the status to GCB_E_SEND_RAW if
- * a magnitude is at least too_much. With a tensor's scale, sets max_bits. */
+/* Writes the payload and, unless `result` is NULL, sets result->length; adds to clamped. Sets the
+ * status to GCB_E_SEND_RAW if a magnitude is at least too_much. With a tensor's scale, sets
+ * max_bits. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
                            struct gcb_device_result *result);
