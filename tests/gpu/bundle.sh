@@ -1,17 +1,17 @@
 #!/bin/bash
 # Makes a folder with everything that the GPU tests need, except glibc, an NVIDIA driver and cuFFT.
 #
-#   bundle.sh DIR MODULE PROGRAM...
+#   bundle.sh DIR MODULE LIBRARY PROGRAM...
 #
-# MODULE is the CUDA module. A PROGRAM is gcbench or one of this folder. All libraries that these
+# MODULE is the CUDA module, LIBRARY the library. A PROGRAM is gcbench or one of this folder. All libraries that these
 # files load are copied too, except the driver and the C library: a program and its loader must
 # match, so the target needs a glibc as new as this machine's.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 root=$here/../..
-(($# > 2)) || { echo "bundle.sh: needs a folder, the module and programs" >&2; exit 2; }
-dir=$1 module=$2
+(($# > 3)) || { echo "bundle.sh: needs a folder, the module, the library and programs" >&2; exit 2; }
+dir=$1 module=$2 library=$3
 for file in "${@:2}"; do
     [[ -f $file ]] || { echo "bundle: $file does not exist" >&2; exit 1; }
 done
@@ -21,10 +21,12 @@ new=$dir.part.$$
 trap 'rm -rf -- "$new"' EXIT
 mkdir -p "$new/lib" "$new/programs" "$new/data"
 cp -L "$module" "$new/lib/libgcbench-cuda.so"
-cp "${@:3}" "$new/programs/"
+cp -L "$library" "$new/lib/libgcbench.so.0"
+cp "${@:4}" "$new/programs/"
 cp "$root/datasets/sample.h5" "$new/data/"
 cp "$here/run.sh" "$new/run"
-cp "$here/compare_torch.py" "$root/tests/trials/speeds.py" "$new/"
+cp "$here/compare_torch.py" "$here/hook.py" "$root/tests/trials/speeds.py" "$new/"
+mkdir "$new/python" && cp -r "$root/python/gcbench" "$new/python/"
 chmod +x "$new/run"
 
 # The libraries that all of them load.

@@ -1,10 +1,10 @@
 #!/bin/bash
 # `./dev gpu --bundle` with the stand-in as its module: the folder, its run script and its report;
 # and `./dev gpu` without a GPU.
-#   gpu.sh GCBENCH STANDIN CHECK_DEVICE TIME_DEVICE GPU_REPORT
+#   gpu.sh GCBENCH STANDIN LIBRARY CHECK_DEVICE TIME_DEVICE GPU_REPORT
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../cli/lib.sh"
-standin=$2 checker=$3 timer=$4 reporter=$5
+standin=$2 library=$3 checker=$4 timer=$5 reporter=$6
 
 # The report, from known rows.
 last="gpu_report"
@@ -31,10 +31,10 @@ says "cut.jsonl"
 
 # The folder.
 last="bundle.sh"
-"$here/bundle.sh" "$tmp/made" "$standin" "$GCBENCH" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
+"$here/bundle.sh" "$tmp/made" "$standin" "$library" "$GCBENCH" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
 rc=$?
 exits 0
-"$here/bundle.sh" "$tmp/made" "$standin" "$GCBENCH" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
+"$here/bundle.sh" "$tmp/made" "$standin" "$library" "$GCBENCH" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
 rc=$?
 exits 1
 says "exists already"

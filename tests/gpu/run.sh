@@ -130,7 +130,7 @@ compare() { # NAME PARTS DEPTH: compares with the CPU, in so many processes
 
 # Methods, each timed by a process of its own: a fault or a hang costs only its own row.
 methods=(fp16 bf16 range:max=1,mantissa=4 range:max=1 range qsgd terngrad topk topk:theta=0.99 sbc redsync dgc randomk
-    fft fft:chunk=4096 sparse:transform=fft,chunk=4096,select=chunk,density=0.0078125 demo dct-range)
+    natural fp8 mxfp8 mxfp4 nvfp4 int8 int4 bf16:rounding=stochastic fft fft:chunk=4096 sparse:transform=fft,chunk=4096,select=chunk,density=0.0078125 demo dct-range)
 times() {
     local method log status at=0 budget=2
     [[ $depth == full ]] || budget=0.2
