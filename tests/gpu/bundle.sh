@@ -25,7 +25,7 @@ cp -L "$library" "$new/lib/libgcbench.so.0"
 cp "${@:4}" "$new/programs/"
 cp "$root/datasets/sample.h5" "$new/data/"
 cp "$here/run.sh" "$new/run"
-cp "$here/compare_torch.py" "$here/hook.py" "$root/tests/trials/speeds.py" "$new/"
+cp "$here/"{compare_torch,hook,large_model,table}.py "$root/tests/trials/speeds.py" "$new/"
 mkdir "$new/python" && cp -r "$root/python/gcbench" "$new/python/"
 chmod +x "$new/run"
 

@@ -6,8 +6,9 @@
 #
 # Everything ends within --lease (14400 s). Each step has its share; what it leaves goes to the
 # next. The steps: a quick comparison with the CPU, times, PyTorch's and CUB's times, the whole
-# comparison, sanitizers. --part more: the table of docs/performance.md for this CPU, and racecheck
-# of the other half of the cases. --only runs the methods and cases that match a pattern of bash.
+# comparison, sanitizers. --part more: trainings with gcbench.device, gradients of a model of 124
+# million parameters, the table of docs/performance.md for this CPU, and racecheck of the other half
+# of the cases. --only runs the methods and cases that match a pattern of bash.
 # --patience: most seconds for one case or one method.
 #
 # DIR (report/ next to this script) gets report.md, rows.jsonl and logs.tar.gz, which are rewritten
@@ -63,7 +64,9 @@ say() { printf '[%s s] %s\n' "$SECONDS" "$*" >&2; }
 save() {
     "$here/gpu_report" "$rows" >"$work/report.md" 2>"$work/logs/report.log"
     ended=$?
-    ! [[ -s $work/cpu.md ]] || { echo; echo '## The CPU'; echo; cat "$work/cpu.md"; } >>"$work/report.md"
+    for file in "$work"/*.table; do
+        [[ ! -s $file ]] || { echo; cat "$file"; } >>"$work/report.md"
+    done
     tar -C "$work" -czf "$work/logs.tar.gz" logs
     for file in report.md logs.tar.gz; do
         cp "$work/$file" "$out/.$file" && mv "$out/.$file" "$out/$file"
@@ -166,6 +169,12 @@ beside() { # NAME COMMAND...: a command that writes rows
     finish "$1" "$status" "$(tail -n 1 "$work/logs/$1.log")"
 }
 
+tabled() { # NAME COMMAND...: the same; the report shows the rows
+    PYTHONPATH=$here/python GCBENCH_LIBRARY=$here/lib/libgcbench.so.0 \
+        LD_LIBRARY_PATH=$here/lib:$LD_LIBRARY_PATH beside "$@"
+    python3 "$here/table.py" "$1" <"$work/beside.jsonl" >"$work/$1.table" && save
+}
+
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
 sanitize() { # TOOL I/N: one after another, because they starve beside other processes
     local status log=$work/logs/$1
@@ -181,7 +190,9 @@ $(grep -cE '^=+ .*(Invalid|Uninitialized|Error: )' "$log.log") reports"
 cpu() {
     local seconds=$(((until - SECONDS) / 13 - 3))
     seconds=$((seconds < 1 ? 1 : seconds > 5 ? 5 : seconds))
-    limited "$lease" "${python:-python3}" "$here/speeds.py" "$here/gcbench" --seconds "$seconds" >"$work/cpu.md" 2>"$work/logs/cpu.log"
+    printf '## The CPU\n\n' >"$work/cpu.table"
+    limited "$lease" "${python:-python3}" "$here/speeds.py" "$here/gcbench" --seconds "$seconds" >>"$work/cpu.table" \
+        2>"$work/logs/cpu.log"
     finish "the CPU's table" $? "$(tail -n 1 "$work/logs/cpu.log")"
 }
 
@@ -192,7 +203,10 @@ parts=$(((memory + 4095) / 4096))
 ((parts <= $(nproc))) || parts=$(nproc)
 step "part $part" ok "$probe"
 if [[ $part == more ]]; then
-    by 180 cpu
+    by 90 tabled "Training" "${python:-python3}" "$here/hook.py" "$only"
+    by 200 tabled "A model of 124 million parameters" "${python:-python3}" "$here/large_model.py" "$here/gcbench" \
+        $((lease / 6)) "$only"
+    by 280 cpu
     by 350 sanitize racecheck 1/2
 else
     by 20 compare quick 1 --quick
