@@ -172,7 +172,8 @@ beside() { # NAME COMMAND...: a command that writes rows
 tabled() { # NAME COMMAND...: the same; the report shows the rows
     PYTHONPATH=$here/python GCBENCH_LIBRARY=$here/lib/libgcbench.so.0 \
         LD_LIBRARY_PATH=$here/lib:$LD_LIBRARY_PATH beside "$@"
-    python3 "$here/table.py" "$1" <"$work/beside.jsonl" >"$work/$1.table" && save
+    [[ ! -s $work/beside.jsonl ]] || python3 "$here/table.py" "$1" <"$work/beside.jsonl" >"$work/$1.table"
+    save
 }
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
