@@ -45,7 +45,7 @@ enum gcb_collective {
 /* The collectives of methods whose messages have every element, with its size. */
 #define GCB_COLLECTIVES_DENSE \
     (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_RING) | \
-     GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE))
+     GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL))
 
 /* What the workers send each other. */
 enum gcb_sends {

@@ -57,7 +57,11 @@ const struct gcb_param gcb_exchange_table[] = {
     {GCB_PARAM("second-error", CHOICE, struct gcb_exchange_params, second_error),
      .help = "what the second encoding loses: kept by the memory of the worker that encodes, or "
              "dropped",
-     .choices = second_error_names, .needs = "collective=twoshot&memory=ef|dgc|delay|demo"},
+     .choices = second_error_names,
+     .needs = "collective=twoshot|hierarchical&memory=ef|dgc|delay|demo"},
+    {GCB_PARAM("inner", INT, struct gcb_exchange_params, inner),
+     .help = "workers of a node, which add up their tensors before the nodes do", .def = 8,
+     .min = 1, .max = 65535, .needs = "collective=hierarchical"},
     {.name = NULL},
 };
 
@@ -470,6 +474,13 @@ void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from)
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m)
 {
     gcb_param_store(gcb_exchange_table, m->value + exchange_row(m), out);
+}
+
+unsigned gcb_method_node(const struct gcb_method *m, unsigned workers)
+{
+    double inner;
+
+    return gcb_method_value(m, "inner", &inner) && inner < workers ? (unsigned)inner : workers;
 }
 
 enum gcb_collective gcb_method_collective(const struct gcb_method *m)

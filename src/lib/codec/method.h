@@ -27,7 +27,7 @@ struct gcb_memory_params {
 /* The parameters of the memory, stored in struct gcb_memory_params. Every method has them. */
 extern const struct gcb_param gcb_memory_table[];
 
-/* What happens to the error of the second encoding of collective=twoshot. */
+/* What happens to the error of encoding sums, with collective=twoshot or hierarchical. */
 enum gcb_second_error {
     GCB_SECOND_ERROR_FEEDBACK, /* the memory of the worker that encodes keeps it */
     GCB_SECOND_ERROR_DROP,
@@ -37,6 +37,7 @@ enum gcb_second_error {
 struct gcb_exchange_params {
     int collective;   /* enum gcb_collective */
     int second_error; /* enum gcb_second_error */
+    uint64_t inner;   /* hierarchical: workers of a node */
 };
 
 /* The parameters of the exchange, stored in struct gcb_exchange_params. Every method has them. */
@@ -133,6 +134,9 @@ unsigned gcb_method_collectives(const struct gcb_method *m);
 extern const char *const gcb_collective_names[];
 /* Writes the values of the parameters in gcb_exchange_table to *out. */
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
+/* Workers of a node: `inner` of collective=hierarchical. All workers, if they are fewer or the
+ * collective knows no nodes. */
+unsigned gcb_method_node(const struct gcb_method *m, unsigned workers);
 /* Returns the collective: what the user set, or the default of the preset or the codec. */
 enum gcb_collective gcb_method_collective(const struct gcb_method *m);
 /* True if the user set the collective. */

@@ -328,5 +328,6 @@ const struct gcb_codec gcb_codec_signsgd = {
     .params = signsgd_params,
     .ops = &signsgd_ops,
     .collective = GCB_COLLECTIVE_TWOSHOT,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) |
+                   GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL),
 };

@@ -99,7 +99,7 @@ static int init(struct hops *s, const struct gcb_collective_env *env, struct gcb
     int err;
 
     s->env = *env;
-    err = gcb_shares_init(&s->shares, &s->env, s->tree ? 1 : env->workers, diag);
+    err = gcb_shares_init(&s->shares, &s->env, s->tree ? 1 : env->workers, 1, diag);
     if (err)
         return err;
     s->scale = gcb_weights_magnitude(env);
@@ -307,26 +307,12 @@ static void hops_second_error(void *state, double *lost, double *sum)
     }
 }
 
-const struct gcb_collective_ops gcb_collective_ring = {
-    .state_size = sizeof(struct hops),
-    .init = ring_init,
-    .fini = hops_fini,
-    .begin = hops_begin,
-    .send = hops_send,
-    .receive = hops_receive,
-    .conclude = hops_conclude,
-    .describe = hops_describe,
-    .second_error = hops_second_error,
-};
+#define HOPS(make) \
+    { \
+        .state_size = sizeof(struct hops), .init = make, .fini = hops_fini, .begin = hops_begin, \
+        .send = hops_send, .receive = hops_receive, .conclude = hops_conclude, \
+        .describe = hops_describe, .second_error = hops_second_error, \
+    }
 
-const struct gcb_collective_ops gcb_collective_tree = {
-    .state_size = sizeof(struct hops),
-    .init = tree_init,
-    .fini = hops_fini,
-    .begin = hops_begin,
-    .send = hops_send,
-    .receive = hops_receive,
-    .conclude = hops_conclude,
-    .describe = hops_describe,
-    .second_error = hops_second_error,
-};
+const struct gcb_collective_ops gcb_collective_ring = HOPS(ring_init);
+const struct gcb_collective_ops gcb_collective_tree = HOPS(tree_init);

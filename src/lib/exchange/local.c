@@ -167,6 +167,17 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
     }
 }
 
+uint64_t gcb_local_between(const struct gcb_round *sent, unsigned workers, unsigned node)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned w = 0; w < workers; w++)
+        for (unsigned to = 0; to < workers; to++)
+            if (to / node != w / node)
+                bytes += sent[w].parts ? sent[w].parts[to] : sent[w].bytes;
+    return bytes;
+}
+
 void gcb_local_fini(struct gcb_local *l)
 {
     gcb_free(l->sent);

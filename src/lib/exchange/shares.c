@@ -10,7 +10,7 @@ uint64_t gcb_share_begin(const struct gcb_shares *s, uint64_t share)
 {
     const uint64_t count = s->env->coder.env.count, units = (count + s->unit - 1) / s->unit;
     const uint64_t each = units / s->count, more = units % s->count;
-    const uint64_t begin = s->unit * (share * each + (share < more ? share : more));
+    const uint64_t at = share * s->run, begin = s->unit * (at * each + (at < more ? at : more));
 
     return begin < count ? begin : count;
 }
@@ -75,7 +75,7 @@ static int make_coders(struct gcb_shares *s, uint32_t share, struct gcb_diag *di
 }
 
 int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, uint32_t count,
-                    struct gcb_diag *diag)
+                    uint32_t run, struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -85,8 +85,9 @@ int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, 
                            GCB_SHARE_WORKERS, env->workers);
     s->env = env;
     s->count = count;
+    s->run = run;
     s->unit = choose_unit(env, count);
-    for (uint32_t share = 0; !err && share < count; share++)
+    for (uint32_t share = 0; !err && share < count / run; share++)
         if (gcb_share_length(s, share))
             err = make_coders(s, share, diag);
     return err;

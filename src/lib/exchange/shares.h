@@ -10,11 +10,12 @@
  * element.
  */
 #define GCB_SHARE_WORKERS 65535u /* so that workers^2 + workers fits 32 bits: numbers of draws */
-#define GCB_SHARE_LENGTHS 3      /* most different lengths of shares: see gcb_share_begin */
+#define GCB_SHARE_LENGTHS 4      /* most different lengths of shares: see gcb_share_begin */
 
 struct gcb_shares {
     const struct gcb_collective_env *env;
-    uint32_t count; /* number of shares */
+    uint32_t count; /* number of shares before they are joined */
+    uint32_t run;   /* so many shares in a row are joined to one, which then counts as a share */
     uint64_t unit;  /* shares begin at multiples of `unit` elements */
     /* Coders for shares of one length. */
     struct gcb_share_coders {
@@ -24,14 +25,15 @@ struct gcb_shares {
     } coders[GCB_SHARE_LENGTHS];
 };
 
-/* Cuts the tensor into `count` shares and makes their coders. The struct is zeroed, and keeps
+/* Cuts the tensor into `count` shares, joins each `run` of them, and makes coders. The struct is zeroed, and keeps
  * `env`. The caller calls gcb_shares_fini, also after a failure. Returns GCB_E_INVALID if there are
  * too many workers, or an error of gcb_coder_create. */
 int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, uint32_t count,
-                    struct gcb_diag *diag);
+                    uint32_t run, struct gcb_diag *diag);
 void gcb_shares_fini(struct gcb_shares *s);
 
-/* The first element of a share; for share number `count`, the end of the tensor. A share has
+/* The first element of a share; for the number after the last, the end of the tensor. A share of a
+ * run of one has
  * units / count units (rounded down), or one more. The tensor may end within a unit. No share is
  * longer than share 0. */
 uint64_t gcb_share_begin(const struct gcb_shares *s, uint64_t share);

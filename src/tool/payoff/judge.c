@@ -288,4 +288,5 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_SPEEDUP_LIMIT, x->limit);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_STEP, x->item.step);
     gcb_row_text(row, GCB_FIELD_ADVICE, advice_of(&j->answer, i));
+    gcb_row_real(row, GCB_FIELD_INSIDE_BYTES, t->inside_bytes);
 }

@@ -41,6 +41,7 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
         {ring, "ring",           2 * (n - 1), 2 * part,                    n - 1 + lg, part, false,  0, 0},
         {tree, "doubling",       2 * lg, 2 * lg,                           2 * lg, lg, false,        last, last},
         {tree, "ring",           lg + n - 1, lg + n - 1,                   2 * lg, lg, false,        0, 0},
+        {GCB_COLLECTIVE_HIERARCHICAL, "pairwise", 2 * (n - 1), 2 * part,   2 * lg, 0, true,        opposite, opposite / n},
         {GCB_COLLECTIVE_OKTOPK, "pairwise", 2 * (n + lg), part,            2 * lg, 0, false,       opposite, opposite * 0.5 / n},
         {GCB_COLLECTIVE_SPARDL, "tree", 2 * lg, part,                      2 * lg, 0, false,       2 * last, last * part / 2},
     };
@@ -134,13 +135,17 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each
  * worker encodes all of its values; otherwise the p workers of each of the n nodes share the
- * gradient. `encodes`: how often a message is encoded, one time after the other. */
-static double coding_time(const struct gcb_exchange_load *load, bool values, double n, double p,
-                          double encodes)
+ * gradient. `levels`: it encodes all, then its share of the node's sum. `encodes`: how often a
+ * message is encoded, one time after the other. */
+static double coding_time(const struct gcb_exchange_load *load, bool values, bool levels, double n,
+                          double p, double encodes)
 {
     const struct gcb_cost *c = &load->cost;
     double seconds = c->code * encodes;
 
+    if (levels)
+        return c->code * (p > 1.0 ? 1.0 + 1.0 / p : 1.0) +
+               (load->half ? 0.0 : c->code_share / (n * p) + c->decode) + load->copy;
     if (!load->half)
         seconds += c->code_share / n + c->decode;
     else if (values) /* decodes only its share of the sum */
@@ -151,7 +156,8 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, dou
 /*
  * Computes the times with an algorithm. Inside a node of p workers, values are reduced and
  * scattered first, and gathered last; between the nodes each worker exchanges its share. Methods
- * whose messages cannot be summed do this with fp32, and encode only their share. In half of an
+ * whose messages cannot be summed do this with fp32, and encode only their share; a hierarchical
+ * exchange does it with messages, and takes the nodes of the network instead of `inner`. In half of an
  * exchange, the traffic inside nodes takes no time of its own: it overlaps with that between nodes.
  */
 static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algorithm *a,
@@ -161,6 +167,7 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
     const double n = (double)network->workers / p;
     const bool values = gcb_collectives[a->collective].sends == GCB_SENDS_VALUES;
     const bool hops = gcb_collectives[a->collective].sends == GCB_SENDS_HOPS;
+    const bool levels = a->collective == GCB_COLLECTIVE_HIERARCHICAL;
     const struct gcb_cost *c = &load->cost;
     /* a worker of a tree waits for as many others as it adds tensors; in a ring all workers encode
      * at the same time, a share each */
@@ -171,14 +178,19 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
 
     *out = (struct gcb_exchange_times){
         .algorithm = a->name,
-        .coding = coding_time(load, values, n, p, encodes),
+        .coding = coding_time(load, values, levels, n, p, encodes),
         .adding = (c->add * (hops ? a->adds : 1.0) + c->add_each * n) / p,
         .link_bytes = a->bytes * load->bytes,
+        .inside_bytes = (load->half ? 1.0 : 2.0) * others *
+                        (values || levels ? load->bytes : load->gradient),
         .step = NAN,
     };
     if (!hops && !adds_inside(a, network))
         out->adding += a->adds * c->combine / p;
-    out->adding += others * (values ? c->combine : load->add_gradient);
+    if (levels)
+        out->adding += p > 1.0 ? c->add : 0.0;
+    else
+        out->adding += others * (values ? c->combine : load->add_gradient);
     latency = latency_of(a, network, load->transfers, out->link_bytes, &out->extrapolated) +
               (rounds - 1.0) * a->steps * load->transfers * size_latency(network, 1.0);
     if (load->sizes)
@@ -188,7 +200,7 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
                         (n - 1.0) / n * load->gathered / network->bandwidth;
     sending = out->link_bytes / network->bandwidth + out->gathered;
     if (p > 1.0 && !load->half)
-        sending += 2.0 * others * (values ? load->bytes : load->gradient) / network->intra;
+        sending += out->inside_bytes / network->intra;
     out->network = latency + sending;
     work = out->coding + out->adding;
     out->seconds = work + out->network;

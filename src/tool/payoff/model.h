@@ -44,6 +44,7 @@ struct gcb_exchange_times {
     double coding, network, adding; /* seconds that each part takes for a worker */
     double gathered;                /* the part of `network` for load->gathered */
     double link_bytes;              /* through the busiest link between nodes, in each direction */
+    double inside_bytes;            /* that a worker sends inside its node */
     bool extrapolated; /* some step is smaller than all measured ones (gcb_curve_extrapolates) */
     double seconds;    /* coding + network + adding */
     double step;       /* computation and exchange with overlap; NAN without `compute` */
@@ -70,7 +71,7 @@ struct gcb_algorithm {
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
 };
-#define GCB_ALGORITHMS 13 /* all */
+#define GCB_ALGORITHMS 14 /* all */
 /* Lists the algorithms of a collective for n nodes; `half`: the first halves of those that have
  * such halves. Returns their number. docs/payoff.md and docs/exchange.md have these figures. */
 size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,

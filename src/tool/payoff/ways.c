@@ -360,9 +360,10 @@ double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double
 double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
                      bool half)
 {
-    /* an all-reduce sends each worker's own values; other ways send the sums of nodes */
-    const bool values = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES;
-    const double p = values ? 1.0 : per_node;
+    /* these send each worker's own values; other ways send the sums of nodes */
+    const bool own = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES ||
+                     way->collective == GCB_COLLECTIVE_HIERARCHICAL;
+    const double p = own ? 1.0 : per_node;
     const double error = gcb_mean_among(&way->method, &way->mean, w->dump.signal, w->dump.noise,
                                         way->workers, n / p, p);
 

@@ -194,13 +194,13 @@ static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
     else
         cost->add += end;
     for (unsigned k = 0; k < ROUNDS; k++) {
-        if (shares && k == 1) /* a two-shot's second round sends the worker's share of the sum */
+        if (shares && k == t->rounds / 2) /* sends the worker's share of the sum */
             cost->code_share += times[k].send * workers;
         else
             cost->code += times[k].send;
         if (t->sends == GCB_SENDS_MESSAGES)
             cost->add_each += times[k].receive / workers;
-        else if (values || (shares && k > 0) || (hops && k + 1 == t->rounds))
+        else if (values || (shares && k >= t->rounds / 2) || (hops && k + 1 == t->rounds))
             cost->decode += times[k].receive;
         else if (hops)
             cost->add += times[k].receive / hop_adds(t);
@@ -307,12 +307,17 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
 static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
                        double elements)
 {
+    const double node = gcb_method_node(method, (unsigned)workers);
+
     switch (gcb_collectives[gcb_method_collective(method)].sends) {
     case GCB_SENDS_MESSAGES:
         return sent->gathered / elements;
     case GCB_SENDS_VALUES:
         return sent->reduced / elements;
-    case GCB_SENDS_SHARES: /* in the second round a worker sends its share of the sum */
+    case GCB_SENDS_SHARES:
+        if (node > 1.0 && node < workers) /* copies go to all members of a level */
+            return sent->scattered / (2.0 + 2.0 / node) / elements;
+        /* in the second round a worker sends its share of the sum */
         return (sent->scattered + workers * sent->gathered) / 2.0 / elements;
     case GCB_SENDS_HOPS:
         return (sent->shifted + sent->gathered) / elements;

@@ -27,8 +27,9 @@ static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *sett
 }
 
 /* Writes the figures `f` of a step or of all steps. Either `step` or `total` is NULL. */
-static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
-                        const struct gcb_replay_step *step, const struct gcb_replay_total *total)
+static void put_figures(struct gcb_row *row, const struct gcb_method *method,
+                        const struct gcb_replay_figures *f, const struct gcb_replay_step *step,
+                        const struct gcb_replay_total *total)
 {
     gcb_row_u64(row, GCB_FIELD_MESSAGES, f->sent.tally.messages);
     gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, f->sent.input_bytes);
@@ -59,6 +60,10 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
     gcb_row_u64(row, GCB_FIELD_STALENESS_P99, f->staleness_p99);
     gcb_row_u64(row, GCB_FIELD_STALENESS_MAX, f->staleness_max);
     gcb_row_real(row, GCB_FIELD_CLAMPED_SHARE, f->clamped_share);
+    if (gcb_method_collective(method) == GCB_COLLECTIVE_HIERARCHICAL)
+        gcb_row_u64(row, GCB_FIELD_BETWEEN_BYTES, f->sent.between_bytes);
+    else
+        gcb_row_null(row, GCB_FIELD_BETWEEN_BYTES);
 }
 
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -72,7 +77,7 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     put_setting(row, setting, method, plan);
     gcb_row_real(row, GCB_FIELD_THETA, step->theta);
     gcb_row_real(row, GCB_FIELD_LR, step->lr);
-    put_figures(row, &step->figures, step, NULL);
+    put_figures(row, method, &step->figures, step, NULL);
 }
 
 /* Writes why the method failed, and nulls instead of figures. */
@@ -104,7 +109,7 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, GCB_FIELD_STEPS, total->steps);
     gcb_row_u64(row, GCB_FIELD_SILENT_STEPS, total->silent_steps);
     gcb_row_u64(row, GCB_FIELD_UNSENT_STEPS, total->unsent_steps);
-    put_figures(row, &total->figures, NULL, total);
+    put_figures(row, method, &total->figures, NULL, total);
     gcb_row_real(row, GCB_FIELD_BOUND_RATIO, total->bound_ratio);
     gcb_row_known_bool(row, GCB_FIELD_BOUND_HOLDS, !isnan(total->bound_ratio),
                        total->bound_ratio <= 1.0);

@@ -212,6 +212,7 @@ static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_
     for (unsigned i = 0; i < added->rounds; i++)
         sum->round_bytes[i] += added->round_bytes[i];
     sum->link_bytes += added->link_bytes;
+    sum->between_bytes += added->between_bytes;
     sum->again |= added->again;
     sum->again_sum += added->again_sum;
     sum->again_lost += added->again_lost;
