@@ -26,7 +26,7 @@ STEPS, WORKERS, N = 10, 4, 20000
 METHODS = ("topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=bitmap,values=fp16", "sbc:memory=delay,delay=3,momentum=0",
            "redsync:memory=ef,dense-below=0", "fft:chunk=64,memory=ef", "sparse:transform=dct,chunk=64", "fp16:collective=allgather")
 # Only by rounds: all but the first have another collective than allgather.
-ROUNDS = ("topk:theta=0.99,memory=ef", "identity", "bf16:memory=ef", "range:bits=8,memory=ef,collective=ring", "fp16:collective=tree", "qsgd:collective=twoshot,memory=ef",
+ROUNDS = ("topk:theta=0.99,memory=ef", "identity", "bf16:memory=ef", "range:bits=8,memory=ef,collective=ring", "fp16:collective=tree", "qsgd:collective=hierarchical,inner=2", "qsgd:collective=twoshot,memory=ef",
           "signsgd:scale=mean,memory=ef,collective=twoshot", "topk:theta=0.99,memory=ef,collective=oktopk",
           "topk:theta=0.99,memory=ef,collective=spardl", "randomk:theta=0.9,memory=ef")
 RANDOM = ("qsgd:memory=ef", "terngrad")  # only in C: the Python program sets no path, which is part of the key of draws

@@ -58,14 +58,15 @@ def loopback():
     methods = ["topk:theta=0.99", "fft:chunk=4096", "qsgd", "terngrad:collective=allreduce", "qsgd:collective=twoshot",
                "range:bits=8,collective=ring", "qsgd:collective=tree,memory=ef", "powersgd:memory=ef", "randomk", "signsgd", "countsketch", "sbc", "redsync",
                "topk:theta=0.9,memory=ef,collective=oktopk", "topk:theta=0.9,memory=ef,collective=spardl"]
-    args = [word for m in methods for word in ("--method", m)]
     for ranks in (2,) if "mpich" in MPIRUN else (1, 2, 3, 4):  # waiting ranks of MPICH keep their core busy
+        inner = "1" if ranks % 2 else "2"
+        args = [word for m in [*methods, f"mxfp8:collective=hierarchical,inner={inner}"] for word in ("--method", m)]
         status, out, said = mpirun((ranks, [*args, "--algorithm", "library", "--algorithm", "ring", "--algorithm",
                                             "doubling", "--repeat", "1", "--format", "json", "--step", "100",
                                             "--scope", "model", SAMPLE]))
         check(status == 0 and not said, f"{ranks} ranks: status {status}, {said}")
         rows = rows_of(out)
-        check(len(rows) == 3 * (len(methods) + 3), f"{ranks} ranks: {len(rows)} rows")
+        check(len(rows) == 3 * (len(methods) + 4), f"{ranks} ranks: {len(rows)} rows")
         for row in rows:
             name = f"{ranks} ranks, {row['spec']}, {row['algorithm']}"
             check(row["wrong"] == 0 and row["verified"] and row["workers"] == ranks, f"{name}: {row['wrong']} wrong")

@@ -22,7 +22,7 @@ import gcbench.torch
 # and varying lengths.
 MORE = ["topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=golomb", "topk:theta=0.9,collective=oktopk,memory=ef",
         "topk:theta=0.95,collective=spardl,memory=ef", "range:bits=8,collective=ring",
-        "qsgd:collective=tree,memory=ef", "sbc:delay=3,momentum=0.5", "qsgd:collective=twoshot",
+        "mxfp8:collective=twoshot", "int8:collective=ring", "int4:collective=hierarchical,inner=2,memory=ef", "qsgd:collective=tree,memory=ef", "sbc:delay=3,momentum=0.5", "qsgd:collective=twoshot",
         "qsgd:collective=allreduce", "signsgd:scale=mean,memory=ef", "topk:theta=0.95,memory=gmc,momentum=0.9",
         "fft:chunk=64,memory=ef", "bf16:collective=allreduce", "powersgd:rank=2,memory=ef", "dgc:momentum=0", "redsync:memory=ef,dense-below=0",
         "sbc:memory=delay,delay=3,momentum=0", "fp16:collective=allgather"]

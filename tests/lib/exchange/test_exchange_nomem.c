@@ -12,7 +12,7 @@
 #include "tests/support/test.h"
 #include "tests/support/trip.h"
 
-enum { N = 500, WORKERS = 3, ROUNDS = 64 };
+enum { N = 502, WORKERS = 4, ROUNDS = 64 };
 
 /* ---- one worker, who gets the bytes of an earlier run ---- */
 
@@ -28,7 +28,7 @@ static struct {
     } round[ROUNDS];
 } tape;
 
-static const float weights[WORKERS] = {0.5f, 0.25f, 2.0f};
+static const float weights[WORKERS] = {0.5f, 0.25f, 2.0f, 1.0f};
 static unsigned failures, late_failures; /* of all calls, and of gcb_exchange_finish */
 
 static int open_worker(struct gcb_exchange **e, const char *spec, uint32_t worker,
@@ -234,6 +234,7 @@ static void every_allocation_may_fail(void **state)
             }
     /* memory is needed late, for shares of two lengths */
     each_allocation_fails("qsgd:coding=elias,memory=ef,second-error=drop,collective=twoshot");
+    each_allocation_fails("qsgd:memory=ef,collective=hierarchical,inner=2");
     assert_int_equal(counted.live, 0);
     x[1][3] = 1e35f; /* memory is needed for a round of whole tensors */
     each_allocation_fails("powersgd:memory=ef");

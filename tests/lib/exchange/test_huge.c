@@ -130,6 +130,7 @@ static void two_shots_of_huge_tensors(void **state)
         {"terngrad:collective=twoshot", 1.0},     {"signsgd:collective=twoshot", 1.0},
         {"fp16:collective=twoshot", 1.0},         {"range:collective=twoshot", 1.0},
         {"identity:collective=ring", 1e-6},       {"identity:collective=tree", 1e-6},
+        {"identity:collective=hierarchical,inner=2", 1e-6},
         {"range:collective=ring", 1.0},           {"qsgd:collective=tree,bits=8", 0.4},
     };
     static const unsigned workers[] = {1, 2, 3, 4, 5, 9};
@@ -139,6 +140,8 @@ static void two_shots_of_huge_tensors(void **state)
             struct party p;
             float *mean;
 
+            if (strstr(rows[r].spec, "inner=2") && workers[i] % 2)
+                continue;
             party_open(&p, rows[r].spec, N, &(struct party_options){.workers = workers[i]});
             for (unsigned w = 0; w < p.workers; w++)
                 fill_huge(p.x[w], w);
