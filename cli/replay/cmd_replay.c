@@ -376,7 +376,7 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n"
                 "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =
-        "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo or gmc "
+        "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo, gmc or loco "
         "(`--method qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
         "Columns of all methods. sent by: the collective. per step: bytes that each worker puts on "
         "its link in a step, on average; compare collectives by it, because ratio counts each "

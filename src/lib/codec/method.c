@@ -6,7 +6,7 @@
 #include "src/lib/base/text.h"
 #include "src/lib/codec/foreign.h"
 
-static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", NULL};
+static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", "loco", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 static const char *const nesterov_names[] = {"no", "yes", "redsync", NULL};
 static const char *const residual_names[] = {"subtract", "clear", NULL};
@@ -36,6 +36,12 @@ const struct gcb_param gcb_memory_table[] = {
     {GCB_PARAM("delay", INT, struct gcb_memory_params, delay),
      .help = "number of steps that one message sums up", .def = 1, .min = 1, .max = 100000,
      .needs = "memory=delay"},
+    {GCB_PARAM("average", REAL, struct gcb_memory_params, average),
+     .help = "share of the error of earlier steps in the average that is kept", .def = 0.8,
+     .min = 0, .max = 1, .needs = "memory=loco"},
+    {GCB_PARAM("clear-every", INT, struct gcb_memory_params, clear_every),
+     .help = "number of steps after which the error is forgotten; 0: never", .def = 1024, .min = 0,
+     .max = 1e9, .needs = "memory=loco"},
     {.name = NULL},
 };
 
@@ -58,7 +64,7 @@ const struct gcb_param gcb_exchange_table[] = {
      .help = "what the second encoding loses: kept by the memory of the worker that encodes, or "
              "dropped",
      .choices = second_error_names,
-     .needs = "collective=twoshot|hierarchical&memory=ef|dgc|delay|demo"},
+     .needs = "collective=twoshot|hierarchical&memory=ef|dgc|delay|demo|loco"},
     {GCB_PARAM("inner", INT, struct gcb_exchange_params, inner),
      .help = "workers of a node, which add up their tensors before the nodes do", .def = 8,
      .min = 1, .max = 65535, .needs = "collective=hierarchical"},

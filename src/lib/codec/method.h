@@ -11,6 +11,7 @@ enum gcb_memory_kind {
     GCB_MEMORY_DELAY,
     GCB_MEMORY_DEMO,
     GCB_MEMORY_GMC,
+    GCB_MEMORY_LOCO,
 };
 
 struct gcb_memory_params {
@@ -22,6 +23,8 @@ struct gcb_memory_params {
     int clears;      /* dgc: the residual of sent elements becomes 0 */
     double clip;     /* dgc: gradients are clipped to the norm clip / sqrt(workers); 0: never */
     uint64_t delay;  /* delay: number of steps that one message sums up */
+    double average;  /* loco: share of earlier steps in the error */
+    uint64_t clear_every; /* loco: steps after which the error becomes 0; 0: never */
 };
 
 /* The parameters of the memory, stored in struct gcb_memory_params. Every method has them. */

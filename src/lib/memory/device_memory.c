@@ -52,8 +52,9 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
     int err = 0;
 
     *out = NULL;
-    if (params->kind == GCB_MEMORY_GMC)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "memory=gmc does not run on a device");
+    if (params->kind == GCB_MEMORY_GMC || params->kind == GCB_MEMORY_LOCO)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "memory=%s does not run on a device",
+                            params->kind == GCB_MEMORY_GMC ? "gmc" : "loco");
     m = gcb_alloc_zero(1, sizeof(*m));
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "a worker's memory");

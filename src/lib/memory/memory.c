@@ -15,8 +15,10 @@ struct gcb_memory {
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
     float *e;          /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
-    float *u;          /* momentum; gmc: the last update, h in memory.h; or NULL */
-    uint64_t summed;   /* delay: steps since the last message, at most p.delay */
+    float *u; /* momentum; gmc: the last update, h in memory.h; loco: e before the step; or NULL */
+    /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
+    uint64_t summed;
+    bool waits; /* loco: e has a gradient that gcb_memory_update has not seen yet */
     double norm;       /* norm of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
     float total;       /* gmc: sum of the workers' weights */
@@ -106,10 +108,44 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* Adds a gradient, for ef and demo. */
+/* The factor of what was left: ef, demo, loco. */
+static float carry_of(const struct gcb_memory *m)
+{
+    if (m->p.kind == GCB_MEMORY_LOCO)
+        return 1.0f;
+    return (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
+}
+
+#define BLOCK 256 /* elements that share a scale of 8-bit integers; GCB_SPAN is a multiple */
+
+/* loco: averages the error of this step, in e, with the error before it, in u, and rounds it. */
+static void average_error(struct gcb_memory *m, const float *in, uint64_t from, uint64_t to)
+{
+    const float old = (float)m->p.average, new = 1.0f - old;
+
+    (void)in;
+    for (uint64_t b = from; b < to; b += BLOCK) {
+        const uint64_t end = to - b < BLOCK ? to : b + BLOCK;
+        float largest = 0.0f, scale;
+
+        for (uint64_t i = b; i < end; i++) {
+            m->e[i] = old * m->u[i] + new * m->e[i];
+            largest = fmaxf(largest, fabsf(m->e[i]));
+        }
+        scale = largest / 127.0f;
+        for (uint64_t i = b; i < end; i++) {
+            const float level = scale > 0.0f ? fminf(rintf(fabsf(m->e[i]) / scale), 127.0f) : 0.0f;
+
+            m->e[i] = copysignf(fminf(level * scale, largest), m->e[i]);
+        }
+    }
+    memcpy(m->u + from, m->e + from, (to - from) * sizeof(*m->u));
+}
+
+/* Adds a gradient, for ef, demo and loco. */
 static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
-    const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
+    const float carry = carry_of(m);
 
     for (uint64_t i = from; i < to; i++)
         m->e[i] = gcb_memory_carried(carry, m->e[i], g[i]);
@@ -119,7 +155,7 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
 
 static const struct kind {
     span_fn *add;        /* adds a gradient; NULL: the kind keeps nothing */
-    bool keeps_momentum; /* has the array u */
+    bool keeps_momentum; /* the array u is momentum */
 } kinds[] = {
     [GCB_MEMORY_NONE] = {.add = NULL},
     [GCB_MEMORY_EF] = {.add = add_carried},
@@ -127,13 +163,20 @@ static const struct kind {
     [GCB_MEMORY_DELAY] = {.add = add_momentum, .keeps_momentum = true},
     [GCB_MEMORY_DEMO] = {.add = add_carried},
     [GCB_MEMORY_GMC] = {.add = add_global, .keeps_momentum = true},
+    [GCB_MEMORY_LOCO] = {.add = add_carried},
 };
+
+static bool has_momentum(const struct gcb_memory *m)
+{
+    return kinds[m->p.kind].keeps_momentum;
+}
 
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
                       const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
     struct gcb_memory *m = gcb_alloc_zero(1, sizeof(*m));
+    const bool two = kinds[params->kind].keeps_momentum || params->kind == GCB_MEMORY_LOCO;
     int err = GCB_E_NOMEM;
 
     if (!m)
@@ -147,9 +190,9 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
     m->norm = NAN;
     if (params->kind != GCB_MEMORY_NONE)
         m->e = gcb_alloc_zero(count, sizeof(*m->e));
-    if (kinds[params->kind].keeps_momentum)
+    if (two)
         m->u = gcb_alloc_zero(count, sizeof(*m->u));
-    if ((params->kind != GCB_MEMORY_NONE && !m->e) || (kinds[params->kind].keeps_momentum && !m->u))
+    if ((params->kind != GCB_MEMORY_NONE && !m->e) || (two && !m->u))
         goto out;
     err = 0;
     *out = m;
@@ -207,14 +250,15 @@ static void find_largest(void *ctx, uint64_t span)
     struct finite_pass *pass = ctx;
     const struct gcb_memory *m = pass->m;
     const int nesterov = m->p.nesterov;
-    const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
+    const bool momentum = has_momentum(m);
+    const float carry = momentum ? (float)m->p.momentum : carry_of(m);
     const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(m->count, span);
     uint32_t largest = 0;
 
     for (uint64_t i = from; i < to; i++) {
         const float x = pass->g[i] * pass->scale;
-        const float u = m->u ? gcb_memory_momentum(carry, m->u[i], x, nesterov) : 0.0f;
-        const float sum = m->u ? gcb_memory_accumulated(m->e[i], u, x, nesterov)
+        const float u = momentum ? gcb_memory_momentum(carry, m->u[i], x, nesterov) : 0.0f;
+        const float sum = momentum ? gcb_memory_accumulated(m->e[i], u, x, nesterov)
                                : gcb_memory_carried(carry, m->e[i], x);
 
         largest = gcb_magnitude(sum) > largest ? gcb_magnitude(sum) : largest;
@@ -247,6 +291,7 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
         measure_norm(m, g);
     m->clip_scale = clips(m) ? clip_scale(m) : 1.0;
     m->norm = NAN;
+    m->waits = true;
     run_pass(m, g, kinds[m->p.kind].add);
     return gcb_memory_skip(m) ? m->e : NULL; /* counts the step */
 }
@@ -259,16 +304,32 @@ bool gcb_memory_skip(struct gcb_memory *m)
     return m->summed == m->p.delay;
 }
 
+/* loco: ends a step. e has what the step did not send. */
+static void end_loco(struct gcb_memory *m)
+{
+    if (m->waits)
+        run_pass(m, NULL, average_error);
+    m->waits = false;
+    m->summed += m->p.clear_every > 0;
+    if (m->summed < m->p.clear_every || m->p.clear_every == 0)
+        return;
+    memset(m->e, 0, m->count * sizeof(*m->e));
+    memset(m->u, 0, m->count * sizeof(*m->u));
+    m->summed = 0;
+}
+
 void gcb_memory_update(struct gcb_memory *m, const float *sent)
 {
     if (m->p.kind == GCB_MEMORY_NONE)
         return;
-    m->summed = 0;
-    if (!sent)
-        return;
-    run_pass(m, sent, m->p.clears ? clear_sent : take_sent);
-    if (m->u && m->p.masking)
+    if (sent)
+        run_pass(m, sent, m->p.clears ? clear_sent : take_sent);
+    if (sent && m->u && m->p.masking)
         run_pass(m, sent, mask_momentum);
+    if (m->p.kind == GCB_MEMORY_LOCO)
+        end_loco(m);
+    else
+        m->summed = 0;
 }
 
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
@@ -312,7 +373,7 @@ static float added(const struct gcb_memory *m, const float *in, uint64_t k)
 {
     const float momentum = (float)m->p.momentum, g = in[k];
 
-    if (!m->u)
+    if (!has_momentum(m))
         return g;
     if (m->p.kind == GCB_MEMORY_GMC)
         return gcb_memory_momentum(momentum, m->u[k], g, GCB_NESTEROV_NO);
@@ -343,7 +404,7 @@ static void forget(struct gcb_memory *m, const float *g, uint64_t from, uint64_t
 
     for (uint64_t k = from; k < to; k++) {
         m->e[k] -= added(m, g, k);
-        if (m->u && m->p.kind != GCB_MEMORY_GMC)
+        if (has_momentum(m) && m->p.kind != GCB_MEMORY_GMC)
             m->u[k] -= scale * g[k];
     }
 }
@@ -352,6 +413,7 @@ void gcb_memory_forget(struct gcb_memory *m, const float *g)
 {
     if (m->e)
         run_pass(m, g, forget);
+    m->waits = false;
 }
 
 const float *gcb_memory_residual(const struct gcb_memory *m)
@@ -361,11 +423,17 @@ const float *gcb_memory_residual(const struct gcb_memory *m)
 
 /* ---- between steps ---- */
 
+/* The largest number of steps in m->summed. */
+static uint64_t most_summed(const struct gcb_memory *m)
+{
+    return m->p.kind == GCB_MEMORY_LOCO ? m->p.clear_every : m->p.delay;
+}
+
 void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params)
 {
     m->p = *params;
-    if (m->summed > m->p.delay)
-        m->summed = m->p.delay;
+    if (m->summed > most_summed(m))
+        m->summed = most_summed(m);
 }
 
 /* Copies an array. Does nothing if `to` is NULL; writes zeros if `from` is NULL. */
@@ -410,9 +478,9 @@ int gcb_memory_check(const struct gcb_memory *m, const float *residual, const fl
 
     if (!err)
         err = check_array(momentum, m->u, m->count, "momentum", diag);
-    if (!err && summed > m->p.delay)
+    if (!err && summed > most_summed(m))
         err = gcb_diag_set(diag, GCB_E_MISMATCH,
-                           "the saved state is of a method with a longer delay");
+                           "the saved state is of a method with a longer delay or clear-every");
     return err;
 }
 
@@ -422,4 +490,5 @@ void gcb_memory_restore(struct gcb_memory *m, const float *residual, const float
     copy_array(m->e, residual, m->count);
     copy_array(m->u, momentum, m->count);
     m->summed = summed;
+    m->waits = false;
 }

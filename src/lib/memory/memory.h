@@ -36,6 +36,9 @@
  *           sum s + e = sum (g + m h_old)
  *           Global momentum: Zhao et al., arXiv 1905.12948, where h is (w_t - w_{t+1}) / learning
  *           rate.
+ *   loco    p = e + g; e = Q(average e_old + (1 - average) (p - s)); after clear-every steps e = 0
+ *           Q rounds blocks of 256 elements to 8-bit integers times max / 127, which LoCo would
+ *           store (Xie et al., arXiv 2407.04480). No sum is conserved.
  */
 struct gcb_memory;
 
@@ -91,7 +94,7 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
  * After compensate(m, g), before learn: adds what this step added to the memory to sum[] (count
- * floats). That is g (none, ef, demo); what the rules above add to v or a, after clipping (dgc,
+ * floats). That is g (none, ef, demo, loco); what the rules above add to v or a, after clipping (dgc,
  * delay); or g + m h (gmc). In the end, the receiver should get the sum of all these.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
@@ -109,7 +112,7 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 /*
  * Copies what a memory keeps: two arrays of count floats, and the number of steps since the last
  * message. A NULL array is not wanted. An array that this kind does not have is saved as zeros. gmc
- * saves h as momentum.
+ * saves h as momentum; loco the e before the step, and the number of steps since e was 0.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);

@@ -116,6 +116,7 @@ static bool is_feedback(const struct gcb_memory_params *p)
     case GCB_MEMORY_DELAY:
     case GCB_MEMORY_GMC:
         return p->momentum == 0.0;
+    case GCB_MEMORY_LOCO:
     case GCB_MEMORY_NONE:
         break;
     }
