@@ -331,6 +331,11 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     }
     e->now = (struct gcb_round){.size = size};
     more = e->ops->send(e->state, e->round, &e->now, diag);
+    if (more > 0 && e->now.kind == GCB_ROUND_SHIFT && size < sizeof(e->now))
+        more = gcb_invalid(diag,
+                           "struct gcb_round of %zu bytes has no `to` and `from`, which this round "
+                           "needs; build the program with this version's gcbench.h",
+                           size);
     if (more < 0) {
         e->begun = false;
         return more;

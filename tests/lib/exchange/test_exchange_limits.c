@@ -237,7 +237,25 @@ static void absurd_options_are_refused(void **state)
     assert_int_equal(open_with("countsketch:columns=2000000000", &o), GCB_E_INVALID);
 }
 
-RUN_TESTS(cmocka_unit_test(a_changed_echo_is_found),
+/* A program that was built before struct gcb_round had `to` and `from`. */
+static void an_old_program_cannot_shift(void **state)
+{
+    const struct gcb_options o = {.size = sizeof(o), .workers = 2};
+    struct gcb_round sent = {.size = offsetof(struct gcb_round, to)};
+    const char *const specs[] = {"fp16:collective=twoshot", "fp16:collective=ring"};
+    float x[N] = {1.0f};
+
+    for (int ring = 0; ring < 2; ring++) {
+        struct gcb_exchange *e = NULL;
+
+        assert_int_equal(gcb_exchange_open(&e, specs[ring], N, &o, NULL), 0);
+        assert_int_equal(gcb_exchange_begin(e, 0, x, NULL), 0);
+        assert_int_equal(gcb_exchange_next(e, &sent, NULL), ring ? GCB_E_INVALID : 1);
+        gcb_exchange_close(e);
+    }
+}
+
+RUN_TESTS(cmocka_unit_test(a_changed_echo_is_found), cmocka_unit_test(an_old_program_cannot_shift),
           cmocka_unit_test(a_tiny_weight_spoils_no_memory),
           cmocka_unit_test(wild_values_spoil_no_memory),
           cmocka_unit_test(values_may_have_any_address),
