@@ -181,8 +181,8 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
         .coding = coding_time(load, values, levels, n, p, encodes),
         .adding = (c->add * (hops ? a->adds : 1.0) + c->add_each * n) / p,
         .link_bytes = a->bytes * load->bytes,
-        .inside_bytes = (load->half ? 1.0 : 2.0) * others *
-                        (values || levels ? load->bytes : load->gradient),
+        .inside_bytes =
+            (load->half ? 1.0 : 2.0) * others * (values || levels ? load->bytes : load->gradient),
         .step = NAN,
     };
     if (!hops && !adds_inside(a, network))

@@ -46,7 +46,7 @@ struct gcb_replay_traffic {
     unsigned rounds;      /* the most rounds of a message */
     uint64_t round_bytes[GCB_REPLAY_ROUNDS]; /* bytes on the links of all workers in each round */
     uint64_t link_bytes;                     /* bytes on these links in all rounds together */
-    uint64_t between_bytes; /* hierarchical: the part of link_bytes between nodes */
+    uint64_t between_bytes;       /* hierarchical: the part of link_bytes between nodes */
     bool again;                   /* sums were encoded again, and the next two members are set: */
     double again_sum, again_lost; /* squared norms of the sums, and of what encoding them lost */
     bool sparse;                  /* a sparse all-reduce ran, and the next member is set: */

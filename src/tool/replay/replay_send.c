@@ -116,8 +116,8 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
         traffic->round_bytes[round] += link_bytes;
     traffic->link_bytes += link_bytes;
     if (gcb_method_collective(&job->message->method) == GCB_COLLECTIVE_HIERARCHICAL)
-        traffic->between_bytes += gcb_local_between(
-            sent, s->workers, gcb_method_node(&job->message->method, s->workers));
+        traffic->between_bytes +=
+            gcb_local_between(sent, s->workers, gcb_method_node(&job->message->method, s->workers));
     for (uint32_t w = 0; w < s->workers; w++) {
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
         bytes += sent[w].bytes;

@@ -131,6 +131,9 @@ static size_t list(struct way out[3], enum gcb_collective c, unsigned n)
         out[0] = pairwise_twoshot(n);
         out[1] = tree_twoshot(n);
         return 2;
+    case GCB_COLLECTIVE_HIERARCHICAL: /* nodes of one worker */
+        out[0] = pairwise_twoshot(n);
+        return 1;
     case GCB_COLLECTIVE_OKTOPK: /* docs/exchange.md */
         out[0] = (struct way){"pairwise", 2.0 * (n + ceil_log2(n)), (n - 1.0) / n,
                               2.0 * ceil_log2(n), 0.0};
@@ -341,6 +344,23 @@ static void test_half(void **state)
 }
 
 /* ---- two levels ---- */
+
+/* Messages travel inside nodes too: a worker encodes all, then its share of the node's sum. */
+static void test_hierarchical(void **state)
+{
+    struct gcb_network net = make_network(1e9, 0.0, 32);
+    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_HIERARCHICAL);
+    struct gcb_exchange_times t;
+
+    net.per_node = 8;
+    net.intra = 5e9;
+    gcb_exchange_model(&t, &net, &load);
+    expect(t.link_bytes, 2 * 3.0 / 4 * 1e7, "between nodes", 4);
+    expect(t.inside_bytes, 2 * 7.0 / 8 * 1e7, "inside nodes", 4);
+    expect(t.network, t.link_bytes / 1e9 + t.inside_bytes / 5e9, "network", 4);
+    expect(t.coding, 3e-3 * 9 / 8 + 5e-3 / 32 + 2e-3, "coding", 4);
+    expect(t.adding, (7e-4 + 11e-4 * 4) / 8 + 7e-4, "adding", 4);
+}
 
 static void test_two_levels(void **state)
 {
@@ -577,6 +597,6 @@ static void test_curve_of_an_exchange(void **state)
 
 RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_rounds),
           cmocka_unit_test(test_reductions), cmocka_unit_test(test_half),
-          cmocka_unit_test(test_two_levels), cmocka_unit_test(test_overlap),
-          cmocka_unit_test(test_local_sgd), cmocka_unit_test(test_curve),
-          cmocka_unit_test(test_curve_of_an_exchange))
+          cmocka_unit_test(test_two_levels), cmocka_unit_test(test_hierarchical),
+          cmocka_unit_test(test_overlap), cmocka_unit_test(test_local_sgd),
+          cmocka_unit_test(test_curve), cmocka_unit_test(test_curve_of_an_exchange))

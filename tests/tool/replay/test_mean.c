@@ -397,6 +397,33 @@ static bool on_stop(void *ctx)
     return *left == 0 || --*left == 0;
 }
 
+/* From the errors with 2 workers follow those with 8. */
+static void test_hops_of_more_workers(void **state)
+{
+    static const char *const specs[] = {"range:bits=8,collective=ring",
+                                        "range:bits=8,collective=tree"};
+    struct setup *s = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct gcb_mean two, eight;
+        struct gcb_method method;
+        double signal, noise;
+
+        done(s);
+        read_workers(s, 2);
+        two = measure(s, specs[i]);
+        done(s);
+        read_workers(s, WORKERS);
+        eight = measure(s, specs[i]);
+        signal = s->g.signal;
+        noise = s->g.noise;
+        assert_int_equal(gcb_method_parse(&method, specs[i], NULL), 0);
+        near(specs[i], gcb_mean_among(&method, &two, signal, noise, 2, WORKERS, 1), eight.error,
+             0.1);
+        assert_true(eight.error > 1.05 * two.error);
+    }
+}
+
 static void test_stops(void **state)
 {
     struct setup *s = *state;
@@ -414,4 +441,4 @@ static void test_stops(void **state)
 
 RUN_TESTS(CASE(test_small_errors), CASE(test_error_is_that_of_the_mean), CASE(test_averaging),
           CASE(test_lasting), CASE(test_second_error), CASE(test_zeros), CASE(test_bytes),
-          CASE(test_reduced), CASE(test_costs), CASE(test_stops))
+          CASE(test_reduced), CASE(test_costs), CASE(test_hops_of_more_workers), CASE(test_stops))
