@@ -89,12 +89,13 @@ static unsigned check_extent(const struct gcb_method *m, const struct extent *ex
 {
     static float x[TEAM_MOST][LONGEST];
     struct gcb_method whole = *m; /* with two levels, if the workers are 4 or 9 */
-    struct team_case c = {
-        .method = &whole, .workers = extent->workers, .n = extent->n, .rank = extent->shape[0] ? 2 : 0};
+    struct team_case c = {.method = &whole,
+                          .workers = extent->workers,
+                          .n = extent->n,
+                          .rank = extent->shape[0] ? 2 : 0};
 
     if (gcb_method_value(m, "inner", NULL) && (extent->workers == 4 || extent->workers == 9))
-        assert_int_equal(
-            gcb_method_assign(&whole, "inner", extent->workers == 4 ? 2 : 3, NULL), 0);
+        assert_int_equal(gcb_method_assign(&whole, "inner", extent->workers == 4 ? 2 : 3, NULL), 0);
     c.shape = c.rank ? extent->shape : NULL;
     for (unsigned w = 0; w < extent->workers; w++) {
         fill(x[w], extent->n, in, w);

@@ -202,11 +202,11 @@ static int make_levels(struct twoshot *s, uint32_t inner, struct gcb_diag *diag)
     if (s->levels == 2) {
         const uint32_t node = worker / inner, place = worker % inner, nodes = workers / inner;
 
-        l[0] = (struct level){
-            &s->parts, .members = inner, .me = place, .first = node * inner, .stride = 1};
-        l[1] = (struct level){
-            &s->shares,      .members = nodes,       .me = node,    .first = place,
-            .stride = inner, .share = place * nodes, .draws = inner};
+        l[0] = (struct level){&s->parts, .members = inner, .me = place, .first = node * inner,
+                              .stride = 1};
+        l[1] =
+            (struct level){&s->shares,      .members = nodes,       .me = node,    .first = place,
+                           .stride = inner, .share = place * nodes, .draws = inner};
     }
     for (unsigned i = 0; i < s->levels; i++)
         l[i].weights = gcb_exchange_allocate(l[i].members, sizeof(float), &err, diag);
@@ -249,9 +249,8 @@ static int twoshot_init(void *state, const struct gcb_collective_env *env, struc
     /* a worker with weight 0 cannot feed back the error of its second encoding */
     s->base.conserves = s->feedback;
     for (uint32_t w = 0; w < env->workers; w++)
-        s->base.conserves &=
-            env->weights[w] != 0.0f ||
-            gcb_share_length(s->level[0].shares, w % s->level[0].members) == 0;
+        s->base.conserves &= env->weights[w] != 0.0f ||
+                             gcb_share_length(s->level[0].shares, w % s->level[0].members) == 0;
     return make_arrays(s, diag);
 }
 
@@ -498,8 +497,9 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
         return err;
     gcb_put_u64(&s->gathered, length);
     gcb_put(&s->gathered, data, length);
-    return s->gathered.failed ? gcb_diag_set(diag, GCB_E_CORRUPT, "a message of %zu bytes is too long", length)
-                              : 0;
+    return s->gathered.failed
+               ? gcb_diag_set(diag, GCB_E_CORRUPT, "a message of %zu bytes is too long", length)
+               : 0;
 }
 
 /* ---- the end of a step ---- */

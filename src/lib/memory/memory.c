@@ -14,11 +14,11 @@ struct gcb_memory {
     unsigned workers;
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
-    float *e;          /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
+    float *e; /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
     float *u; /* momentum; gmc: the last update, h in memory.h; loco: e before the step; or NULL */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
     uint64_t summed;
-    bool waits; /* loco: e has a gradient that gcb_memory_update has not seen yet */
+    bool waits;        /* loco: e has a gradient that gcb_memory_update has not seen yet */
     double norm;       /* norm of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
     float total;       /* gmc: sum of the workers' weights */
@@ -259,7 +259,7 @@ static void find_largest(void *ctx, uint64_t span)
         const float x = pass->g[i] * pass->scale;
         const float u = momentum ? gcb_memory_momentum(carry, m->u[i], x, nesterov) : 0.0f;
         const float sum = momentum ? gcb_memory_accumulated(m->e[i], u, x, nesterov)
-                               : gcb_memory_carried(carry, m->e[i], x);
+                                   : gcb_memory_carried(carry, m->e[i], x);
 
         largest = gcb_magnitude(sum) > largest ? gcb_magnitude(sum) : largest;
     }

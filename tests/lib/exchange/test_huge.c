@@ -124,14 +124,21 @@ static void two_shots_of_huge_tensors(void **state)
         const char *spec;
         double error; /* of the update, at most; relative to its norm */
     } rows[] = {
-        {"identity:collective=twoshot", 1e-6},    {"bf16:collective=twoshot", 0x1p-7},
-        {"natural:collective=twoshot", 1.0},      {"qsgd:collective=twoshot,bits=8", 0.2},
-        {"qsgd:collective=twoshot,norm=l2", 1.0}, {"qgz", 1.0},
-        {"terngrad:collective=twoshot", 1.0},     {"signsgd:collective=twoshot", 1.0},
-        {"fp16:collective=twoshot", 1.0},         {"range:collective=twoshot", 1.0},
-        {"identity:collective=ring", 1e-6},       {"identity:collective=tree", 1e-6},
+        {"identity:collective=twoshot", 1e-6},
+        {"bf16:collective=twoshot", 0x1p-7},
+        {"natural:collective=twoshot", 1.0},
+        {"qsgd:collective=twoshot,bits=8", 0.2},
+        {"qsgd:collective=twoshot,norm=l2", 1.0},
+        {"qgz", 1.0},
+        {"terngrad:collective=twoshot", 1.0},
+        {"signsgd:collective=twoshot", 1.0},
+        {"fp16:collective=twoshot", 1.0},
+        {"range:collective=twoshot", 1.0},
+        {"identity:collective=ring", 1e-6},
+        {"identity:collective=tree", 1e-6},
         {"identity:collective=hierarchical,inner=2", 1e-6},
-        {"range:collective=ring", 1.0},           {"qsgd:collective=tree,bits=8", 0.4},
+        {"range:collective=ring", 1.0},
+        {"qsgd:collective=tree,bits=8", 0.4},
     };
     static const unsigned workers[] = {1, 2, 3, 4, 5, 9};
 
