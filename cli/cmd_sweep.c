@@ -7,7 +7,6 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/replay/mean.h"
 #include "src/tool/search/choose.h"
-#include "src/tool/search/pareto.h"
 #include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
 

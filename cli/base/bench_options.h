@@ -1,9 +1,10 @@
 #ifndef CLI_BASE_BENCH_OPTIONS_H
 #define CLI_BASE_BENCH_OPTIONS_H
 
+#include "cli/base/output.h"
 #include "cli/base/session.h"
+#include "src/tool/run/kernels.h"
 #include "src/tool/run/suite.h"
-#include "src/tool/run/suite_run.h"
 
 /* The options of `bench`, and the plan that follows from them before any file is read. */
 struct bench_own {
@@ -64,5 +65,10 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);
+
+/* Runs the kernels that the globs match, or all if there is no glob. Returns what a command's `run`
+ * returns. */
+int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
+                  struct cmd_context *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/bench/bench_kernels.h"
+#include "cli/base/bench_options.h"
 
 #include <math.h>
 #include <string.h>

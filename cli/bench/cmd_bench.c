@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/base/bench_options.h"
-#include "cli/bench/bench_kernels.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/base/host.h"
@@ -12,7 +11,7 @@
 #include "src/tool/base/strings.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/run/input.h"
-#include "src/tool/run/suite_run.h"
+#include "src/tool/run/suite.h"
 
 /* The state of the command. Starts zeroed. */
 struct bench {

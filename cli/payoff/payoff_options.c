@@ -5,7 +5,7 @@
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/units.h"
-#include "src/tool/payoff/import.h"
+#include "src/tool/payoff/curve.h"
 
 static const char *const dtypes[] = {"bf16", "fp32", NULL};
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/tool/payoff/import.h"
+#include "src/tool/payoff/curve.h"
 #include "tests/fuzz/fuzz.h"
 
 static const int allowed[] = {GCB_E_CORRUPT, GCB_E_INVALID, GCB_E_IO, GCB_E_NOMEM, 0};

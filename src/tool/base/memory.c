@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "src/lib/base/alloc.h"
+
 void (*gcb_no_memory)(void) = abort;
 
 static void *check(void *block)
@@ -30,4 +32,22 @@ void gcb_must_grow(void *items, size_t *cap, size_t count, size_t size)
 char *gcb_must_strdup(const char *s)
 {
     return check(gcb_strdup(s));
+}
+
+int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag)
+{
+    if (room->size >= size)
+        return 0;
+    gcb_room_fini(room);
+    room->block = gcb_alloc(size);
+    if (!room->block)
+        return gcb_diag_nomem(diag, size, what);
+    room->size = size;
+    return 0;
+}
+
+void gcb_room_fini(struct gcb_room *room)
+{
+    gcb_free(room->block);
+    *room = (struct gcb_room){0};
 }

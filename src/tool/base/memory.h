@@ -1,7 +1,11 @@
 #ifndef SRC_TOOL_BASE_MEMORY_H
 #define SRC_TOOL_BASE_MEMORY_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
 
 /*
  * Memory for lists, names and other blocks that are small beside tensors. These functions never
@@ -16,5 +20,15 @@ char *gcb_must_strdup(const char *s);
 
 /* Ends the process: abort, until a program gives a function that says why. */
 extern void (*gcb_no_memory)(void);
+
+/* Memory that grows as needed, for a message or other data. Starts zeroed. */
+struct gcb_room {
+    uint8_t *block;
+    size_t size;
+};
+/* Makes the room at least `size` bytes large. Its contents are lost if it grows. `what` is for the
+ * message of GCB_E_NOMEM. */
+int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag);
+void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
 
 #endif

@@ -13,6 +13,76 @@
 #include "src/tool/run/input.h"
 #include "src/tool/run/promises.h"
 
+/* ---- the gradients ---- */
+
+int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag)
+{
+    const struct gcb_message_plan *m = load->layout->messages;
+    struct gcb_layout first = *load->layout;
+    const struct gcb_replay_order order = {.workers = 0};
+    int err;
+
+    for (first.count = 0; first.count < load->layout->count; first.count++)
+        if (m[first.count].step != m[0].step)
+            break;
+    err = gcb_replay_plan_init(&load->plan, load->source, &first, &order, NULL, diag);
+    load->plan.layout = load->layout; /* has the messages of `first`, which ends here */
+    load->elements = load->input_bytes = 0;
+    for (size_t j = 0; !err && j < load->plan.messages; j++) {
+        load->elements += m[j].count;
+        load->input_bytes += m[j].input_bytes;
+    }
+    return err;
+}
+
+void gcb_load_fini(struct gcb_load *load)
+{
+    gcb_free(load->plan.recorded);
+    memset(load, 0, sizeof(*load));
+}
+
+/* Returns message j of a worker, borrowed from the layout. */
+static const struct gcb_message_plan *load_message(const struct gcb_load *load, unsigned worker,
+                                                   size_t j)
+{
+    return gcb_replay_message_at(&load->plan, 0, worker, j);
+}
+
+/* Writes the gradient of message j of a worker to x, which has room for the elements of the
+ * message. Fails as gcb_layout_read. */
+static int load_read(const struct gcb_load *load, unsigned worker, size_t j, float *x,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_message_plan *plan = load_message(load, worker, j);
+    struct gcb_source *own;
+    int err;
+
+    if (!load->synthetic)
+        return gcb_layout_read(load->source, plan, x, diag);
+    err = gcb_source_open_synthetic(&own, load->synthetic, 1, load->seed + worker, diag);
+    if (err)
+        return err;
+    err = gcb_layout_read(own, plan, x, diag);
+    gcb_source_close(own);
+    return err;
+}
+
+uint64_t gcb_load_hash(const struct gcb_load *load)
+{
+    XXH64_hash_t hash = load->plan.workers;
+
+    for (size_t j = 0; j < load->plan.messages; j++) {
+        const struct gcb_message_plan *m = load_message(load, 0, j);
+        const char *name = gcb_plan_name(m, load->source);
+
+        hash = XXH3_64bits_withSeed(name, strlen(name),
+                                    (hash ^ m->count) + 2 * (uint64_t)m->dtype + m->dense);
+    }
+    return hash;
+}
+
+/* ---- what a rank measures ---- */
+
 /* A message of a lane, on this rank. */
 struct message {
     size_t number; /* index in the plan of a step */
@@ -101,7 +171,7 @@ static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message 
         lane->samples[t] = samples + (size_t)t * r->config->repeats;
     lane->exact = gcb_net_simulated(r->net);
     for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
-        const struct gcb_message_plan *plan = gcb_load_message(r->load, r->rank, j);
+        const struct gcb_message_plan *plan = load_message(r->load, r->rank, j);
         struct message *m = &messages[j];
 
         *m = (struct message){.number = j, .plan = plan, .at = at};
@@ -255,8 +325,8 @@ static int run_message(struct pass *pass, const struct message *m)
 /* Reads worker w's gradient of message j on this rank. Fails if rank w has read other values. */
 static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 {
-    const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
-    const int err = gcb_load_read(r->load, w, j, x, r->diag);
+    const struct gcb_message_plan *plan = load_message(r->load, w, j);
+    const int err = load_read(r->load, w, j, x, r->diag);
 
     if (err || XXH3_64bits(x, plan->count * sizeof(*x)) == r->hashes[w])
         return err;
@@ -280,7 +350,7 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
                              "the gradients of all workers, to check the exchange (--no-serial "
                              "leaves that out)");
     for (unsigned w = 0; !err && w < r->ranks; w++) {
-        err = open_one(r, &all[w], m->method, w, gcb_load_message(r->load, w, m->number));
+        err = open_one(r, &all[w], m->method, w, load_message(r->load, w, m->number));
         if (!err)
             err = read_again(r, w, m->number, x + w * n);
         if (!err)
@@ -432,8 +502,8 @@ static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
     r->update = err ? NULL : r->x + n;
     r->scratch = err ? NULL : r->update + n;
     for (size_t j = 0; !err && j < messages; j++) {
-        err = gcb_load_read(r->load, r->rank, j, r->x + at, r->diag);
-        at += gcb_load_message(r->load, r->rank, j)->count;
+        err = load_read(r->load, r->rank, j, r->x + at, r->diag);
+        at += load_message(r->load, r->rank, j)->count;
     }
     for (size_t i = 0; !err && i < count; i++)
         err = open_lane(r, &lanes[i], &r->messages[i * messages]);

@@ -9,7 +9,7 @@
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
-#include "src/tool/base/room.h"
+#include "src/tool/base/memory.h"
 
 /* The most bytes in one message of MPI, whose counts have type int. A test sets a smaller
  * number. */

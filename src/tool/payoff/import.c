@@ -1,4 +1,4 @@
-#include "src/tool/payoff/import.h"
+#include "src/tool/payoff/curve.h"
 
 #include <math.h>
 

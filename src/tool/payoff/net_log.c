@@ -1,4 +1,4 @@
-#include "src/tool/payoff/net_log.h"
+#include "src/tool/payoff/curve.h"
 
 #include <ctype.h>
 #include <errno.h>

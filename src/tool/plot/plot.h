@@ -29,10 +29,10 @@ void gcb_plot_data_begin(struct gcb_plot_data *data);
 void gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row);
 
 struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
-struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
+struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_page.h) */
 
 /*
- * How the cases of a page become series (src/tool/plot/plot_series.h). A case is the first row of
+ * How the cases of a page become series (src/tool/plot/plot_page.h). A case is the first row of
  * the page with its setting. NO_SERIES: `add` makes the series. CURVES: the cases of a method that
  * differ in one parameter are a series. APART: each case is a series.
  */

@@ -4,7 +4,126 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/tool/plot/plot_series.h"
+#include "src/tool/base/strings.h"
+#include "src/tool/plot/plot.h"
+#include "src/tool/plot/plot_style.h"
+
+/*
+ * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers.
+ * Texts have no control characters. If the row lacks a text, the member is gcb_plot_no_text, never
+ * NULL. If the row lacks a number, the member is NAN. A record takes about 700 bytes, a tenth of
+ * the memory that the row takes as a JSON value.
+ */
+struct gcb_plot_record {
+    size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
+    const char *setting; /* the spec with all parameters; interned */
+#define TEXT(member, field) const char *member;
+#define REAL(member, field) double member;
+#include "src/tool/plot/plot_fields.def"
+#undef TEXT
+#undef REAL
+};
+
+/* Records of one kind, in the order of the files. */
+struct gcb_plot_records {
+    struct gcb_plot_record *items;
+    size_t count, cap;
+};
+
+struct gcb_plot_data {
+    struct gcb_plot_records kinds[GCB_RECORDS]; /* kinds that no plot needs stay empty */
+    size_t env; /* number of the last environment row in the file being read; 0: none so far */
+    struct gcb_plot_record unknown; /* a record whose members are all unknown */
+    struct gcb_strings texts;       /* the interned texts */
+    const char *spec, *setting;     /* of the row that was read last */
+};
+
+/* Returns the interned copy of `text`, which is escaped again and cut to 511 bytes;
+ * gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
+const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
+
+/* The empty text. Texts are compared by address, so another "" would differ from it. */
+extern const char gcb_plot_no_text[];
+
+/* Returns the environment row with the number `env`. Its `file` is the first input file. For 0
+ * returns a row in which everything is unknown. */
+const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
+
+/* Return a field of a record. NULL, NAN: records have no text, or no number, of this field. */
+const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
+double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
+
+/* Returns the part of a path after the last '/'. */
+const char *gcb_plot_base_name(const char *path);
+
+/* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages
+ * are in the order of their first rows. */
+const struct gcb_plot_record *gcb_plot_first(const struct gcb_plot *plot,
+                                             const struct gcb_plot_data *data, size_t page);
+/* Returns the row after `at` on the page of `first`. If `at` is NULL, returns the page's first row.
+ * Returns NULL after the last row. */
+const struct gcb_plot_record *gcb_plot_next(const struct gcb_plot *plot,
+                                            const struct gcb_plot_data *data,
+                                            const struct gcb_plot_record *first,
+                                            const struct gcb_plot_record *at);
+
+/* A list of cases, which are rows of a gcb_plot_data. The rows are borrowed. Release `items` with
+ * gcb_free. */
+struct gcb_plot_cases {
+    const struct gcb_plot_record **items;
+    size_t count, cap;
+};
+/* Appends a row. */
+void gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
+
+/*
+ * A series: usually a curve through cases of a method that differ in one parameter, in the order of
+ * bits per element. The label says what distinguishes the curve from other curves on the page, and
+ * the range of the parameter.
+ */
+#define GCB_PLOT_LABEL 192 /* bytes of a label */
+struct gcb_plot_series {
+    char label[GCB_PLOT_LABEL];
+    const char *method; /* name of the method; interned */
+    struct gcb_plot_style style;
+    size_t first, count; /* index of the first case in the set, and number of cases */
+    double rank;         /* the series with the lowest ranks get names; INFINITY: it gets none */
+    bool named;          /* in the legend; other series are grey, and the legend counts them */
+};
+
+/* The cases of a page, one for each setting, and the series of these cases. Zero the struct before
+ * use; release it with gcb_plot_set_fini. */
+struct gcb_plot_set {
+    struct gcb_plot_cases cases;
+    struct gcb_plot_series *items;
+    size_t count, cap, named;
+    /* Speed of the `memcpy` row, which is not a case but an upper bound for methods; NAN if there
+     * is no such row. */
+    double memcpy_gbps;
+};
+/* Collects the cases of the page of the row `first`, and makes the series as plot->series
+ * says. */
+void gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
+                          const struct gcb_plot *plot, const struct gcb_plot_record *first);
+/* Adds a row with a method and a spec as a case, unless the set has a case with this setting. */
+void gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row);
+/* Makes the series and sorts the cases by series. With `apart` each case is a series of its own. */
+void gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
+/* Adds a series of a method, without cases, and returns it. Its style is that of the method's next
+ * variant, in a colour that no other method of the set has, as long as there are enough. */
+struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
+                                          const char *method);
+/* Chooses at most `most` series that get names: the baselines, and the other series with the lowest
+ * ranks. If the other series need them, they get at least half of the names. Sets the styles. Sorts
+ * the series: first those with names, with the baselines last, then those without. */
+void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
+/* Most names of a legend. It has twelve entries, and the last one counts the other series. */
+#define GCB_PLOT_NAMED 11
+void gcb_plot_set_fini(struct gcb_plot_set *set); /* zeroed is fine */
+
+/* Copies the value of a key in a spec "method:key=value,key=value", cut to 31 bytes; "" if the spec
+ * lacks the key. Returns out. */
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
 
 /*
  * The output of a plot for its gnuplot script: variables, with which the script begins, and a table
@@ -73,8 +192,5 @@ void gcb_plot_add_training(struct gcb_plot_page *page); /* plot_runs.c */
 
 /* Returns the date of a run as a number, which grows with time; NAN: no date. */
 double gcb_plot_date(const struct gcb_plot_record *row);
-
-/* True if the number is positive and neither so large nor so small that gnuplot fails. */
-bool gcb_plot_is_sane(double value);
 
 #endif

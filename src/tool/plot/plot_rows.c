@@ -1,4 +1,4 @@
-#include "src/tool/plot/plot_rows.h"
+#include "src/tool/plot/plot_page.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 
 const char gcb_plot_no_text[] = "";
 
-bool gcb_plot_equal(double a, double b)
+/* True if the numbers are equal, or both are NAN. */
+static bool are_equal(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
 }
@@ -196,7 +197,7 @@ static bool same_page(const struct gcb_plot *plot, const struct gcb_plot_record 
         if (plot->runs == GCB_PLOT_DATES && *f == GCB_FIELD_FILE) {
             if (strcmp(gcb_plot_base_name(x), gcb_plot_base_name(y)) != 0)
                 return false;
-        } else if (x != y || !gcb_plot_equal(gcb_plot_real(a, *f), gcb_plot_real(b, *f))) {
+        } else if (x != y || !are_equal(gcb_plot_real(a, *f), gcb_plot_real(b, *f))) {
             return false;
         }
     }
@@ -208,7 +209,7 @@ static bool same_place(const struct gcb_plot *plot, const struct gcb_plot_record
                        const struct gcb_plot_record *b)
 {
     return gcb_plot_text(a, plot->axis) == gcb_plot_text(b, plot->axis) &&
-           gcb_plot_equal(gcb_plot_real(a, plot->axis), gcb_plot_real(b, plot->axis));
+           are_equal(gcb_plot_real(a, plot->axis), gcb_plot_real(b, plot->axis));
 }
 
 /* Finds the first row of each page. Returns the number of pages. */

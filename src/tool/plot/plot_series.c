@@ -1,4 +1,4 @@
-#include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plot_page.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,8 @@
 /* gnuplot fails for very large and very small numbers, which a hostile file may contain. */
 #define LARGEST 1e30
 
-bool gcb_plot_is_sane(double value)
+/* True if the number is positive and neither so large nor so small that gnuplot fails. */
+static bool is_sane(double value)
 {
     return value > 1.0 / LARGEST && value < LARGEST;
 }
@@ -25,14 +26,13 @@ static bool is_ok(const struct gcb_plot_record *row)
 
 static bool has_error(const struct gcb_plot_record *row)
 {
-    return is_ok(row) && row->rel_l2 >= 0.0 && row->rel_l2 < LARGEST &&
-           gcb_plot_is_sane(row->bits) && gcb_plot_is_sane(row->ratio) &&
-           strcmp(row->method, "memcpy") != 0;
+    return is_ok(row) && row->rel_l2 >= 0.0 && row->rel_l2 < LARGEST && is_sane(row->bits) &&
+           is_sane(row->ratio) && strcmp(row->method, "memcpy") != 0;
 }
 
 static bool has_times(const struct gcb_plot_record *row)
 {
-    return is_ok(row) && gcb_plot_is_sane(row->encode_gbps) && gcb_plot_is_sane(row->decode_gbps);
+    return is_ok(row) && is_sane(row->encode_gbps) && is_sane(row->decode_gbps);
 }
 
 static bool has_times_and_error(const struct gcb_plot_record *row)
@@ -58,25 +58,24 @@ static bool is_input_band(const struct gcb_plot_record *row)
 
 static bool is_kernel(const struct gcb_plot_record *row)
 {
-    return is_ok(row) && gcb_plot_is_sane(row->gbps);
+    return is_ok(row) && is_sane(row->gbps);
 }
 
 static bool is_exchange(const struct gcb_plot_record *row)
 {
-    return strcmp(row->model, "exchange") == 0 && gcb_plot_is_sane(row->seconds) &&
-           gcb_plot_is_sane(row->speedup) && gcb_plot_is_sane(row->bandwidth) &&
-           gcb_plot_is_sane(row->workers);
+    return strcmp(row->model, "exchange") == 0 && is_sane(row->seconds) && is_sane(row->speedup) &&
+           is_sane(row->bandwidth) && is_sane(row->workers);
 }
 
 static bool is_dated(const struct gcb_plot_record *row)
 {
-    return *row->spec && is_ok(row) && gcb_plot_is_sane(row->ratio) && !isnan(gcb_plot_date(row));
+    return *row->spec && is_ok(row) && is_sane(row->ratio) && !isnan(gcb_plot_date(row));
 }
 
 static bool is_training(const struct gcb_plot_record *row)
 {
     return isfinite(row->quality) && row->step > 0.0 &&
-           gcb_plot_is_sane(isnan(row->seconds) ? row->link_bytes : row->seconds);
+           is_sane(isnan(row->seconds) ? row->link_bytes : row->seconds);
 }
 
 /* ---- rate-distortion and ratio-error ---- */

@@ -18,7 +18,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/wire/buf.h"
-#include "src/tool/base/room.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/tidy.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "src/tool/regress/cases.h"
+#include "src/tool/regress/verdict.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "src/tool/regress/layout.h"
+#include "src/tool/regress/ab_run.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "src/tool/replay/gradients.h"
+#include "src/tool/replay/mean.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "src/tool/replay/schedule.h"
+#include "src/tool/replay/replay.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/sum/sum.h"
-#include "src/tool/base/room.h"
+#include "src/tool/base/memory.h"
 
 /*
  * A cache of coders and sums, because creating a coder (an FFT plan, scratch memory) may take

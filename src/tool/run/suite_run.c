@@ -1,4 +1,4 @@
-#include "src/tool/run/suite_run.h"
+#include "src/tool/run/suite.h"
 
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/memory.h"

@@ -1,5 +1,5 @@
-#include "src/tool/run/tally.h"
 #include "src/tool/base/memory.h"
+#include "src/tool/run/trial.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "src/tool/search/compose.h"
+#include "src/tool/search/choose.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "src/tool/search/descent.h"
 #include "src/tool/base/memory.h"
+#include "src/tool/search/choose.h"
 
 #include <math.h>
 #include <string.h>

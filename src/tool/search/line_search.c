@@ -1,4 +1,4 @@
-#include "src/tool/search/line_search.h"
+#include "src/tool/search/match.h"
 
 #include <math.h>
 #include <stdio.h>

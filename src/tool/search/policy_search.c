@@ -60,7 +60,8 @@ struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_
     return sum;
 }
 
-bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum)
+/* True if these sums over all tensors meet the limit. */
+static bool meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum)
 {
     return limit->on_error ? sum->error <= limit->most * (1.0 - ROUNDING)
                            : sum->bytes <= limit->most;
@@ -105,7 +106,7 @@ static void take_back(struct gcb_allotment *tensors, size_t count,
             if (t->chosen == 0)
                 continue;
             without.error += at[-1].error - at[0].error;
-            if (gcb_budget_meets(limit, &without) && at[0].bytes - at[-1].bytes > most) {
+            if (meets(limit, &without) && at[0].bytes - at[-1].bytes > most) {
                 best = i;
                 most = at[0].bytes - at[-1].bytes;
             }
@@ -125,9 +126,9 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
     for (size_t i = 0; i < count; i++)
         keep_hull(&tensors[i]);
     sum = gcb_allocated(tensors, count);
-    if (!limit->on_error && !gcb_budget_meets(limit, &sum))
+    if (!limit->on_error && !meets(limit, &sum))
         return false;
-    while (!limit->on_error || !gcb_budget_meets(limit, &sum)) {
+    while (!limit->on_error || !meets(limit, &sum)) {
         const double room = limit->on_error ? (double)INFINITY : limit->most - sum.bytes;
         const size_t best = find_step(tensors, count, room);
         const struct gcb_allot_option *at;
@@ -140,7 +141,7 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
         tensors[best].chosen++;
         sum = gcb_allocated(tensors, count);
     }
-    if (limit->on_error && !gcb_budget_meets(limit, &sum))
+    if (limit->on_error && !meets(limit, &sum))
         return false;
     if (limit->on_error)
         take_back(tensors, count, limit);
@@ -767,7 +768,7 @@ static void choose_step(const struct searcher *s, struct tuning *t,
             sum.bytes += sums->bytes;
             sum.error += sums->error;
         }
-        if (isfinite(sum.bytes) && gcb_budget_meets(limit, &sum) &&
+        if (isfinite(sum.bytes) && meets(limit, &sum) &&
             (limit->on_error ? sum.bytes : sum.error) < least) {
             least = limit->on_error ? sum.bytes : sum.error;
             t->best = k;

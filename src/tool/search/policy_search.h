@@ -40,9 +40,6 @@ struct gcb_budget_limit {
 bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
                   double *slope);
 
-/* True if these sums over all tensors meet the limit. */
-bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum);
-
 /* Returns bytes and error of the chosen settings, summed over all tensors. */
 struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_t count);
 

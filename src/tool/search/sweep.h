@@ -1,6 +1,9 @@
 #ifndef SRC_TOOL_SEARCH_SWEEP_H
 #define SRC_TOOL_SEARCH_SWEEP_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "src/lib/codec/method.h"
 
 /* The settings that a sweep runs: values of parameters, and all combinations of them. */
@@ -57,5 +60,15 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
 /* True if a sweep without --method includes this method: it has parameters, and it is not a codec
  * whose defaults are those of one of its presets. */
 bool gcb_sweep_default(const struct gcb_method *m);
+
+/* The two figures by which settings are compared: less is better. */
+struct gcb_pareto_point {
+    double error, bits; /* rel_l2 and bits_per_element; NAN: unknown */
+};
+
+/* Sets mark[i] to true for each point that no other point beats, otherwise to false. A point beats
+ * another if it is at least as good in both figures and better in at least one. Equal points are
+ * all marked. A point with an unknown figure is not marked and beats no point. */
+void gcb_pareto_mark(bool *mark, const struct gcb_pareto_point *points, size_t count);
 
 #endif

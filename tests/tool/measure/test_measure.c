@@ -7,7 +7,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/base/host.h"
-#include "src/tool/run/tally.h"
+#include "src/tool/run/trial.h"
 #include "tests/support/test.h"
 
 #define N 1000

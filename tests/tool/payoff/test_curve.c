@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "src/tool/payoff/curve.h"
-#include "src/tool/payoff/import.h"
 #include "src/tool/payoff/model.h"
 #include "tests/support/test.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/tool/payoff/net_log.h"
+#include "src/tool/payoff/curve.h"
 #include "tests/support/test.h"
 
 /* clang-format off */

@@ -9,8 +9,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/plot/plot_page.h"
-#include "src/tool/plot/plot_rows.h"
-#include "src/tool/plot/plot_series.h"
 #include "tests/support/test.h"
 
 static struct gcb_plot_data *read_rows(const char *text)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/regress/cases.h"
+#include "src/tool/regress/verdict.h"
 #include "tests/support/test.h"
 
 /* A row of a result file. */

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/tool/regress/layout.h"
+#include "src/tool/regress/ab_run.h"
 #include "tests/support/test.h"
 
 static const char *gcbench; /* the command of this build */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/lib/base/cpu_flags.h"
-#include "src/tool/run/suite_run.h"
+#include "src/tool/run/suite.h"
 #include "tests/support/test.h"
 
 #define METHODS 2

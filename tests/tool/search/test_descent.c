@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/search/descent.h"
+#include "src/tool/search/choose.h"
 #include "tests/tool/run/run_source.h"
 
 #define MOST 400

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/search/line_search.h"
+#include "src/tool/search/match.h"
 #include "tests/support/test.h"
 
 #define LINE 630001

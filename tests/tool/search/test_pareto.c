@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/tool/search/pareto.h"
+#include "src/tool/search/sweep.h"
 #include "tests/support/test.h"
 
 #define N 200
