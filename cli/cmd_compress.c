@@ -492,7 +492,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = session_open_input(&c.s);
     if (!err)
-        err = gcb_shard_layout(&c.s.layout, c.s.source, &c.s.shard, ctx->diag);
+        gcb_shard_layout(&c.s.layout, c.s.source, &c.s.shard);
     if (!err && c.policy.count)
         err = gcb_policy_bind(&c.policy, c.s.source, ctx->diag);
     interrupt_catch();

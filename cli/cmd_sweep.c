@@ -287,10 +287,9 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
     }
     if (config.workers == 0)
         return 0;
-    err = gcb_layout_init(&layout, c->s.source, &scope, diag);
-    if (!err)
-        err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config,
-                                 run->trial.compute.kernels, diag);
+    gcb_layout_init(&layout, c->s.source, &scope);
+    err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config,
+                             run->trial.compute.kernels, diag);
     gcb_layout_fini(&layout);
     return err;
 }

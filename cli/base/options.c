@@ -476,9 +476,9 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_m
         return gcb_invalid(diag, "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
                            gcb_show(text).text);
     err = resolve_one(&method, text + n + 1, in, used, diag);
-    glob = err ? NULL : gcb_strndup(text, n);
-    if (err || !glob)
-        return err ? err : gcb_diag_nomem(diag, n, "a glob");
+    if (err)
+        return err;
+    glob = gcb_must_strndup(text, n);
     err = gcb_policy_add(out, glob, &method, diag);
     gcb_free(glob);
     return err;

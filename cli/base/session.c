@@ -53,15 +53,17 @@ int session_open_input(struct session *s)
 
     if (!err && !s->o.show.quiet)
         heading_note_input(s->ctx->err, s->source, &s->o.input, &s->o.message);
-    return err ? err : session_plan(s);
+    if (!err)
+        session_plan(s);
+    return err;
 }
 
-int session_plan(struct session *s)
+void session_plan(struct session *s)
 {
     const struct gcb_layout_config config = opt_message_layout(&s->o.message);
 
     gcb_layout_fini(&s->layout);
-    return gcb_layout_init(&s->layout, s->source, &config, s->ctx->diag);
+    gcb_layout_init(&s->layout, s->source, &config);
 }
 
 void session_fill_setting(struct session *s)

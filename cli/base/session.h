@@ -71,7 +71,7 @@ void session_drop_memory(const struct session *s, const char *command, struct gc
 /* Opens the files as one dump and plans its messages. */
 int session_open_input(struct session *s);
 /* Plans the messages of the open dump. Call it again if `o.message` changed. */
-int session_plan(struct session *s);
+void session_plan(struct session *s);
 
 /* Fills `setting` from the options, the backend and the bandwidth as measured so far. */
 void session_fill_setting(struct session *s);

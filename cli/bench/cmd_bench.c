@@ -185,7 +185,7 @@ static int open_inputs(struct bench *c, struct gcb_diag *diag)
     return err;
 }
 
-static int open_run(struct bench *c, struct gcb_diag *diag)
+static void open_run(struct bench *c)
 {
     struct gcb_suite_config config = {
         .plan = &c->plan,
@@ -206,7 +206,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
         config.run.in_place = 0;
     if (!c->s.files->count && !c->suite_files.count)
         config.run.nonfinite = GCB_POLICY_RAW; /* synthetic tensors are finite: no need to look */
-    return gcb_suite_run_open(&c->run, &config, diag);
+    c->run = gcb_suite_run_open(&config);
 }
 
 /* Opens the report, measures memory and devices, and sends the `environment` row, which describes
@@ -600,7 +600,7 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
         err = open_inputs(&c, ctx->diag);
     interrupt_catch();
     if (!err)
-        err = open_run(&c, ctx->diag);
+        open_run(&c);
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)

@@ -34,6 +34,11 @@ char *gcb_must_strdup(const char *s)
     return check(gcb_strdup(s));
 }
 
+char *gcb_must_strndup(const char *s, size_t n)
+{
+    return check(gcb_strndup(s, n));
+}
+
 int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag)
 {
     if (room->size >= size)

@@ -17,6 +17,7 @@ void *gcb_must_array(uint64_t count, size_t size);
 void *gcb_must_zero(uint64_t count, size_t size);
 void gcb_must_grow(void *items, size_t *cap, size_t count, size_t size);
 char *gcb_must_strdup(const char *s);
+char *gcb_must_strndup(const char *s, size_t n);
 
 /* Ends the process: abort, until a program gives a function that says why. */
 extern void (*gcb_no_memory)(void);

@@ -15,12 +15,9 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
     char *at;
 
     if (s->left < n + 1) {
-        if (gcb_grow(&s->blocks, &s->cap, s->count, sizeof(*s->blocks)) != 0)
-            return NULL;
-        s->blocks[s->count] = gcb_alloc(block);
-        if (!s->blocks[s->count])
-            return NULL;
-        s->count++;
+        gcb_must_grow(&s->blocks, &s->cap, s->count, sizeof(*s->blocks));
+        s->blocks[s->count++] = gcb_must_array(block, 1);
+
         s->left = block;
     }
     at = s->blocks[s->count - 1] + (block - s->left);
@@ -41,7 +38,7 @@ const char *gcb_strings_keep(struct gcb_strings *s, const char *text)
 
     if (!found) {
         text = gcb_strings_add(s, text, strlen(text));
-        found = text ? tsearch(text, &s->kept, by_text) : NULL;
+        found = tsearch(text, &s->kept, by_text);
     }
     if (!found)
         gcb_no_memory();

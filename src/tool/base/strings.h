@@ -14,11 +14,11 @@ struct gcb_strings {
     void *kept;        /* a tree (tsearch) of the strings of gcb_strings_keep */
 };
 
-/* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
+/* Copies n bytes and adds a terminator; `s` owns the copy. Never NULL (src/tool/base/memory.h). */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
 /* Returns the copy that an earlier call of this function made of an equal text, or else a new copy.
- * So equal texts have equal pointers. Never NULL (src/tool/base/memory.h). */
+ * So equal texts have equal pointers. Never NULL. */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
 void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */

@@ -4,26 +4,23 @@
 #include <string.h>
 
 #include "kernels/convert/convert_elem.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
+#include "src/tool/base/memory.h"
 
-int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
-                     const struct gcb_arrival *arrived, struct gcb_diag *diag)
+void gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
+                      const struct gcb_arrival *arrived)
 {
     struct gcb_check_round *r;
 
-    if (gcb_grow(&c->rounds, &c->cap, c->count, sizeof(*c->rounds)))
-        return gcb_diag_nomem(diag, 0, "a list of rounds");
+    gcb_must_grow(&c->rounds, &c->cap, c->count, sizeof(*c->rounds));
+
     r = &c->rounds[c->count++];
     *r = (struct gcb_check_round){NULL, 0};
     if (round->kind != GCB_ROUND_REDUCE)
-        return 0;
-    r->combined = gcb_alloc(arrived->length);
-    if (!r->combined)
-        return gcb_diag_nomem(diag, arrived->length, "the values of a round");
+        return;
+    r->combined = gcb_must_array(arrived->length, 1);
     r->bytes = arrived->length;
     memcpy(r->combined, arrived->data, arrived->length);
-    return 0;
 }
 
 void gcb_check_clear(struct gcb_check *c)

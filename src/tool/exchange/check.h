@@ -24,9 +24,9 @@ struct gcb_check {
     unsigned workers;
 };
 
-/* Records what arrived in a round. Returns 0 or GCB_E_NOMEM. */
-int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
-                     const struct gcb_arrival *arrived, struct gcb_diag *diag);
+/* Records what arrived in a round. */
+void gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
+                      const struct gcb_arrival *arrived);
 /* Removes all rounds. */
 void gcb_check_clear(struct gcb_check *c);
 void gcb_check_fini(struct gcb_check *c);

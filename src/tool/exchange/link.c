@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/stats.h"
 
 #define LEAST_BYTES 4
@@ -44,9 +44,7 @@ int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_
             size->pattern = pattern;
             size->bytes = (int)(bytes < most ? bytes : most);
             size->inner = count_transfers((uint64_t)size->bytes, ranks);
-            size->first = gcb_alloc_zero(2 * (uint64_t)repeats, sizeof(*size->first));
-            if (!size->first)
-                return gcb_diag_nomem(diag, 0, "samples");
+            size->first = gcb_must_zero(2 * (uint64_t)repeats, sizeof(*size->first));
             size->seconds = size->first + repeats;
         }
     return 0;

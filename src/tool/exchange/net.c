@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
@@ -63,28 +62,24 @@ static void name_library(struct gcb_net *net)
     gcb_escape(net->library, sizeof(net->library), text);
 }
 
-int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag *diag)
+struct gcb_net *gcb_net_open(int *argc, char ***argv)
 {
     struct gcb_net *net;
     size_t n;
 
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &(int){0}); /* codecs may run threads */
-    net = *out = gcb_alloc_zero(1, sizeof(*net));
-    if (!net)
-        return gcb_diag_nomem(diag, sizeof(*net), "the network");
+    net = gcb_must_zero(1, sizeof(*net));
     MPI_Comm_rank(MPI_COMM_WORLD, &net->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &net->ranks);
     name_library(net);
     MPI_Op_create(combine_f16, 1, &net->sum_f16);
     MPI_Op_create(combine_bf16, 1, &net->sum_bf16);
     n = (size_t)net->ranks;
-    net->arrived = gcb_alloc_zero(n, sizeof(*net->arrived));
-    net->lengths = gcb_alloc_zero(n, sizeof(*net->lengths));
-    net->sending = gcb_alloc_zero(n, sizeof(*net->sending));
-    net->counts = gcb_alloc_zero(4 * n, sizeof(*net->counts));
-    if (!net->arrived || !net->lengths || !net->sending || !net->counts)
-        return gcb_diag_nomem(diag, 0, "the network");
-    return 0;
+    net->arrived = gcb_must_zero(n, sizeof(*net->arrived));
+    net->lengths = gcb_must_zero(n, sizeof(*net->lengths));
+    net->sending = gcb_must_zero(n, sizeof(*net->sending));
+    net->counts = gcb_must_zero(4 * n, sizeof(*net->counts));
+    return net;
 }
 
 void gcb_net_close(struct gcb_net *net)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
+#include "src/tool/base/memory.h"
 
 #define PIECE (UINT64_C(1) << 20)    /* bytes of the walk's buffer that one task reads and writes */
 #define LINE 64                      /* bytes: no longer than any cache line */
@@ -121,9 +121,8 @@ int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned 
     gcb_flush_init(&e->flush, cpu_flags);
     if (!e->flush.lines)
         return take_memory(e, diag);
-    e->maps = gcb_alloc(MAPS_BYTES + 1);
-    if (!e->maps)
-        return gcb_diag_nomem(diag, MAPS_BYTES + 1, "emptying caches");
+    e->maps = gcb_must_array(MAPS_BYTES + 1, 1);
+
     return flush_own(e) ? 0 : take_memory(e, diag);
 }
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 
 /* Returns the least number of timed calls. */
 static size_t at_least(const struct gcb_timing *timing)
@@ -23,7 +23,7 @@ const char *gcb_stop_name(enum gcb_stop stop)
     return names[stop];
 }
 
-int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag)
+void gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing)
 {
     const size_t most = timing->max_samples ? timing->max_samples : GCB_MAX_SAMPLES;
     size_t cap = at_least(timing);
@@ -32,12 +32,9 @@ int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, str
     /* without a precision and a min_time, no more than at_least() calls are timed */
     if ((timing->precision > 0.0 || timing->min_time > 0.0) && cap < most)
         cap = most;
-    s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
-    if (!s->seconds)
-        return gcb_diag_nomem(diag, 2 * cap * sizeof(*s->seconds), "timings");
+    s->seconds = gcb_must_array(cap, 2 * sizeof(*s->seconds));
     s->scratch = s->seconds + cap;
     s->cap = cap;
-    return 0;
 }
 
 void gcb_samples_fini(struct gcb_samples *s)

@@ -61,8 +61,8 @@ struct gcb_samples {
     enum gcb_stop stop;
 };
 
-/* Allocates room for the most samples that `timing` can ask for. Returns 0 or GCB_E_NOMEM. */
-int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag);
+/* Allocates room for the most samples that `timing` can ask for. */
+void gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing);
 void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 
 /* An operation that gcb_measure calls again and again. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/base/hd.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
+#include "src/tool/base/memory.h"
 
 /* ---- moments ---- */
 
@@ -400,10 +400,9 @@ static int list_datasets(struct gcb_survey *s)
     const size_t n = gcb_source_count(s->source);
     uint64_t most = 0;
 
-    s->entries = gcb_alloc_array(n, sizeof(*s->entries));
-    s->runs = gcb_alloc_array(n, sizeof(*s->runs));
-    if (!s->entries || !s->runs)
-        return GCB_E_NOMEM;
+    s->entries = gcb_must_array(n, sizeof(*s->entries));
+    s->runs = gcb_must_array(n, sizeof(*s->runs));
+
     for (size_t i = 0; i < n; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
 
@@ -419,10 +418,8 @@ static int list_datasets(struct gcb_survey *s)
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag)
 {
-    struct gcb_survey *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_survey *s = gcb_must_zero(1, sizeof(*s));
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "a survey");
     s->source = source;
     s->config = *config;
     if (list_datasets(s)) {

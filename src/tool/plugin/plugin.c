@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/foreign.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/plugin/peer.h"
 
 #define PLUGIN "plugin:"
@@ -195,10 +195,8 @@ struct words {
 static int read_object(struct words *w, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, ":");
-    char *path = gcb_strndup(text, n);
+    char *path = gcb_must_strndup(text, n);
 
-    if (!path)
-        return gcb_diag_nomem(diag, n, "a path");
     if (!w->name[0])
         name_after(w->name, sizeof(w->name), true, path, n);
     w->command = realpath(path, NULL);
@@ -235,18 +233,16 @@ static int read_words(struct words *w, const char *spec, struct gcb_diag *diag)
 /* Makes the processes, which are not started yet. Takes over w->command. */
 static struct plugin *make(struct words *w, double seconds)
 {
-    struct plugin *p = gcb_alloc_zero(1, sizeof(*p));
+    struct plugin *p = gcb_must_zero(1, sizeof(*p));
     static char self[] = "/proc/self/exe", host[] = GCB_PLUGIN_HOST, shell[] = "/bin/sh",
                 c[] = "-c";
     const bool served = !w->object && w->command[0] == '&';
 
-    if (!p)
-        return NULL;
     p->object = w->object;
     p->argv[0] = w->object ? self : shell;
     p->argv[1] = w->object ? host : c;
     p->argv[2] = w->command;
-    p->argv[3] = w->object ? gcb_strdup(w->own) : NULL;
+    p->argv[3] = w->object ? gcb_must_strdup(w->own) : NULL;
     for (int i = 0; i < PEERS; i++)
         p->peers[i] = (struct gcb_peer){.argv = served ? NULL : p->argv,
                                         .seconds = seconds,
@@ -269,15 +265,13 @@ static int add(struct words *w, double seconds, struct gcb_diag *diag)
                 .bound = bound,
                 .encode = encode,
                 .decode = decode},
-        .check = p && p->peers[0].argv ? check : NULL,
+        .check = p->peers[0].argv ? check : NULL,
         .timed = w->object ? "inside" : "round_trip",
     };
     struct gcb_diag why = {.status = 0};
     size_t bytes;
     int err;
 
-    if (!p)
-        return gcb_diag_nomem(diag, sizeof(*p), "a plug-in");
     /* a short time limit is for coding */
     p->peers[ENCODER].seconds = fmax(seconds, GCB_PLUGIN_SECONDS);
     err = bound(p, 1, &bytes, &why);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 #define DEFAULT_BUCKET (UINT64_C(25) << 20) /* bytes, as in PyTorch's data parallelism */
 
@@ -37,8 +37,7 @@ static struct gcb_message_plan *open_message(struct planner *p, const struct gcb
     struct gcb_layout *out = p->out;
     struct gcb_message_plan *m;
 
-    if (gcb_grow(&out->messages, &p->cap, out->count, sizeof(*m)) != 0)
-        return NULL;
+    gcb_must_grow(&out->messages, &p->cap, out->count, sizeof(*m));
     m = &out->messages[out->count];
     *m = (struct gcb_message_plan){
         .number = out->count++,
@@ -66,7 +65,7 @@ static void add_piece(struct planner *p, struct gcb_message_plan *m, size_t tens
 
 /* Plans messages of one tensor for the tensors in [begin, end): with tensor scope for each tensor,
  * with other scopes only for each dense tensor. */
-static int plan_singles(struct planner *p, size_t begin, size_t end)
+static void plan_singles(struct planner *p, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(p->source, i);
@@ -76,17 +75,14 @@ static int plan_singles(struct planner *p, size_t begin, size_t end)
         if (!dense && p->config->scope != GCB_SCOPE_TENSOR)
             continue;
         m = open_message(p, t);
-        if (!m)
-            return GCB_E_NOMEM;
         m->dense = dense;
         add_piece(p, m, i);
     }
-    return 0;
 }
 
 /* Plans buckets for the tensors in [begin, end) that are not dense. A bucket has at most `limit`
  * bytes, unless its only tensor is larger. */
-static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
+static void plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
 {
     struct gcb_message_plan *m = NULL;
     size_t number = 0;
@@ -98,26 +94,22 @@ static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t li
             continue;
         if (!m || m->input_bytes > limit || bytes_of(t) > limit - m->input_bytes) {
             m = open_message(p, t);
-            if (!m)
-                return GCB_E_NOMEM;
             snprintf(m->name, sizeof(m->name), "messages/%04zu", number++);
         }
         add_piece(p, m, i);
     }
-    return 0;
 }
 
 /* Plans the messages of one step and worker. */
-static int plan_worker(struct planner *p, size_t begin, size_t end)
+static void plan_worker(struct planner *p, size_t begin, size_t end)
 {
     const uint64_t bucket = p->config->bucket_bytes ? p->config->bucket_bytes : DEFAULT_BUCKET;
-    int err = 0;
 
     if (p->config->scope == GCB_SCOPE_BUCKET)
-        err = plan_buckets(p, begin, end, bucket);
+        plan_buckets(p, begin, end, bucket);
     else if (p->config->scope == GCB_SCOPE_MODEL)
-        err = plan_buckets(p, begin, end, UINT64_MAX);
-    return err ? err : plan_singles(p, begin, end);
+        plan_buckets(p, begin, end, UINT64_MAX);
+    plan_singles(p, begin, end);
 }
 
 /* Returns the index after the last tensor that has the same step and worker as tensor `begin`. */
@@ -136,27 +128,18 @@ static size_t worker_end(const struct gcb_source *source, size_t begin)
     return i;
 }
 
-int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
-                    const struct gcb_layout_config *config, struct gcb_diag *diag)
+void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
+                     const struct gcb_layout_config *config)
 {
     const size_t count = gcb_source_count(source);
     struct planner p = {.out = out, .source = source, .config = config};
-    int err = 0;
 
     *out = (struct gcb_layout){0};
-    out->pieces = gcb_alloc_array(count, sizeof(*out->pieces));
-    if (!out->pieces)
-        err = GCB_E_NOMEM;
-    for (size_t i = 0; i < count && !err;) {
-        const size_t end = worker_end(source, i);
-
-        err = plan_worker(&p, i, end);
-        i = end;
+    out->pieces = gcb_must_array(count, sizeof(*out->pieces));
+    for (size_t i = 0, end; i < count; i = end) {
+        end = worker_end(source, i);
+        plan_worker(&p, i, end);
     }
-    if (!err)
-        return 0;
-    gcb_layout_fini(out);
-    return gcb_diag_nomem(diag, count * sizeof(struct gcb_message_plan), "the list of messages");
 }
 
 void gcb_layout_fini(struct gcb_layout *layout)

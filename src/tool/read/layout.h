@@ -57,10 +57,9 @@ struct gcb_layout_config {
     uint64_t min_elements;
 };
 
-/* Plans the messages of a source, which must outlive *out. Returns 0, or GCB_E_NOMEM with *out
- * zeroed. */
-int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
-                    const struct gcb_layout_config *config, struct gcb_diag *diag);
+/* Plans the messages of a source, which must outlive *out. */
+void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
+                     const struct gcb_layout_config *config);
 void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
 
 /* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
@@ -125,10 +124,9 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
 /*
  * Removes the messages of other shards from a layout, and keeps the order of the rest. Messages are
  * dealt in order of size, the largest first, each to the shard with the fewest elements so far
- * (Graham: "Bounds on multiprocessing timing anomalies", 1969). Does nothing without shards.
- * Returns 0 or GCB_E_NOMEM.
+ * (Graham: "Bounds on multiprocessing timing anomalies", 1969).  Does nothing without shards.
  */
-int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
-                     const struct gcb_shard *shard, struct gcb_diag *diag);
+void gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
+                      const struct gcb_shard *shard);
 
 #endif

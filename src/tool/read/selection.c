@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 /* Reads the number at *text and moves *text after it. Returns false if no digit is there or the
  * number is too large. */
@@ -42,8 +42,8 @@ static bool take_range(const char **text, struct gcb_number_range *r)
 }
 
 /* Appends the ranges of a comma-separated list to *s. If `may_last`, sets s->last for "last".
- * Returns 0, GCB_E_INVALID or GCB_E_NOMEM. */
-static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
+  * Returns false for any other text. */
+static bool parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 {
     for (;; text++) {
         struct gcb_number_range r;
@@ -52,35 +52,29 @@ static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
             s->last = true;
             text += 4;
         } else if (!take_range(&text, &r)) {
-            return GCB_E_INVALID;
+            return false;
         } else {
-            if (gcb_grow(&s->ranges, &s->cap, s->count, sizeof(*s->ranges)) != 0)
-                return GCB_E_NOMEM;
+            gcb_must_grow(&s->ranges, &s->cap, s->count, sizeof(*s->ranges));
             s->ranges[s->count++] = r;
         }
         if (*text != ',')
-            return *text ? GCB_E_INVALID : 0;
+            return !*text;
     }
 }
 
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag)
 {
-    int err;
-
     *out = (struct gcb_numbers){0};
     if (!text || strcmp(text, "all") == 0) {
         out->all = true;
         return 0;
     }
-    err = parse_list(out, text, may_last);
-    if (!err)
+    if (parse_list(out, text, may_last))
         return 0;
     gcb_numbers_fini(out);
-    if (err == GCB_E_NOMEM)
-        return gcb_diag_nomem(diag, strlen(text), option);
-    return gcb_diag_set(diag, err, "%s takes N, A-B, A-B/STRIDE, %sall or a list A,B,C, not '%s'",
-                        option, may_last ? "last, " : "", gcb_show(text).text);
+    return gcb_invalid(diag, "%s takes N, A-B, A-B/STRIDE, %sall or a list A,B,C, not '%s'", option,
+                       may_last ? "last, " : "", gcb_show(text).text);
 }
 
 void gcb_numbers_fini(struct gcb_numbers *s)

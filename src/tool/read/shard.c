@@ -6,8 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 
 int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag)
 {
@@ -48,15 +48,12 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* Sets mine[i] if message i belongs to the shard. `order` lists the messages, the largest first. If
- * there are more shards than messages, only the first shards get a message. Returns 0 or
- * GCB_E_NOMEM. */
-static int deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
+  * there are more shards than messages, only the first shards get a message. */
+static void deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
 {
     const size_t shards = count < shard->count ? count : shard->count;
-    uint64_t *loads = gcb_alloc_zero(shards, sizeof(*loads)); /* elements of each shard so far */
+    uint64_t *loads = gcb_must_zero(shards, sizeof(*loads)); /* elements of each shard so far */
 
-    if (!loads)
-        return GCB_E_NOMEM;
     for (size_t i = 0; i < count; i++) {
         size_t least = 0;
 
@@ -67,7 +64,6 @@ static int deal(bool *mine, const struct sized *order, size_t count, const struc
         loads[least] += order[i].elements;
     }
     gcb_free(loads);
-    return 0;
 }
 
 /* Returns `fingerprint` of struct gcb_layout. */
@@ -89,23 +85,24 @@ static uint64_t fingerprint_of(const struct gcb_layout *layout, const struct gcb
     return hash;
 }
 
-int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
-                     const struct gcb_shard *shard, struct gcb_diag *diag)
+void gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
+                      const struct gcb_shard *shard)
 {
     const size_t count = layout->count;
     struct gcb_message_plan *m = layout->messages;
-    struct sized *order = gcb_alloc_array(count, sizeof(*order));
-    bool *mine = gcb_alloc_zero(count, sizeof(*mine));
-    int err = order && mine ? 0 : GCB_E_NOMEM;
+    struct sized *order;
+    bool *mine;
 
-    if (shard->count == 0 || err)
-        goto out;
+    if (shard->count == 0)
+        return;
+    order = gcb_must_array(count, sizeof(*order));
+    mine = gcb_must_zero(count, sizeof(*mine));
+
     for (size_t i = 0; i < count; i++)
         order[i] = (struct sized){m[i].count, i};
     qsort(order, count, sizeof(*order), largest_first);
-    err = deal(mine, order, count, shard);
-    if (err)
-        goto out;
+    deal(mine, order, count, shard);
+
     layout->all_count = count;
     layout->fingerprint = fingerprint_of(layout, source);
     layout->count = layout->largest = 0;
@@ -114,8 +111,6 @@ int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
             layout->largest = m[i].count > layout->largest ? m[i].count : layout->largest;
             m[layout->count++] = m[i];
         }
-out:
     gcb_free(order);
     gcb_free(mine);
-    return err ? gcb_diag_nomem(diag, count * sizeof(*order), "the messages of a shard") : 0;
 }

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/source_private.h"
 
 const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, &gcb_npy, &gcb_npz, &gcb_safetensors,
@@ -152,16 +152,15 @@ static int fail_record(const struct gcb_listing *l, struct gcb_diag *diag)
 }
 
 /* Appends the tensor, with copies of its strings. */
-static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_diag *diag)
+static void add_tensor(struct gcb_source *s, struct gcb_tensor *t)
 {
     const char *dataset = gcb_strings_add(&s->strings, t->dataset, strlen(t->dataset));
 
-    if (!dataset || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*t)) != 0)
-        return gcb_diag_nomem(diag, s->count * sizeof(*t), "the list of tensors");
+    gcb_must_grow(&s->tensors, &s->cap, s->count, sizeof(*t));
+
     t->path = dataset + (t->path - t->dataset);
     t->dataset = dataset;
     s->tensors[s->count++] = *t;
-    return 0;
 }
 
 /* Drops the last l->pending values, which are from a group epoch_N that is not a step. */
@@ -178,7 +177,6 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
     struct gcb_source *s = l->source;
     struct gcb_tensor t = r->tensor;
     const enum gcb_remark doubt = locate_tensor(&t, l, r->texts[0], t.linked);
-    int err;
 
     if (l->pending && gcb_place_of(t.dataset, false, t.linked).epoch &&
         t.step == s->values[s->value_count - 1].step)
@@ -202,10 +200,10 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
                                "%" PRIu64 " elements take more than --max-bytes %" PRIu64
                                " as float32",
                                t.count, l->found.limits.max_bytes);
-    err = add_tensor(s, &t, diag);
-    if (!err && doubt < GCB_REMARKS)
+    add_tensor(s, &t);
+    if (doubt < GCB_REMARKS)
         gcb_source_add_remark(s, doubt, 1, l->found.path, s->tensors[s->count - 1].dataset);
-    return err;
+    return 0;
 }
 
 /* Takes a remark, and adds its count. An --exclude pattern that matches its path counts as used. */
@@ -225,27 +223,24 @@ static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
     if (!count)
         return 0;
     path = gcb_strings_add(&s->strings, path, strlen(path));
-    if (!path)
-        return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
     gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->found.path, path);
     return 0;
 }
 
 /* Adds a number that is an attribute of a step's group. If the group is named epoch_N, the number
- * is pending until a tensor shows that the epoch is a step. Returns 0 or GCB_E_NOMEM. */
-static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
-                       double number)
+  * is pending until a tensor shows that the epoch is a step. */
+static void take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
+                        double number)
 {
     struct gcb_source *s = l->source;
     const char *copy = gcb_strings_add(&s->strings, name, strlen(name));
 
     if (!epoch || (l->pending && s->values[s->value_count - 1].step != step))
         drop_pending(l);
-    if (!copy || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(*s->values)) != 0)
-        return GCB_E_NOMEM;
+    gcb_must_grow(&s->values, &s->value_cap, s->value_count, sizeof(*s->values));
+
     s->values[s->value_count++] = (struct gcb_step_value){step, copy, number};
     l->pending += epoch;
-    return 0;
 }
 
 const char *gcb_source_note(const struct gcb_source *source, const char *name)
@@ -256,39 +251,30 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
     return NULL;
 }
 
-/* Adds a note, unless the source has a note of this name or MAX_NOTES notes. Returns 0 or
- * GCB_E_NOMEM. */
-static int add_note(struct gcb_source *s, const char *name, const char *text)
+/* Adds a note, unless the source has a note of this name or MAX_NOTES notes. */
+static void add_note(struct gcb_source *s, const char *name, const char *text)
 {
-    struct gcb_note note;
-
     if (s->note_count >= MAX_NOTES || gcb_source_note(s, name))
-        return 0;
-    note.name = gcb_strings_add(&s->strings, name, strlen(name));
-    note.text = gcb_strings_add(&s->strings, text, strlen(text));
-    if (!note.name || !note.text ||
-        gcb_grow(&s->notes, &s->note_cap, s->note_count, sizeof(note)) != 0)
-        return GCB_E_NOMEM;
-    s->notes[s->note_count++] = note;
-    return 0;
+        return;
+    gcb_must_grow(&s->notes, &s->note_cap, s->note_count, sizeof(*s->notes));
+    s->notes[s->note_count++] =
+        (struct gcb_note){.name = gcb_strings_add(&s->strings, name, strlen(name)),
+                          .text = gcb_strings_add(&s->strings, text, strlen(text))};
 }
 
 /* Takes an attribute of the root as a note, or a numeric attribute of a step's group. */
-static int take_attribute(struct gcb_listing *l, const struct gcb_port_record *r,
-                          struct gcb_diag *diag)
+static void take_attribute(struct gcb_listing *l, const struct gcb_port_record *r)
 {
     const char *path = r->texts[0], *name = r->texts[1];
     const bool is_text = r->kind == R_TEXT;
     char decimal[32];
     uint64_t step;
     bool epoch;
-    int err = 0;
 
     if (path[1] == '\0') /* of the root: a number is kept as text, too, like all notes */
-        err = add_note(l->source, name, is_text ? r->texts[2] : gcb_real_text(decimal, r->value));
+        add_note(l->source, name, is_text ? r->texts[2] : gcb_real_text(decimal, r->value));
     else if (!is_text && gcb_place_is_step(path, &step, &epoch))
-        err = take_number(l, step, epoch, name, r->value);
-    return err ? gcb_diag_nomem(diag, GCB_LISTING_TEXT, "the attributes of a group") : 0;
+        take_number(l, step, epoch, name, r->value);
 }
 
 static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_diag *diag)
@@ -299,9 +285,12 @@ static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_di
         return fail_record(l, diag);
     if (r->kind == R_TENSOR)
         return take_tensor(l, r, diag);
-    if (r->kind == R_NUMBER || r->kind == R_TEXT)
-        return take_attribute(l, r, diag);
-    return r->kind == R_REMARK ? take_remark(l, r, diag) : fail_record(l, diag);
+    if (r->kind == R_REMARK)
+        return take_remark(l, r, diag);
+    if (r->kind != R_NUMBER && r->kind != R_TEXT)
+        return fail_record(l, diag);
+    take_attribute(l, r);
+    return 0;
 }
 
 /* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
@@ -343,8 +332,7 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
     int err;
 
     path = gcb_strings_add(&s->strings, path, strlen(path));
-    if (!path || gcb_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files)) != 0)
-        return gcb_diag_nomem(diag, s->file_count * sizeof(*s->files), "the list of files");
+    gcb_must_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files));
     err = gcb_infile_find(&l->found, path, gcb_readers, &l->config->limits, diag);
     if (err)
         return err;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/source_private.h"
 
 static int compare_places(const struct gcb_tensor *a, const struct gcb_tensor *b)
@@ -124,18 +124,12 @@ static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_ten
 
 /* Drops the tensors that mark_aliases marks. Otherwise data outside the groups of steps, to which
  * the steps link, would count as another step. */
-static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
+static void drop_aliases(struct gcb_source *s)
 {
-    struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
-    bool *alias = gcb_alloc_zero(s->count, sizeof(*alias));
+    struct gcb_tensor **sorted = gcb_must_array(s->count, sizeof(*sorted));
+    bool *alias = gcb_must_zero(s->count, sizeof(*alias));
     size_t n = 0;
-    int err = 0;
 
-    if (!sorted || !alias) {
-        err = gcb_diag_nomem(diag, s->count * (sizeof(*sorted) + sizeof(*alias)),
-                             "the list of tensors");
-        goto out;
-    }
     for (size_t i = 0; i < s->count; i++)
         sorted[i] = &s->tensors[i];
     qsort(sorted, s->count, sizeof(*sorted), by_object);
@@ -156,10 +150,8 @@ static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
             s->tensors[n++] = *t;
     }
     s->count = n;
-out:
     gcb_free(sorted);
     gcb_free(alias);
-    return err;
 }
 
 /* Adds the remark on fp8 for each tensor of fp8. */
@@ -232,10 +224,9 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 
     drop_unselected_steps(l);
     err = check_selection(l, diag);
-    if (!err)
-        err = drop_aliases(s, diag);
     if (err)
         return err;
+    drop_aliases(s);
     add_fp8_remarks(s);
     qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
     err = check_repeats(s, diag);
@@ -281,8 +272,6 @@ static int add_entry(struct gcb_listing *l, const char *folder, const FTSENT *e,
     path += strlen(folder);
     path += strspn(path, "/");
     path = gcb_strings_add(&l->source->strings, path, strlen(path));
-    if (!path)
-        return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
     gcb_source_add_remark(l->source, GCB_REMARK_FILES, 1, folder, path);
     return 0;
 }
@@ -322,17 +311,13 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
                     struct gcb_diag *diag)
 {
     const struct gcb_tensor_selection *selection = &config->selection;
-    struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_source *s = gcb_must_zero(1, sizeof(*s));
     struct gcb_listing l = {.source = s, .config = config};
     int err;
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "a source");
-    s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
+    s->met = gcb_must_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
     if (config->file_count == 0)
         err = gcb_invalid(diag, "no file given");
-    else if (!s->met)
-        err = gcb_diag_nomem(diag, 0, "a selection");
     else
         err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)

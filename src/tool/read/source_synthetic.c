@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/source_private.h"
 #include "src/tool/read/synthetic.h"
 
@@ -49,9 +49,8 @@ static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *i
         return err;
     t.path = t.dataset = gcb_strings_add(&s->strings, path, strlen(path));
     memcpy(t.dims, shape->dims, sizeof(shape->dims));
-    if (!t.path || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*s->tensors)) ||
-        gcb_grow(&s->synthetic, &cap, s->count, sizeof(*s->synthetic)))
-        return gcb_diag_nomem(diag, 0, "synthetic tensors");
+    gcb_must_grow(&s->tensors, &s->cap, s->count, sizeof(*s->tensors));
+    gcb_must_grow(&s->synthetic, &cap, s->count, sizeof(*s->synthetic));
     s->synthetic[s->count] = in->dist;
     s->tensors[s->count++] = t;
     return 0;
@@ -77,11 +76,9 @@ static int add_input(struct gcb_source *s, const struct gcb_source_synthetic *in
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag)
 {
-    struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_source *s = gcb_must_zero(1, sizeof(*s));
     int err = 0;
 
-    if (!s)
-        return gcb_diag_nomem(diag, sizeof(*s), "a source");
     s->seed = seed;
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);

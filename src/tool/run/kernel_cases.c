@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "kernels/base/hd.h"
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 
-/* ---- arrays: these functions set job->failed if memory runs out ---- */
+/* ---- arrays ---- */
 
 /* Allocates an array of zeros, which the job owns. Sets the guards around the array to 0xa5.
- * Writing all of it maps its pages before the timed calls. Returns NULL if memory runs out. */
+  * Writing all of it maps its pages before the timed calls. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     const size_t all = job->guard + bytes + job->tail;
@@ -16,11 +16,8 @@ static void *take(struct gcb_kernel_job *job, size_t bytes)
 
     while (job->array[i]) /* no case takes more than GCB_KERNEL_ARRAYS arrays */
         i++;
-    job->array[i] = gcb_alloc(all);
-    if (!job->array[i]) {
-        job->failed = true;
-        return NULL;
-    }
+    job->array[i] = gcb_must_array(all, 1);
+
     job->array_bytes[i] = all;
     memset(job->array[i], 0xa5, all);
     return memset(job->array[i] + job->guard, 0, bytes);
@@ -31,8 +28,8 @@ static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned s
 {
     uint8_t *p = take(job, bytes);
 
-    if (p)
-        job->kernels.philox.bytes(p, bytes, seed, 0, 0);
+    job->kernels.philox.bytes(p, bytes, seed, 0, 0);
+
     return p;
 }
 
@@ -43,9 +40,9 @@ static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
 {
     float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
 
-    if (x && job->fill)
+    if (job->fill)
         job->fill(x, job->n, seed);
-    for (size_t i = 0; x && !job->fill && i < job->n; i++) {
+    for (size_t i = 0; !job->fill && i < job->n; i++) {
         const uint32_t u = gcb_bits_of(x[i]);
 
         x[i] = ((float)(u & 0xffff) - (float)(u >> 16)) * 0x1p-16f;
@@ -177,8 +174,7 @@ static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
     take_input(job);
     job->pos = take(job, job->n * sizeof(*job->pos));
     job->y = take(job, job->n * sizeof(*job->y));
-    if (!job->failed)
-        collect(job, job->n / width);
+    collect(job, job->n / width);
 }
 
 static void prepare_collect(struct gcb_kernel_job *job)
@@ -254,7 +250,7 @@ static void prepare_pack(struct gcb_kernel_job *job)
 
     job->code = (uint16_t *)(void *)take_random(job, job->n * sizeof(*job->code), 1);
     job->bytes = take(job, packed_bytes(job));
-    for (size_t i = 0; job->code && i < job->n; i++)
+    for (size_t i = 0; i < job->n; i++)
         job->code[i] = (uint16_t)(job->param ? job->code[i] & mask : job->code[i] % 3u);
     job->read = job->n * sizeof(*job->code);
     set_output(job, job->bytes, packed_bytes(job));
@@ -263,8 +259,7 @@ static void prepare_pack(struct gcb_kernel_job *job)
 static void prepare_unpack(struct gcb_kernel_job *job)
 {
     prepare_pack(job);
-    if (!job->failed)
-        run_pack(job);
+    run_pack(job);
     job->read = packed_bytes(job);
     set_codes_output(job);
 }
@@ -293,8 +288,7 @@ static void prepare_widen(struct gcb_kernel_job *job)
     gcb_convert_narrow_fn *const narrow = job->param ? f->to_bf16 : f->to_fp16;
 
     prepare_narrow(job);
-    if (!job->failed)
-        narrow(job->bytes, job->x, job->n);
+    narrow(job->bytes, job->x, job->n);
     job->read = 2 * job->n;
     take_floats_output(job, job->n);
 }
@@ -328,8 +322,7 @@ static void run_encode(struct gcb_kernel_job *job)
 static void prepare_decode(struct gcb_kernel_job *job)
 {
     prepare_range(job);
-    if (!job->failed)
-        run_encode(job);
+    run_encode(job);
     job->read = job->n * sizeof(*job->code);
     take_floats_output(job, job->n);
 }
@@ -391,10 +384,9 @@ static void run_nearest(struct gcb_kernel_job *job)
 static void prepare_from_levels(struct gcb_kernel_job *job)
 {
     prepare_dither(job);
-    if (!job->failed)
-        run_dither(job);
+    run_dither(job);
     job->step = take(job, sizeof(*job->step) << job->param);
-    for (uint32_t i = 0; job->step && i < 1u << job->param; i++)
+    for (uint32_t i = 0; i < 1u << job->param; i++)
         job->step[i] = (float)i / (float)job->dither.levels;
     job->read = job->n * sizeof(*job->code);
     take_floats_output(job, job->n);
@@ -446,8 +438,8 @@ static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int 
 
     job->x = inverse ? take(job, job->n * sizeof(float)) : take_floats(job, 1);
     job->y = take(job, floats * sizeof(float));
-    if (!job->failed)
-        job->failed = gcb_fft_create(&job->fft, &config) != 0;
+    if (gcb_fft_create(&job->fft, &config))
+        gcb_no_memory();
     job->read = (inverse ? floats : job->n) * sizeof(float);
     job->written = (inverse ? job->n : floats) * sizeof(float);
 }
@@ -577,8 +569,6 @@ static void prepare_block(struct gcb_kernel_job *job)
     job->y = take(job, job->n * sizeof(*job->y));
     job->bytes = take(job, job->n);
     job->random = take_random(job, job->n, 2);
-    if (job->failed)
-        return;
     call_block(job, FN(block.most));
     call_block(job, FN(block.scales));
     call_block(job, FN(block.ends));

@@ -250,14 +250,10 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
     int err;
 
     c->prepare(&job);
-    if (job.failed) {
-        err = gcb_diag_set(diag, GCB_E_NOMEM, "out of memory for the arrays of kernel %s/%s",
-                           c->family, c->name);
-    } else {
-        r.elements = job.elements;
-        r.bytes = job.read + job.written;
-        err = run_variants(b, &r, &job, c, diag);
-    }
+    r.elements = job.elements;
+    r.bytes = job.read + job.written;
+    err = run_variants(b, &r, &job, c, diag);
+
     gcb_kernel_release(&job);
     b->done++;
     gcb_watch_show(&b->observer->watch, (double)b->done / (double)b->total);
@@ -286,7 +282,7 @@ int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
         return err;
     b.total *= (size_t)__builtin_popcount(config->sizes);
     gcb_kernels_init(&b.best, config->flags);
-    err = gcb_samples_init(&b.samples, &config->timing, diag);
+    gcb_samples_init(&b.samples, &config->timing);
     for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
         if (is_chosen(config, c))
             err = run_sizes(&b, c, diag);

@@ -125,7 +125,6 @@ struct gcb_kernel_job {
     /* all allocated arrays, with their guards; the job owns them */
     uint8_t *array[GCB_KERNEL_ARRAYS];
     size_t array_bytes[GCB_KERNEL_ARRAYS];
-    bool failed; /* memory ran out for the arrays */
 };
 
 /* `offset` of a case that calls a library and so has no variants. */

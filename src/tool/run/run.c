@@ -95,17 +95,16 @@ static size_t mark_step(struct run *r, size_t next, uint64_t step)
 /* Chooses the tensors that a shard scans: the shard's own tensors, and with GCB_POLICY_SKIP all
  * tensors of the shard's steps, because an infinity in any tensor of a step skips the step. Raises
  * *largest to the number of elements of the largest tensor to scan. */
-static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
+static void choose_tensors_to_scan(struct run *r, uint64_t *largest)
 {
     const struct gcb_run_config *c = r->config;
     const size_t count = gcb_source_count(c->source);
     size_t next = 0; /* the first tensor whose step was not marked yet */
 
     if (!c->sharded)
-        return 0;
-    r->to_scan = gcb_alloc_zero(count, sizeof(*r->to_scan));
-    if (!r->to_scan)
-        return gcb_diag_nomem(diag, count, "a list of tensors");
+        return;
+    r->to_scan = gcb_must_zero(count, sizeof(*r->to_scan));
+
     for (size_t i = 0; i < c->layout->count; i++) {
         const struct gcb_message_plan *m = &c->layout->messages[i];
 
@@ -117,7 +116,6 @@ static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_d
     for (size_t i = 0; i < count; i++)
         if (r->to_scan[i] && gcb_source_tensor(c->source, i)->count > *largest)
             *largest = gcb_source_tensor(c->source, i)->count;
-    return 0;
 }
 
 /* Finds the steps to skip, if the policy is to skip steps. */
@@ -445,12 +443,10 @@ static int start(struct run *r, struct gcb_diag *diag)
     const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
     uint64_t largest = c->layout->largest > span ? c->layout->largest : span, largest_other;
     struct gcb_trial_config trial = c->trial;
-    int err = choose_tensors_to_scan(r, &largest, diag);
+    int err;
 
+    choose_tensors_to_scan(r, &largest);
     take_totals(r->result, c->method_count);
-    if (err)
-        return err;
-
     trial.timing.stop = r->observer->watch.stop;
     trial.timing.stop_ctx = r->observer->watch.ctx;
     trial.take = on_trial;
@@ -458,10 +454,10 @@ static int start(struct run *r, struct gcb_diag *diag)
     plan_work(r);
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
-    r->span = gcb_alloc_zero(1, sizeof(*r->span));
+    r->span = gcb_must_zero(1, sizeof(*r->span));
     if (c->compare)
         r->reference = gcb_alloc_array(largest, sizeof(*r->reference));
-    if (!r->input || !r->span || (c->compare && !r->reference))
+    if (!r->input || (c->compare && !r->reference))
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
     err = prepare_in_place(r, &largest_other, diag);
     return err ? err : gcb_trial_bench_init(&r->bench, &trial, largest_other, diag);

@@ -142,10 +142,8 @@ struct gcb_suite_observer {
 
 struct gcb_suite_run;
 
-/* Plans all cases and estimates their work. `config` is copied. Returns errors of planning, or
- * GCB_E_NOMEM. */
-int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
-                       struct gcb_diag *diag);
+/* Plans all cases and estimates their work. `config` is copied. */
+struct gcb_suite_run *gcb_suite_run_open(const struct gcb_suite_config *config);
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
 /* Measures memory bandwidth with each number of threads, and the copy bandwidth of each device.

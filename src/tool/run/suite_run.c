@@ -28,56 +28,45 @@ struct gcb_suite_run {
 
 /* Plans the messages of layout `number`, and estimates the work of a case. The number of a layout
  * is input * scope_count + scope. */
-static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *diag)
+static void plan_layout(struct gcb_suite_run *r, size_t number)
 {
     struct gcb_suite_config *c = &r->config;
-    int err;
 
     c->run.source = c->sources[number / c->plan->scope_count];
     c->layout.scope = c->plan->scopes[number % c->plan->scope_count];
     gcb_layout_fini(&r->layout);
-    err = gcb_layout_init(&r->layout, c->run.source, &c->layout, diag);
-    if (!err)
-        err = gcb_shard_layout(&r->layout, c->run.source, &c->shard, diag);
+    gcb_layout_init(&r->layout, c->run.source, &c->layout);
+    gcb_shard_layout(&r->layout, c->run.source, &c->shard);
     r->weight = 0.0;
-    for (size_t i = 0; !err && i < r->layout.count; i++)
+    for (size_t i = 0; i < r->layout.count; i++)
         r->weight += gcb_run_weight(&r->layout.messages[i]) * (double)c->run.method_count;
-    return err;
 }
 
 /* Estimates the work of all cases, and chooses the buffer size for measuring memory bandwidth. */
-static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
+static void estimate_work(struct gcb_suite_run *r)
 {
     const struct gcb_suite_plan *s = r->config.plan;
     size_t times = 0; /* number of cases with the same layout */
-    int err = 0;
 
     for (size_t i = 0; i < s->device_count; i++)
         times += !r->config.devices[i].why.status;
     times *= s->thread_count * s->cache_count;
-    for (size_t i = 0; !err && i < r->config.source_count * s->scope_count; i++) {
-        err = plan_layout(r, i, diag);
-        r->work += err ? 0.0 : r->weight * (double)times;
-        if (!err && gcb_run_bandwidth_bytes(&r->layout) > r->bandwidth_bytes)
+    for (size_t i = 0; i < r->config.source_count * s->scope_count; i++) {
+        plan_layout(r, i);
+        r->work += r->weight * (double)times;
+        if (gcb_run_bandwidth_bytes(&r->layout) > r->bandwidth_bytes)
             r->bandwidth_bytes = gcb_run_bandwidth_bytes(&r->layout);
     }
-    return err;
 }
 
-int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
-                       struct gcb_diag *diag)
+struct gcb_suite_run *gcb_suite_run_open(const struct gcb_suite_config *config)
 {
     struct gcb_suite_run *r = gcb_must_zero(1, sizeof(*r));
-    int err;
 
     r->config = *config;
     r->queue = *config->run.trial.compute.queue;
-    err = estimate_work(r, diag);
-    if (err)
-        gcb_suite_run_close(r);
-    else
-        *out = r;
-    return err;
+    estimate_work(r);
+    return r;
 }
 
 void gcb_suite_run_close(struct gcb_suite_run *r)
@@ -285,10 +274,9 @@ int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *obse
         const struct place at = place_of(s, i);
 
         if (layout_of(s, &at) != planned)
-            err = plan_layout(r, layout_of(s, &at), diag);
+            plan_layout(r, layout_of(s, &at));
         planned = layout_of(s, &at);
-        if (!err)
-            err = run_case(r, &at, &interrupted, diag);
+        err = run_case(r, &at, &interrupted, diag);
     }
     return err;
 }

@@ -192,7 +192,7 @@ static int init_arrays(struct gcb_trial_bench *b, uint64_t largest, struct gcb_d
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
                          uint64_t largest, struct gcb_diag *diag)
 {
-    int err = 0;
+    int err;
 
     memset(b, 0, sizeof(*b));
     b->config = *config;
@@ -200,12 +200,11 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     b->stages.probe.ctx = &b->stages;
     b->batch = gcb_must_zero(1, sizeof(*b->batch));
     b->coders = gcb_coders_create(largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS);
-    for (int i = 0; !err && i < GCB_TIMED; i++)
-        err = gcb_samples_init(&b->samples[i], &config->timing, diag);
-    for (int i = 0; !err && i < SAMPLES; i++)
-        err = gcb_samples_init(&b->batch->samples[i], &config->timing, diag);
-    if (!err)
-        err = init_arrays(b, largest, diag);
+    for (int i = 0; i < GCB_TIMED; i++)
+        gcb_samples_init(&b->samples[i], &config->timing);
+    for (int i = 0; i < SAMPLES; i++)
+        gcb_samples_init(&b->batch->samples[i], &config->timing);
+    err = init_arrays(b, largest, diag);
     return err || !config->compute.device ? err : init_device(b, diag);
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/wire/message.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/read/child.h"
 #include "src/tool/read/hdf5.h"
@@ -610,7 +610,7 @@ static int take_message(struct gcb_container *c, const struct gcb_port_record *r
     c->sets[c->count++] = set;
     m->seen.tensors = gcb_alloc_zero(rows, sizeof(*m->seen.tensors));
     c->rows_left -= rows;
-    return set.dataset && m->seen.tensors ? 0 : fail_nomem(c, diag);
+    return m->seen.tensors ? 0 : fail_nomem(c, diag);
 }
 
 /* Appends a tensor to the last message. The tensor must begin where the tensor before it ends. */
@@ -631,8 +631,6 @@ static int take_row(struct gcb_container *c, const struct gcb_port_record *r, st
                             m->hash[0] ? "its layout is damaged" : not_a_message);
     m->salt = gcb_container_salt(m->salt, path, t->dtype, shape, t->index);
     t->dataset = gcb_strings_add(&c->strings, path, strlen(path));
-    if (!t->dataset)
-        return fail_nomem(c, diag);
     return ++m->seen.tensor_count == m->rows ? finish_message(c, diag) : 0;
 }
 
@@ -704,12 +702,10 @@ int gcb_container_open(struct gcb_container **out, const char *path, uint64_t ma
 {
     const struct gcb_reader *const readers[] = {&gcb_hdf5, NULL};
     const struct gcb_read_limits limits = {.max_bytes = max_bytes, .in_process = in_process};
-    struct gcb_container *c = gcb_alloc_zero(1, sizeof(*c));
+    struct gcb_container *c = gcb_must_zero(1, sizeof(*c));
     const struct gcb_lister lister = {.ctx = c, .list = walk_file, .take = take_record};
     int err;
 
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "reading messages");
     err = gcb_infile_find(&c->file, path, readers, &limits, diag);
     c->rows_left = c->file.size / MIN_ROW;
     if (!err)

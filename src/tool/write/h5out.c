@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/tensor/tensor.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/read/hdf5.h"
 
 /* most bytes of metadata that HDF5 writes between two calls of check_limit */
@@ -100,11 +100,9 @@ out:
 int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
-    struct gcb_h5out *f = gcb_alloc_zero(1, sizeof(*f));
+    struct gcb_h5out *f = gcb_must_zero(1, sizeof(*f));
     int err, why;
 
-    if (!f)
-        return gcb_diag_nomem(diag, sizeof(*f), "writing a file");
     f->memory = f->disk = -1;
     gcb_escape(f->shown, sizeof(f->shown), path);
     err = gcb_outfile_init(&f->out, path, force, inputs, input_count, diag);

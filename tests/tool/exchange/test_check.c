@@ -24,7 +24,6 @@ static void carry(void *ctx, unsigned round, const struct gcb_round *sent, void 
 {
     const struct network *network = ctx;
     const size_t bytes = sent[0].bytes;
-    struct gcb_diag diag;
     uint8_t *sum = malloc(bytes);
 
     memcpy(sum, sent[network->first].data, bytes);
@@ -36,8 +35,7 @@ static void carry(void *ctx, unsigned round, const struct gcb_round *sent, void 
     else if (network->error != 0.0)
         sum[0] ^= 1;
     memcpy(values, sum, bytes);
-    assert_int_equal(
-        gcb_check_record(network->check, &sent[0], &(struct gcb_arrival){values, bytes}, &diag), 0);
+    gcb_check_record(network->check, &sent[0], &(struct gcb_arrival){values, bytes});
     free(sum);
 }
 

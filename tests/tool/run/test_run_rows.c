@@ -118,7 +118,7 @@ static void test_rows(void **state)
 
     run_use(s, "topk");
     run_use(s, "range");
-    assert_int_equal(gcb_layout_init(&s->plan, &run_source, &s->layout, NULL), 0);
+    gcb_layout_init(&s->plan, &run_source, &s->layout);
     s->config.layout = &s->plan;
     assert_int_equal(gcb_run(&s->result, &s->config, &observer, &s->diag), 0);
     for (size_t m = 0; m < 2; m++) {
