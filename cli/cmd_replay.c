@@ -1,11 +1,14 @@
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "cli/base/bench_options.h"
 #include "cli/base/session.h"
-#include "cli/replay/replay.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/memory.h"
+#include "src/tool/replay/replay.h"
+#include "src/tool/rows/labels.h"
+#include "src/tool/rows/number.h"
 
 #define MAX_STEPS_SHOWN 40 /* with more steps, only --per step shows them */
 
@@ -177,6 +180,250 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     return err;
 }
 
+/* ---- what is shown ---- */
+
+#define FIGURES 9 /* columns after the step's number */
+
+static const struct gcb_table_column step_columns[1 + FIGURES] = {
+    {.title = "step"},    {.title = "wire"},   {.title = "ratio"},  {.title = "alpha"},
+    {.title = "cum err"}, {.title = "resid"},  {.title = "kept %"}, {.title = "any %"},
+    {.title = "stale"},   {.title = "cosine"},
+};
+
+/* With a schedule, the last column is theta instead of the cosine. */
+static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
+    {.title = "step"},    {.title = "wire"},  {.title = "ratio"},  {.title = "alpha"},
+    {.title = "cum err"}, {.title = "resid"}, {.title = "kept %"}, {.title = "any %"},
+    {.title = "stale"},   {.title = "theta"},
+};
+
+/* Names of methods with their parameters are long and leave room for few columns, so rounds,
+ * densities, residuals and staleness are printed below the table. */
+#define TOTALS 7
+static const struct gcb_table_column total_columns[TOTALS] = {
+    {.title = "method", .elastic = true},
+    {.title = "sent by", .text = true},
+    {.title = "per step"},
+    {.title = "ratio"},
+    {.title = "alpha"},
+    {.title = "cum err"},
+    {.title = "cosine"},
+};
+
+/* Prints "worker 3" or "workers 3..5": those from `from` on and below `to`. */
+static void print_range(FILE *out, uint32_t from, uint32_t to)
+{
+    if (to - from == 1)
+        fprintf(out, "worker %" PRIu32, from);
+    else
+        fprintf(out, "workers %" PRIu32 "..%" PRIu32, from, to - 1);
+}
+
+/* Prints a line that says which gradients the workers have, unless each has those of one worker of
+ * the dump, and none is left out. */
+static void show_workers(FILE *out, const struct gcb_replay_plan *plan)
+{
+    const size_t used = plan->step_count * plan->merged;
+
+    if (plan->merged > 1) {
+        fprintf(out, "%" PRIu32 " workers: each step is made of %" PRIu32 " steps of the dump",
+                plan->workers, plan->merged);
+        if (used < plan->recorded_count)
+            fprintf(out, "; %zu left out at its end", plan->recorded_count - used);
+    } else if (plan->workers > plan->sources) {
+        print_range(out, plan->sources, plan->workers);
+        fputs(plan->workers - plan->sources == 1 ? " repeats " : " repeat ", out);
+        print_range(out, 0, plan->sources);
+    } else if (plan->workers < plan->recorded_workers) {
+        print_range(out, 0, plan->workers);
+        fprintf(out, " of %" PRIu32, plan->recorded_workers);
+    } else {
+        return;
+    }
+    fputc('\n', out);
+}
+
+/* Adds the cells of the columns ratio, alpha and cum err. */
+static void add_errors(struct gcb_table *table, const struct gcb_replay_figures *f)
+{
+    out_cell(table, GCB_FIELD_RATIO, f->ratio, 0);
+    out_cell(table, GCB_FIELD_ALPHA, f->alpha, 0);
+    out_cell(table, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error, 0);
+}
+
+/* Adds the line of a step. */
+static void add_step(const struct replay *c, const struct gcb_replay_step *s)
+{
+    const struct gcb_replay_figures *f = &s->figures;
+    struct gcb_table *table = c->steps;
+    char text[48];
+
+    snprintf(text, sizeof(text), "%" PRIu64, s->step);
+    gcb_table_cell(table, text);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->sent.tally.wire_bytes, 0);
+    add_errors(table, f);
+    out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
+    gcb_table_cell(table, gcb_number(text, 100.0 * f->density, 3));
+    gcb_table_cell(table, gcb_number(text, 100.0 * f->union_density, 3));
+    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, f->staleness_median, f->staleness_p99);
+    gcb_table_cell(table, text);
+    /* theta is shown with as many digits as the cosine */
+    out_cell(table, GCB_FIELD_COSINE, c->scheduled ? s->theta : f->cosine, 0);
+}
+
+/* Prints a line for each method. Its name leaves out the collective, which has a column. */
+static void show_totals(const struct replay *c, const struct gcb_label *labels)
+{
+    struct gcb_table *table = gcb_table_create(total_columns, TOTALS);
+    char text[GCB_LABEL];
+
+    for (size_t i = 0; i < c->done; i++) {
+        const struct gcb_replay_total *t = &c->totals[i];
+        const double sends = (double)t->steps * c->replay.plan.workers;
+
+        snprintf(text, sizeof(text), "%s", labels[i].text);
+        gcb_table_cell(table, gcb_spec_drop(text, "collective"));
+        gcb_table_cell(table, gcb_collective_names[gcb_method_collective(&c->methods[i])]);
+        out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.sent.link_bytes / sends, 0);
+        add_errors(table, &t->figures);
+        out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);
+    }
+    out_table(&c->s.report, table);
+}
+
+#define NOTE 600 /* size of the buffer of a method's notes */
+
+/* Appends, for example, "contraction 0.401 at worst, 0.485 on average; residual^2 at 12.7 % of its
+ * bound". docs/replay.md defines both. */
+static void add_bound(char *note, const struct gcb_replay_total *t)
+{
+    char least[32], mean[32];
+
+    gcb_append(note, NOTE, "contraction %s at worst, %s on average",
+               gcb_number(least, t->contraction_min, 3), gcb_number(mean, t->contraction_mean, 3));
+    if (t->feedback && isnan(t->bound_ratio))
+        gcb_append(note, NOTE, "; not above 0, so the residual has no bound");
+    else if (t->feedback)
+        gcb_append(note, NOTE, "; residual^2 at %s of its bound%s",
+                   gcb_percent(least, t->bound_ratio), t->bound_ratio <= 1.0 ? "" : ": BROKEN");
+}
+
+/* Appends `before`, the share in percent and `after`; nothing if the share is NAN. */
+static void add_share(char *note, const char *before, double share, const char *after)
+{
+    char text[32];
+
+    if (!isnan(share))
+        gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
+}
+
+/* The notes on a method that sent something. */
+static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *name)
+{
+    const struct gcb_replay_figures *f = &t->figures;
+    const int at = name ? fprintf(out, "%s:", name) : 0;
+    char note[NOTE] = "", norm[32];
+
+    if (f->alpha > 10.0) /* more than any method loses */
+        gcb_append(note, NOTE,
+                   "the update has another scale than the gradients, so only its "
+                   "cosine says something; ");
+    if (f->sent.rounds > 1)
+        gcb_append(note, NOTE, "up to %u rounds; ", f->sent.rounds);
+    add_share(note, "kept ", f->density, " of positions");
+    if (f->union_density < 1.0)
+        add_share(note, "", f->union_density, " of elements sent by some worker");
+    add_share(note, "the all-reduce dropped ", f->dropped, " of the energy selected");
+    add_share(note, "encoding the sums again adds an error of ", f->second_error, "");
+    if (!isnan(f->residual_norm))
+        gcb_append(note, NOTE, "residual %s; ", gcb_number(norm, f->residual_norm, 3));
+    if (f->staleness_p99)
+        gcb_append(note, NOTE,
+                   "steps since an element was sent: %" PRIu64 " (median), %" PRIu64 " (99 %%); ",
+                   f->staleness_median, f->staleness_p99);
+    add_share(note, "", f->clamped_share, " of the values clamped after tuning");
+    add_bound(note, t);
+    opt_wrap(out, note, at, name ? 2 : 0);
+    if (t->unsent_steps)
+        opt_note(out, "the last %" PRIu64 " step%s not sent, because no message followed",
+                 t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
+}
+
+/* The notes on a method that sent nothing, so that its line of the table has only dashes. */
+static void show_nothing_sent(FILE *out, const struct gcb_method *method,
+                              const struct gcb_replay_total *t)
+{
+    double delay;
+
+    if (gcb_method_value(method, "delay", &delay) && delay > (double)t->steps)
+        opt_note(out,
+                 "%s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
+                 " %s replayed; --loop N goes through them N times",
+                 method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
+    else
+        opt_note(out, "%s sent nothing", method->name);
+}
+
+/* Returns the bytes that each worker puts on its link in a step, on average; with one worker, which
+ * has no link, the bytes of its messages. */
+static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
+{
+    const struct gcb_replay_figures *f = &t->figures;
+    const uint64_t bytes = plan->workers > 1 ? f->sent.link_bytes : f->sent.tally.wire_bytes;
+
+    return (double)bytes / ((double)t->steps * plan->workers);
+}
+
+/* Returns the bytes that each worker would put on its link in a step with fp16, which has 2 bytes
+ * an element, and a ring all-reduce, in which each worker sends 2 (n - 1) / n times its gradient.
+ * The elements of a gradient follow from the average message and the number of messages in a step.
+ */
+static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
+{
+    const double n = plan->workers, sent = n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0;
+    const double elements = (double)t->elements / (double)t->messages * (double)plan->messages;
+
+    return 2.0 * elements * sent;
+}
+
+/* Prints the answer and sends its row. Methods are compared by the error of the mean, and those
+ * with a memory by the error of the sum of all updates. */
+static int show_answer(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)
+{
+    const struct gcb_replay_plan *plan = &c->replay.plan;
+    const size_t count = c->done;
+    struct gcb_answer_item *items = gcb_must_zero(count, sizeof(*items));
+    struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
+    char text[4000], words[2000];
+    struct gcb_row row;
+    int err;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_replay_total *t = &c->totals[i];
+
+        items[i] = gcb_answer_item_of(&c->methods[i]);
+        items[i].name = labels[i].text;
+        if (!t->figures.sent.tally.messages)
+            continue;
+        /* what a memory keeps back in one step comes in later ones, so only the sum says what is
+         * lost */
+        items[i].error = items[i].memory ? t->figures.cumulative_error : t->figures.alpha;
+        items[i].gain = fp16_bytes(plan, &t->figures.sent.tally) / bytes_per_step(plan, t);
+    }
+    gcb_answer_choose(&answer);
+    snprintf(text, sizeof(text),
+             "by the error of the mean (with a memory, of the sum) over %" PRIu64
+             " step%s of %" PRIu32 " worker%s, %s; training was not tested",
+             c->totals[0].steps, c->totals[0].steps == 1 ? "" : "s", plan->workers,
+             plan->workers == 1 ? "" : "s", gcb_answer_text(words, sizeof(words), &answer));
+    gcb_answer_row(&row, text, &answer);
+    err = out_answer(&c->s.report, &row, diag);
+    gcb_free(items);
+    return err;
+}
+
+/* ---- running ---- */
+
 static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
 {
     struct replay *c = ctx;
@@ -184,7 +431,7 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
 
     (void)diag; /* session_put uses ctx->diag */
     if (c->steps)
-        replay_steps_add(c->steps, step, c->scheduled);
+        add_step(c, step);
     if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], &c->replay.plan, step);
@@ -246,7 +493,9 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     int err;
 
     c->scheduled = gcb_replay_schedules(&c->config, method);
-    c->steps = shown ? replay_steps_create(c->scheduled) : NULL;
+    c->steps = shown
+                   ? gcb_table_create(c->scheduled ? scheduled_columns : step_columns, 1 + FIGURES)
+                   : NULL;
     session_start_progress(&c->s);
     err = gcb_replay_run(&c->replay, method, &observer, &c->totals[c->done], diag);
     progress_end(&c->s.progress);
@@ -275,7 +524,7 @@ static int run(struct replay *c, struct gcb_diag *diag)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
     session_print_heading(&c->s, times);
     if (c->s.report.table)
-        replay_show_workers(c->s.report.out, &c->replay.plan);
+        show_workers(c->s.report.out, &c->replay.plan);
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
         if (!err && c->done < c->count && c->totals[c->done].interrupted) {
@@ -290,15 +539,16 @@ static int run(struct replay *c, struct gcb_diag *diag)
 static int show(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)
 {
     const uint64_t skipped = c->replay.scan.step_count;
-    const struct gcb_replay_plan *plan = &c->replay.plan;
     const struct out_report *report = &c->s.report;
     int err = 0;
 
     if (report->table)
-        replay_show_totals(report, c->methods, labels, plan, c->totals, c->done);
+        show_totals(c, labels);
     for (size_t i = 0; report->table && !report->quiet && i < c->done; i++)
-        replay_show_notes(report->out, &c->methods[i], &c->totals[i],
-                          c->count == 1 ? NULL : labels[i].text);
+        if (c->totals[i].figures.sent.tally.messages)
+            show_sent(report->out, &c->totals[i], c->count == 1 ? NULL : labels[i].text);
+        else if (!c->totals[i].interrupted)
+            show_nothing_sent(report->out, &c->methods[i], &c->totals[i]);
     if (report->table && skipped && !report->quiet)
         opt_note(report->out, "%llu step%s with infinities or NaNs left out",
                  (unsigned long long)skipped, skipped == 1 ? "" : "s");
@@ -306,7 +556,7 @@ static int show(struct replay *c, const struct gcb_label *labels, struct gcb_dia
         opt_note(report->out, "alpha: error of each step's update; cum err: error of the sum of "
                               "all updates; `gcbench help replay` explains the other figures");
     if (c->done == c->count && c->done && !c->totals[c->done - 1].interrupted)
-        err = replay_answer(&c->s.report, c->methods, labels, plan, c->totals, c->done, diag);
+        err = show_answer(c, labels, diag);
     return err;
 }
 
