@@ -1,6 +1,11 @@
 #include "cli/base/output.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/lib/coder/coder.h"
+#include "src/lib/device/place.h"
 #include "src/tool/plugin/plugin.h"
-#include "src/tool/run/restore.h"
+#include "src/tool/write/container.h"
+#include "src/tool/write/dump.h"
 
 struct decompress_options {
     struct opt_save save;
@@ -24,18 +29,100 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
+/* The state of the command. One message is in memory at a time. Starts zeroed. */
+struct restore {
+    const struct decompress_options *o;
+    struct opt_backend backend;
+    struct gcb_h5out *dump;
+    struct gcb_place place;    /* decodes messages if it has a device; otherwise the CPU does */
+    struct gcb_coder *decoder; /* the last decoder, which may also fit the next message */
+};
+
+/* Sets r->decoder to a decoder for this message, which may be the last decoder. Returns
+ * GCB_E_BACKEND if the device cannot decode the message but the CPU can. */
+static int ready_decoder(struct restore *r, const struct gcb_container_message *m,
+                         const uint8_t *bytes, struct gcb_diag *diag)
+{
+    struct gcb_coder_config config = {
+        .place = r->place.device ? &r->place : NULL,
+        .env = {.kernels = &r->backend.kernels, .queue = &r->backend.queue},
+        .max_elements = m->count ? m->count : 1,
+    };
+    int err = gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, diag);
+
+    if (err != GCB_E_UNSUPPORTED || !config.place)
+        return err;
+    config.place = NULL;
+    if (gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, NULL))
+        return err;
+    return GCB_E_BACKEND;
+}
+
+/* Adds a message's tensors, which follow each other in `values`, to the dump. */
+static int put_tensors(struct restore *r, const struct gcb_container_message *m,
+                       const float *values, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < m->tensor_count; i++) {
+        err = gcb_dump_put(r->dump, &m->tensors[i], values, diag);
+        values += m->tensors[i].count;
+    }
+    return err;
+}
+
+/* Decodes a message. The text of an error begins with the names of file and message. */
+static int decode(struct restore *r, const struct gcb_container_message *m, const char *file,
+                  const uint8_t *bytes, float *values, struct gcb_diag *diag)
+{
+    const struct gcb_mview out = {values, m->count};
+    char path[128], name[128];
+    struct gcb_diag cause = {0};
+    int err = ready_decoder(r, m, bytes, &cause);
+
+    if (!err)
+        err = gcb_coder_decode(r->decoder, bytes, m->length, &out, &cause);
+    if (!err)
+        return 0;
+    return gcb_diag_set(diag, err, "%s: %s: %s", gcb_escape(path, sizeof(path), file),
+                        gcb_escape(name, sizeof(name), m->dataset), cause.text);
+}
+
+static int restore_message(struct restore *r, struct gcb_container *c, size_t i, const char *file,
+                           struct gcb_diag *diag)
+{
+    const struct gcb_container_message *m = gcb_container_message(c, i);
+    uint8_t *bytes = gcb_alloc(m->length);
+    float *values = gcb_alloc_array(m->count, sizeof(*values));
+    int err = bytes && values ? gcb_container_read(c, i, bytes, diag)
+                              : gcb_diag_nomem(diag, m->count * sizeof(*values), "a message");
+
+    if (!err)
+        err = decode(r, m, file, bytes, values, diag);
+    if (!err)
+        err = put_tensors(r, m, values, diag);
+    gcb_free(bytes);
+    gcb_free(values);
+    return err;
+}
+
+/* Adds the tensors of all messages of a file to the dump. */
+static int restore_file(struct restore *r, const char *file, struct gcb_diag *diag)
+{
+    struct gcb_container *c = NULL;
+    int err = gcb_container_open(&c, file, r->o->max_bytes, r->o->in_process, diag);
+
+    for (size_t i = 0; !err && i < gcb_container_count(c); i++)
+        err = restore_message(r, c, i, file, diag);
+    gcb_container_close(c);
+    return err;
+}
+
 static int decompress_run(const void *options, const struct opt_list *operands,
                           struct cmd_context *ctx)
 {
     const struct decompress_options *o = options;
-    struct opt_backend backend;
-    struct gcb_restore r = {
-        .kernels = &backend.kernels,
-        .queue = &backend.queue,
-        .max_bytes = o->max_bytes,
-        .in_process = o->in_process,
-    };
-    struct gcb_h5out *dump = NULL;
+    struct restore r = {.o = o};
     struct gcb_method method;
     int err;
 
@@ -44,10 +131,10 @@ static int decompress_run(const void *options, const struct opt_list *operands,
                            "no file of messages given: name one that `gcbench compress -o` wrote");
     err = opt_output_check(&o->save, ctx->diag);
     if (!err)
-        err = opt_exec_resolve(&backend, &o->exec, ctx->diag);
-    if (!err && backend.gpu.module && (o->exec.threads > 1 || o->exec.isa))
+        err = opt_exec_resolve(&r.backend, &o->exec, ctx->diag);
+    if (!err && r.backend.gpu.module && (o->exec.threads > 1 || o->exec.isa))
         err = gcb_invalid(ctx->diag, "device %s: %s has a meaning on the cpu only: leave it out",
-                          backend.device, o->exec.isa ? "--isa" : "--threads");
+                          r.backend.device, o->exec.isa ? "--isa" : "--threads");
     for (size_t i = 0; !err && i < o->plugins.count; i++)
         err = gcb_plugin_is(o->plugins.items[i])
                   ? gcb_plugin_method(&method, o->plugins.items[i], GCB_PLUGIN_SECONDS, ctx->diag)
@@ -55,16 +142,16 @@ static int decompress_run(const void *options, const struct opt_list *operands,
                                 "--method is for plugin: and exec: methods only: leave it out");
     if (err)
         return err;
-    r.place.device = backend.gpu.module ? &backend.gpu : NULL;
-    err = gcb_h5out_create(&dump, o->save.output, o->save.force, operands->items, operands->count,
+    r.place.device = r.backend.gpu.module ? &r.backend.gpu : NULL;
+    err = gcb_h5out_create(&r.dump, o->save.output, o->save.force, operands->items, operands->count,
                            ctx->diag);
-    r.dump = dump;
     for (size_t i = 0; !err && i < operands->count; i++)
-        err = gcb_restore_file(&r, operands->items[i], ctx->diag);
+        err = restore_file(&r, operands->items[i], ctx->diag);
     if (!err)
-        err = gcb_h5out_commit(dump, ctx->diag);
-    gcb_restore_fini(&r);
-    gcb_h5out_destroy(dump);
+        err = gcb_h5out_commit(r.dump, ctx->diag);
+    gcb_place_fini(&r.place);
+    gcb_coder_destroy(r.decoder);
+    gcb_h5out_destroy(r.dump);
     return err;
 }
 

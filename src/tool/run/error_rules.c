@@ -15,73 +15,34 @@ static double number(const struct gcb_rule_input *in, const char *key)
     return value;
 }
 
-/* ---- formats: a relative error in a range, an absolute error below it ---- */
-
-/* The error that a format allows an element of magnitude x. Elements above `to` may be clamped to
- * `to`. */
-struct limits {
-    double relative, from, to; /* at most relative * x for from <= x <= to */
-    double below;              /* at most `below` for x < from */
-};
-
-static double allowed_error(const struct limits *l, double x)
-{
-    if (x < l->from)
-        return l->below;
-    if (x <= l->to)
-        return l->relative * x;
-    return x - l->to + l->relative * l->to;
-}
-
-static bool visit_limits(const struct gcb_rule_input *in, const struct limits *l,
-                         gcb_element_fn *each, void *ctx)
-{
-    for (uint64_t i = 0; i < in->count; i++) {
-        const double most = allowed_error(l, fabs((double)in->x[i]));
-
-        each(ctx, i, &(struct gcb_element_error){.most = most});
-    }
-    return true;
-}
-
-static bool visit_fp16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    static const struct limits binary16 = {
-        .relative = 0x1p-11, .from = 0x1p-14, .to = 65504.0, .below = 0x1p-25};
-
-    return visit_limits(in, &binary16, each, ctx);
-}
-
-static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    static const struct limits bfloat16 = {
-        .relative = 0x1p-8, .from = 0x1p-126, .to = 0x1.fep127, .below = 0x1p-134};
-
-    return visit_limits(in, &bfloat16, each, ctx);
-}
+/* ---- range floats: a relative error in a range, an absolute error below it ---- */
 
 /* The error is relative between the values of the smallest and the largest code of the message's
- * format. Below 2^-126 the error is absolute, because the steps between values are not smaller
- * there (kernels/range/range_elem.h). */
+ * format. Larger elements may be clamped. Below 2^-126 the error is absolute, because the steps
+ * between values are not smaller there (kernels/range/range_elem.h). */
 static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
     struct gcb_range_format format;
     struct gcb_rbuf payload;
     struct gcb_frame frame;
-    double smallest, step;
+    double least, largest, step;
 
     if (gcb_frame_parse(&frame, &payload, in->message, in->length, NULL) ||
         gcb_range_get_scale(&format, &p, &payload))
         return false;
-    smallest = (double)gcb_range_decode(1, &format);
+    least = (double)gcb_range_decode(1, &format);
+    largest = (double)gcb_range_decode(format.top, &format);
     step = ldexp(1.0, -(int)format.mantissa);
-    return visit_limits(in,
-                        &(struct limits){.relative = step,
-                                         .from = fmax(smallest, 0x1p-126),
-                                         .to = (double)gcb_range_decode(format.top, &format),
-                                         .below = fmax(smallest, 0x1p-126 * step)},
-                        each, ctx);
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double x = fabs((double)in->x[i]);
+        double most = fmax(least, 0x1p-126 * step);
+
+        if (x >= fmax(least, 0x1p-126))
+            most = step * fmin(x, largest) + fmax(x - largest, 0.0);
+        each(ctx, i, &(struct gcb_element_error){.most = most});
+    }
+    return true;
 }
 
 /* The terms allow for the rounding of float32 norms, levels and shares, for draws of 32 bits, and
@@ -766,7 +727,7 @@ static const struct gcb_error_rule rules[] = {
                  "|x|; larger values may be clamped",
              .source = "IEEE 754 binary16",
              .check = check_elements},
-        .visit = visit_fp16,
+        .visit = visit_small,
     },
     {
         .name = "bf16",
@@ -774,7 +735,7 @@ static const struct gcb_error_rule rules[] = {
                     .claim = "error at most 2^-8 |x| for normal values",
                     .source = "bfloat16",
                     .check = check_elements},
-        .visit = visit_bf16,
+        .visit = visit_small,
     },
     {
         .name = "range",
