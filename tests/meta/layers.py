@@ -49,7 +49,7 @@ FOREIGN = (  # the headers of another library, and the files that may include th
     (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/tool/(read/hdf5|write/)")),
     (re.compile(r"fftw"), re.compile(r"kernels/fft/")),
     (re.compile(r"cblas|openblas|lapack"), re.compile(r"src/lib/lowrank/")),
-    (re.compile(r"jansson"), re.compile(r"src/tool/(rows|payoff|regress|plot|page)/|src/tool/run/suite|src/tool/read/(flat|npy_array|safetensors)|cli/docs/")),
+    (re.compile(r"jansson"), re.compile(r"src/tool/(rows|payoff|regress|plot|page)/|src/tool/run/suite|src/tool/read/(flat|npy|safetensors)|cli/docs/")),
     (re.compile(r"cuda_runtime|cufft|cub/|cuda/"), re.compile(r"src/lib/device/module/.*\.cu$|kernels/.*\.cuh?$")),
     (re.compile(r"mpi\.h"), re.compile(r"src/tool/exchange/")),
 )

@@ -40,23 +40,10 @@ void gcb_flat_close(void *state)
     gcb_free(f);
 }
 
-int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
+int gcb_flat_read(const struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
                   struct gcb_diag *diag)
 {
-    const uint64_t left = at < f->in->size ? f->in->size - at : 0;
-    const size_t want = left < sizeof(f->ahead) ? (size_t)left : sizeof(f->ahead);
-    int err = 0;
-
-    if (size > sizeof(f->ahead) / 2 || size > want)
-        return gcb_infile_read(f->in, f->descriptor, name, at, out, size, diag);
-    if (at < f->ahead_at || at - f->ahead_at + size > f->ahead_size) {
-        err = gcb_infile_read(f->in, f->descriptor, name, at, f->ahead, want, diag);
-        f->ahead_at = at;
-        f->ahead_size = err ? 0 : want;
-    }
-    if (!err)
-        memcpy(out, f->ahead + (at - f->ahead_at), size);
-    return err;
+    return gcb_infile_read(f->in, f->descriptor, name, at, out, size, diag);
 }
 
 int gcb_flat_damaged(const struct gcb_flat *f, const char *name, const char *why,

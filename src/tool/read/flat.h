@@ -16,7 +16,7 @@
 struct gcb_flat;
 
 /* Reads exactly `size` bytes at offset `at`. `name` is for the message, and may be NULL. */
-int gcb_flat_read(struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
+int gcb_flat_read(const struct gcb_flat *f, const char *name, uint64_t at, void *out, size_t size,
                   struct gcb_diag *diag);
 
 /* Fails with "damaged: WHY". `name` may be NULL. Returns GCB_E_CORRUPT. */
@@ -94,7 +94,7 @@ int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag);
 int gcb_flat_next(struct gcb_flat_stream *s, void *out, uint64_t size, struct gcb_diag *diag);
 void gcb_flat_end(struct gcb_flat_stream *s); /* a zeroed struct is allowed */
 
-/* ---- arrays in the format .npy (npy_array.c) ---- */
+/* ---- arrays in the format .npy (npy.c) ---- */
 
 struct gcb_npy {
     struct gcb_flat_array array;
@@ -123,10 +123,6 @@ struct gcb_flat {
         uint64_t begin, end;
     } * spans;
     size_t span_count, span_cap;
-    /* bytes of the file from `ahead_at` on, so that headers near each other are read together */
-    uint64_t ahead_at;
-    size_t ahead_size;
-    uint8_t ahead[8192];
 
     struct gcb_npy npy; /* in .npy and .npz: the array that is being read */
     json_t *header;     /* of safetensors */
