@@ -206,7 +206,6 @@ sed '4d;6p' 1.json >swapped.json
 sed 5q 1.json >half.json
 head -c 9000 1.json >torn.json
 sed '5s/"wire_bytes": [0-9]*/"wire_bytes": null/' 1.json >unknown.json
-sed '5s/"step": [0-9]*/"step": 401/' 1.json >step.json
 refused 2 "missing: shard 1 of 2" merge 0.json
 refused 2 "0.json: shard 0/2 is there twice, first in 0.json" merge 0.json 1.json 0.json
 refused 2 "field \`shards\` has 3, not 2" merge 0.json other_n.json
@@ -226,7 +225,6 @@ refused 1 "repeated.json: " merge 0.json repeated.json
 refused 1 "is there twice: in swapped.json, line 5, and in swapped.json, line 6" merge 0.json swapped.json
 refused 1 "torn.json: " merge 0.json torn.json
 refused 1 "unknown.json: line 5: the row has no \`wire_bytes\`" merge 0.json unknown.json
-refused 1 "step.json: line 5: its field \`step\`" merge 0.json step.json
 refused 2 "no results given" merge
 refused 2 "not a regular file" merge -
 run merge 0.json old.json --format json

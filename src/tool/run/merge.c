@@ -14,22 +14,16 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/run/trial.h"
 
-/* The fields that are equal in all rows of a message. */
-static const enum gcb_field message_fields[] = {GCB_FIELD_STEP, GCB_FIELD_WORKER,
-                                                GCB_FIELD_ELEMENTS};
-#define MESSAGE_FIELDS (sizeof(message_fields) / sizeof(message_fields[0]))
-
 /* The row of a message: where the files have it, and its place in the results of a run without
  * shards. */
 struct item {
-    uint32_t file;                   /* index into files */
-    uint32_t length;                 /* bytes of the line */
-    uint64_t offset, line;           /* byte offset and number of the line */
-    uint32_t run_case, method;       /* indices */
-    uint64_t message;                /* number of the message */
-    uint64_t common[MESSAGE_FIELDS]; /* values of message_fields */
-    const char *spec;                /* kept in `texts` */
-    const char *promise;             /* kept in `texts`; NULL: the row of a result */
+    uint32_t file;             /* index into files */
+    uint32_t length;           /* bytes of the line */
+    uint64_t offset, line;     /* byte offset and number of the line */
+    uint32_t run_case, method; /* indices */
+    uint64_t message;          /* number of the message */
+    const char *spec;          /* kept in `texts` */
+    const char *promise;       /* kept in `texts`; NULL: the row of a result */
 };
 
 /* A shard of the run. Its results begin with an `environment` row. */
@@ -230,7 +224,6 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
     const char *promise = gcb_results_text(row->json, GCB_FIELD_PROMISE);
     struct gcb_tally tally;
-    struct item *item;
     int err = 0;
 
     if (!spec || !numbered)
@@ -243,8 +236,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     if (err)
         return gcb_diag_locate(diag, err, row->path, "line", row->line);
     gcb_must_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items));
-    item = &m->items[m->item_count++];
-    *item = (struct item){
+    m->items[m->item_count++] = (struct item){
         .file = m->file,
         .length = (uint32_t)row->length,
         .message = gcb_results_u64(row->json, GCB_FIELD_MESSAGE),
@@ -253,8 +245,6 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
         .spec = gcb_strings_keep(&m->texts, spec),
         .promise = promise ? gcb_strings_keep(&m->texts, promise) : NULL,
     };
-    for (size_t i = 0; i < MESSAGE_FIELDS; i++)
-        item->common[i] = gcb_results_u64(row->json, message_fields[i]);
     return 0;
 }
 
@@ -497,18 +487,13 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
         missing > 1 ? "s" : "", list, missing > NAMED ? ", ..." : "", count);
 }
 
-static int compare_messages(const struct item *x, const struct item *y)
+static int compare_places(const struct item *x, const struct item *y)
 {
     if (x->run_case != y->run_case)
         return x->run_case < y->run_case ? -1 : 1;
-    return (x->message > y->message) - (x->message < y->message);
-}
-
-static int compare_places(const struct item *x, const struct item *y)
-{
-    const int order = compare_messages(x, y);
-
-    return order ? order : (x->method > y->method) - (x->method < y->method);
+    if (x->message != y->message)
+        return x->message < y->message ? -1 : 1;
+    return (x->method > y->method) - (x->method < y->method);
 }
 
 /* Sorts by case, message and method. The promises of a method on a message stay in their order. */
@@ -518,23 +503,6 @@ static int by_place(const void *a, const void *b)
     const int order = compare_places(x, y);
 
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* Refuses a row whose common fields differ from those of the row before, if both rows are of the
- * same message. The items must be sorted. */
-static int check_common(const struct gcb_merge *m, const struct item *x, struct gcb_diag *diag)
-{
-    const struct item *before = x - 1;
-
-    if (x == m->items || compare_messages(before, x) != 0)
-        return 0;
-    for (size_t i = 0; i < MESSAGE_FIELDS; i++)
-        if (x->common[i] != before->common[i])
-            return refuse(m, x->file, diag, GCB_E_CORRUPT,
-                          "line %" PRIu64 ": its field `%s` is not that of line %" PRIu64
-                          ", which is of the same message",
-                          x->line, gcb_field_name(message_fields[i]), before->line);
-    return 0;
 }
 
 /* Refuses a row if an earlier row is of the same message, method and promise. The items must be
@@ -554,8 +522,7 @@ static int check_repeated(const struct gcb_merge *m, const struct item *x, struc
     return 0;
 }
 
-/* Sorts the items. Refuses a message that is there twice, that the run does not have, or whose rows
- * differ in a common field. */
+/* Sorts the items. Refuses a message that is there twice, or that the run does not have. */
 static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
 {
     int err = 0;
@@ -570,8 +537,6 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
             x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
             err = refuse(m, x->file, diag, GCB_E_CORRUPT,
                          "line %" PRIu64 ": the run has no message %" PRIu64, x->line, x->message);
-        if (!err)
-            err = check_common(m, x, diag);
     }
     return err;
 }
