@@ -60,7 +60,8 @@ struct compress {
     struct gcb_groups losses;  /* by tensor, for the lines "loses most" */
     struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
     struct gcb_run_result result;
-    struct gcb_label *labels, *rule_labels; /* of the methods, and of the policy's rules */
+    struct gcb_label *labels;      /* names of the methods in tables */
+    struct gcb_label *rule_labels; /* names of the methods of --method-for */
 };
 
 /* Refuses options that contradict each other. Sets *sort to the figure of --sort, or to

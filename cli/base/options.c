@@ -369,18 +369,13 @@ const char *opt_methods_key_at(size_t i)
     return name ? name : key_of(gcb_exchange_table, &i);
 }
 
-/* Returns the seconds that a plug-in may take for an answer. */
-static double seconds_of(const struct opt_methods *in)
-{
-    return in->seconds > 0.0 ? in->seconds : GCB_PLUGIN_SECONDS;
-}
-
 /* Reads one method and sets those of its parameters that overrides name. Marks the overrides that
  * it takes in `used`, which has a place for each. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_methods *in,
                        bool *used, struct gcb_diag *diag)
 {
-    int err = gcb_plugin_is(spec) ? gcb_plugin_method(out, spec, seconds_of(in), diag)
+    const double seconds = in->seconds > 0.0 ? in->seconds : GCB_PLUGIN_SECONDS;
+    int err = gcb_plugin_is(spec) ? gcb_plugin_method(out, spec, seconds, diag)
                                   : gcb_method_read(out, spec, diag);
 
     if (!err)

@@ -1,4 +1,5 @@
 #include "src/tool/base/temp.h"
+#include "src/tool/base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include "src/lib/base/alloc.h"
 
 /* Writes ".gcbench-HOST-", as temp.h describes it. Returns false if the boot id or the pid
  * namespace cannot be read. */
@@ -96,16 +95,14 @@ void gcb_temp_sweep(const char *folder)
 char *gcb_temp_make_folder(const char *parent)
 {
     const size_t size = strlen(parent) + GCB_TEMP_PREFIX + sizeof("/XXXXXX");
-    char prefix[GCB_TEMP_PREFIX], *path = gcb_alloc(size);
-    int why = ENOMEM;
+    char prefix[GCB_TEMP_PREFIX], *path = gcb_must_array(size, 1);
+    int why;
 
     gcb_temp_sweep(parent);
-    if (path) {
-        snprintf(path, size, "%s/%sXXXXXX", parent, gcb_temp_prefix(prefix));
-        if (mkdtemp(path))
-            return path;
-        why = errno;
-    }
+    snprintf(path, size, "%s/%sXXXXXX", parent, gcb_temp_prefix(prefix));
+    if (mkdtemp(path))
+        return path;
+    why = errno;
     gcb_free(path);
     errno = why;
     return NULL;

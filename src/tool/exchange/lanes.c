@@ -341,11 +341,11 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
                       float *update)
 {
     const uint64_t n = m->plan->count;
-    struct gcb_exchange **all = gcb_alloc_zero(r->ranks, sizeof(*all));
+    struct gcb_exchange **all = gcb_must_zero(r->ranks, sizeof(*all));
     float *x = gcb_alloc_array(n * r->ranks, sizeof(*x));
     int err = 0;
 
-    if (!all || !x)
+    if (!x)
         err = gcb_diag_nomem(r->diag, n * r->ranks * sizeof(*x),
                              "the gradients of all workers, to check the exchange (--no-serial "
                              "leaves that out)");
@@ -360,7 +360,7 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
         err = gcb_check_serial(check, all, r->diag);
     if (!err)
         err = gcb_exchange_finish(all[0], update, r->diag);
-    for (unsigned w = 0; all && w < r->ranks; w++)
+    for (unsigned w = 0; w < r->ranks; w++)
         gcb_exchange_close(all[w]);
     gcb_free(all);
     gcb_free(x);
@@ -494,10 +494,10 @@ static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
     uint64_t at = 0;
     int err = gcb_method_parse(&r->dense, "identity", r->diag);
 
-    r->messages = gcb_alloc_zero(count * messages, sizeof(*r->messages));
+    r->messages = gcb_must_zero(count * messages, sizeof(*r->messages));
     r->x = gcb_alloc_array(3 * n, sizeof(*r->x));
-    r->hashes = gcb_alloc_array(r->ranks, sizeof(*r->hashes));
-    if (!err && (!r->messages || !r->x || !r->hashes))
+    r->hashes = gcb_must_array(r->ranks, sizeof(*r->hashes));
+    if (!err && !r->x)
         err = gcb_diag_nomem(r->diag, 3 * n * sizeof(float), "the gradients of a worker");
     r->update = err ? NULL : r->x + n;
     r->scratch = err ? NULL : r->update + n;

@@ -119,10 +119,10 @@ void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, do
 
 struct gcb_stats gcb_stats_make(const double *samples, size_t count)
 {
-    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
+    double *scratch = gcb_must_array(count, sizeof(*scratch));
     struct gcb_stats stats;
 
-    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
+    gcb_stats_of(&stats, samples, count, scratch);
     gcb_free(scratch);
     return stats;
 }

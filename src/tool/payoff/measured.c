@@ -157,17 +157,16 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
     x->predicted = x->coding + x->predicted_network;
 }
 
-/* Labels the exchanges. If memory runs out, the labels are empty. */
+/* Labels the exchanges. */
 static void label_all(struct gcb_measureds *m)
 {
-    struct gcb_label *labels = gcb_alloc_zero(m->count + 1, sizeof(*labels));
+    struct gcb_label *labels = gcb_must_zero(m->count + 1, sizeof(*labels));
 
-    for (size_t i = 0; labels && i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++)
         labels[i] = (struct gcb_label){.spec = gcb_results_text(m->items[i].row, GCB_FIELD_SPEC),
                                        .set = m->items[i].group};
-    if (labels)
-        gcb_label_all(labels, m->count);
-    for (size_t i = 0; labels && i < m->count; i++) {
+    gcb_label_all(labels, m->count);
+    for (size_t i = 0; i < m->count; i++) {
         const char *collective = gcb_results_text(m->items[i].row, GCB_FIELD_COLLECTIVE);
         char label[GCB_WAY_LABEL];
 

@@ -34,16 +34,17 @@ struct reading {
     bool found;       /* a table was read */
     /* the table that is being read */
     struct draft {
-        bool open;              /* rows may follow */
-        bool osu;               /* a table of OSU, not of nccl-tests */
-        bool named;             /* a line before the table of nccl-tests named the test */
-        enum gcb_net_test test; /* if known; GCB_NET_TESTS: a test that is not used */
-        size_t line;            /* where the rows begin */
-        unsigned ranks;         /* 0: not said */
-        size_t prefix;          /* OSU: number of words before each row */
-        size_t at[COLUMNS];     /* index of the word in a row; 0: no such column, except SIZE */
-        bool gathers;           /* the rows name no reduction */
-        bool unchecked;         /* some results were not checked, or the test has a root */
+        bool open;  /* rows may follow */
+        bool osu;   /* a table of OSU, not of nccl-tests */
+        bool named; /* a line before the table of nccl-tests named the test */
+        /* the test of `named`; GCB_NET_TESTS: one that gcbench leaves out */
+        enum gcb_net_test test;
+        size_t line;         /* where the rows begin */
+        unsigned ranks;      /* 0: not said */
+        size_t prefix;       /* OSU: number of words before each row */
+        size_t at[COLUMNS];  /* index of the word in a row; 0: no such column, except SIZE */
+        bool gathers;        /* the rows name no reduction */
+        bool unchecked;      /* some results were not checked, or the test has a root */
         double algbw, busbw; /* those of the row with the largest busbw, which is rounded least */
         size_t count;        /* number of rows */
     } table;

@@ -285,18 +285,12 @@ static struct gcb_timed_method ideal_times(const struct gcb_timed *t,
     };
 }
 
-/* Returns the bytes that memory copies per second; an ideal memory moves each byte twice for that.
- * NAN: unknown. */
-static double copy_of(const struct gcb_timed *t)
-{
-    return t->memory > 0.0 ? t->memory / 2.0 : t->copy;
-}
-
 /* Returns the seconds to add one array to another with `bytes` bytes for each element: an addition
  * moves three bytes where a copy moves two. 0 if the bandwidth is unknown. */
 static double adding_time(const struct gcb_timed *t, double bytes)
 {
-    const double copy = copy_of(t);
+    /* bytes that memory copies per second; an ideal memory moves each byte twice for that */
+    const double copy = t->memory > 0.0 ? t->memory / 2.0 : t->copy;
 
     return copy > 0.0 ? 1.5 * bytes / copy : 0.0;
 }

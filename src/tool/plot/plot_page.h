@@ -39,7 +39,7 @@ struct gcb_plot_data {
 };
 
 /* Returns the interned copy of `text`, which is escaped again and cut to 511 bytes;
- * gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
+  * gcb_plot_no_text for NULL and "". */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
 /* The empty text. Texts are compared by address, so another "" would differ from it. */

@@ -76,8 +76,7 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_boolean(value) ? (double)json_is_true(value) : gcb_results_real(row, field);
 }
 
-/* Fills a record with the fields of a row, which are all unknown if `row` is NULL. Returns false if
- * memory runs out. */
+/* Fills a record with the fields of a row, which are all unknown if `row` is NULL. */
 static void fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
     char full[1024];
@@ -123,7 +122,7 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
 }
 
 /* Sets env->file to the first input file of an `environment` row, followed by the number of other
- * files: "FILE and 2 more". Returns false if memory runs out. */
+  * files: "FILE and 2 more". */
 static void name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/wire/buf.h"
 #include "src/tool/base/memory.h"
@@ -614,12 +613,10 @@ int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *fi
                         const struct gcb_lister *lister, struct gcb_diag *diag)
 {
     const struct gcb_reader *reader = file->reader;
-    struct gcb_file_child *c = gcb_alloc_zero(1, sizeof(*c));
+    struct gcb_file_child *c = gcb_must_zero(1, sizeof(*c));
     char *real = NULL;
     int err = 0;
 
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
     c->file = *file;
     c->socket = c->descriptor = -1;
     err = open_file(c, &real, diag);

@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/read/hdf5.h"
 
-/* Where take_first writes. */
+/* Buffer for the cause of an error of HDF5. */
 struct cause {
     char *out;
     size_t size;

@@ -1,9 +1,8 @@
+#include "src/tool/base/memory.h"
 #include "src/tool/read/layout.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "src/lib/base/alloc.h"
 
 /* The state of taking a sample. */
 struct sampler {
@@ -23,11 +22,6 @@ uint64_t gcb_layout_elements(const struct gcb_layout *layout)
     for (size_t i = 0; i < layout->count; i++)
         n += layout->messages[i].count;
     return n;
-}
-
-static uint64_t count_blocks(uint64_t elements)
-{
-    return (elements + GCB_SAMPLE_BLOCK - 1) / GCB_SAMPLE_BLOCK;
 }
 
 /* True if item i of `all` is taken, so that `wanted` items are taken, evenly spread. */
@@ -92,7 +86,7 @@ static void measure_sample(struct sampler *s, const struct gcb_layout *layout, u
             const size_t number = layout->messages[i].pieces[k].tensor;
             const uint64_t n = gcb_source_tensor(s->source, number)->count;
 
-            s->blocks += count_blocks(n);
+            s->blocks += (n + GCB_SAMPLE_BLOCK - 1) / GCB_SAMPLE_BLOCK;
             elements += n;
             if (n > s->largest && !gcb_source_has_parts(s->source, number))
                 s->largest = n;
@@ -115,8 +109,8 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
     room = s.wanted * GCB_SAMPLE_BLOCK;
     s.tensor = gcb_alloc_array(s.largest, sizeof(*s.tensor));
     out->data = gcb_alloc_array(room, sizeof(*out->data));
-    out->layout.messages = gcb_alloc_zero(layout->count, sizeof(*out->layout.messages));
-    if (!s.tensor || !out->data || !out->layout.messages)
+    out->layout.messages = gcb_must_zero(layout->count, sizeof(*out->layout.messages));
+    if (!s.tensor || !out->data)
         err = gcb_diag_nomem(diag, (s.largest + room) * sizeof(float), "a sample of the messages");
     s.out = out->data;
     for (size_t i = 0; !err && i < layout->count; i++)
@@ -172,19 +166,17 @@ static void move_large(struct gcb_layout *out, struct gcb_layout *large)
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag)
 {
-    struct gcb_layout large = {.messages = gcb_alloc_array(layout->count, sizeof(*large.messages))};
+    struct gcb_layout large = {.messages = gcb_must_array(layout->count, sizeof(*large.messages))};
     struct gcb_sample sample = {0};
     int err = 0;
 
     *out = (struct gcb_sample){.layout.messages =
-                                   gcb_alloc_array(layout->count, sizeof(*out->layout.messages))};
-    if (!large.messages || !out->layout.messages)
-        err = gcb_diag_nomem(diag, layout->count * sizeof(*large.messages), "messages");
-    if (!err)
-        choose_workers(&out->layout, layout, most);
-    if (!err && gcb_layout_elements(&out->layout) > most)
+                                   gcb_must_array(layout->count, sizeof(*out->layout.messages))};
+    choose_workers(&out->layout, layout, most);
+    if (gcb_layout_elements(&out->layout) > most)
         move_large(&out->layout, &large);
-    if (!err && large.count)
+    if (large.count)
+
         err = gcb_sample_init(&sample, source, &large, most, diag);
     out->data = sample.data;
     for (size_t i = 0; !err && i < sample.layout.count; i++)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/replay/replay_plan.h"
 
 /* ---- which tensors ---- */
@@ -72,15 +72,12 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
                         const struct gcb_message_plan *m, size_t count, uint64_t most,
                         struct gcb_diag *diag)
 {
-    bool *drawn = gcb_alloc_zero(count, sizeof(*drawn));
+    bool *drawn = gcb_must_zero(count, sizeof(*drawn));
     uint64_t cut = UINT64_MAX, large = 0;
     double share = 1.0;
 
-    g->tensors = gcb_alloc_zero(count, sizeof(*g->tensors));
-    if (!drawn || !g->tensors) {
-        gcb_free(drawn);
-        return gcb_diag_nomem(diag, count, "tensors");
-    }
+    g->tensors = gcb_must_zero(count, sizeof(*g->tensors));
+
     g->all_tensors = count;
     for (size_t j = 0; j < count; j++)
         g->all += m[j].count;

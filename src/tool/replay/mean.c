@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/lib/base/alloc.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/measure/fidelity.h"
 
 #define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
@@ -121,9 +121,7 @@ static int open_message(struct team *t, const struct gcb_method *method, size_t 
     gcb_compute_env(&config.coder.env, &t->config->compute);
     if (apart)
         set_shape(&config.coder.env, m, tensor);
-    m->exchanges = gcb_alloc_zero(t->workers, sizeof(*m->exchanges));
-    if (!m->exchanges)
-        return gcb_diag_nomem(diag, 0, "exchanges");
+    m->exchanges = gcb_must_zero(t->workers, sizeof(*m->exchanges));
     for (unsigned w = 0; !err && w < t->workers; w++) {
         config.worker = w;
         config.no_update = w > 0;
@@ -156,12 +154,12 @@ static int open_team(struct team *t, const struct gcb_method *method, struct gcb
     t->collective = gcb_method_collective(method);
     t->sends = gcb_collectives[t->collective].sends;
     t->local = (struct gcb_local){.workers = t->workers, .observe = on_round, .ctx = t};
-    t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
+    t->items = gcb_must_zero(g->tensor_count, sizeof(*t->items));
     t->update = gcb_alloc_array(g->count, sizeof(*t->update));
-    if (!t->items || !t->update)
+    if (!t->update)
         err = gcb_diag_nomem(diag, g->count * sizeof(float), "an update");
-    else
-        divide(t, apart);
+    divide(t, apart);
+
     for (size_t j = 0; !err && j < t->messages; j++)
         err = open_message(t, method, j, apart, diag);
     if (err)

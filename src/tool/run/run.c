@@ -40,7 +40,7 @@ struct run {
     double work;               /* for progress: scan_work and the weights of all trials */
     double done;               /* the part of `work` that is done */
     struct gcb_budget own;     /* of config->seconds */
-    struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
+    struct gcb_budget *budget; /* points to config->budget or `own`; NULL: no limit on time */
     struct span *span;
     size_t method; /* index of the current method */
     size_t from;   /* index in the span of the first message of the current group */

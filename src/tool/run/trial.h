@@ -131,8 +131,7 @@ struct gcb_sample_sums {
 };
 /* Adds the samples of a message. */
 void gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
-/* Returns the median absolute deviation of the samples; NAN for fewer than two samples, or if
- * memory runs out. */
+/* Returns the median absolute deviation of the samples; NAN for fewer than two samples. */
 double gcb_sample_sums_mad(const struct gcb_sample_sums *sums);
 void gcb_sample_sums_fini(struct gcb_sample_sums *sums); /* zeroed is fine */
 

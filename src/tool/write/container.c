@@ -600,9 +600,9 @@ static int take_message(struct gcb_container *c, const struct gcb_port_record *r
         rows > c->rows_left || strlen(r->texts[1]) > HEX ||
         (last && last->seen.tensor_count < last->rows))
         return fail_record(c, diag);
-    if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)) ||
-        gcb_grow(&c->sets, &c->set_cap, c->count, sizeof(*c->sets)))
-        return fail_nomem(c, diag);
+    gcb_must_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages));
+    gcb_must_grow(&c->sets, &c->set_cap, c->count, sizeof(*c->sets));
+
     set.dataset = gcb_strings_add(&c->strings, set.dataset, strlen(set.dataset));
     m = &c->messages[c->count];
     *m = (struct message){.seen = {.dataset = set.dataset, .length = set.count}, .rows = rows};
@@ -679,9 +679,8 @@ static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
 
     for (size_t i = 0; i < c->count; i++)
         count += c->messages[i].seen.tensor_count;
-    paths = gcb_alloc_array(count, sizeof(*paths));
-    if (!paths)
-        return fail_nomem(c, diag);
+    paths = gcb_must_array(count, sizeof(*paths));
+
     for (size_t i = 0; i < c->count; i++)
         for (size_t k = 0; k < c->messages[i].seen.tensor_count; k++)
             paths[used++] = c->messages[i].seen.tensors[k].dataset;

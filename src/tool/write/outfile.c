@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/memory.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
@@ -184,10 +184,10 @@ static int rename_file(const struct gcb_outfile *out)
  * some file systems cannot sync a folder. */
 static void sync_folder(const char *path)
 {
-    char *folder = gcb_strdup(path);
+    char *folder = gcb_must_strdup(path);
 
-    if (folder)
-        sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, NULL);
+    sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, NULL);
+
     gcb_free(folder);
 }
 
