@@ -567,7 +567,6 @@ static int finish(struct replay *c, struct gcb_diag *diag)
 
     if (c->count)
         err = show(c, labels, diag);
-
     gcb_free(labels);
     if (!err)
         err = out_commit(&c->s.report, diag);

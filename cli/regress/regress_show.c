@@ -80,7 +80,6 @@ static void collect_causes(struct cause **out, size_t *count, const struct gcb_v
 
     *count = 0;
     *out = causes;
-
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
         size_t at = *count > CAUSES_COMPARED ? *count - CAUSES_COMPARED : 0;
@@ -135,7 +134,6 @@ static void put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool mark
     char line[CAUSE_TEXT];
 
     collect_causes(&causes, &count, verdicts);
-
     if (count)
         fputc('\n', out);
     for (size_t i = 0; i < count; i++) {

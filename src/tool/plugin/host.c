@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/tool/base/clock.h"
 #include "src/tool/plugin/peer.h"
 
 /*
@@ -117,14 +117,6 @@ static bool is_whole(const struct room *r)
     return whole;
 }
 
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Runs a function of the object on the bytes in host.in and answers. */
 static void run(const struct gcbench_request *r)
 {
@@ -132,19 +124,19 @@ static void run(const struct gcbench_request *r)
     const bool encodes = r->verb == GCBENCH_ENCODE;
     size_t length = 0;
     char text[40];
-    uint64_t begin, took;
+    double begin, took;
     int status;
 
     take_room(&host.out, encodes ? host.bound(r->elements) : r->elements * sizeof(float));
     snprintf(host.overrun, sizeof(host.overrun), "it wrote beyond the %zu bytes %s", host.out.bytes,
              encodes ? "that it gave as its bound" : "of the tensor");
     memset(host.out.data, 0xff, host.out.bytes); /* NaNs, so that elements left out are found */
-    begin = now();
+    begin = gcb_clock();
     status =
         encodes ? host.encode(&at, (const float *)(void *)host.in.data, r->elements, host.out.data,
                               &length)
                 : host.decode(host.in.data, r->length, (float *)(void *)host.out.data, r->elements);
-    took = now() - begin;
+    took = gcb_clock() - begin;
     if (!is_whole(&host.out))
         give_up(host.overrun);
     if (!status && length > host.out.bytes)
@@ -153,7 +145,7 @@ static void run(const struct gcbench_request *r)
     if (status)
         answer(1, 0, text, strlen(text));
     else
-        answer(0, took, host.out.data, encodes ? length : host.out.bytes);
+        answer(0, (uint64_t)(1e9 * took), host.out.data, encodes ? length : host.out.bytes);
 }
 
 static void *find(void *object, const char *name)

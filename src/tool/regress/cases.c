@@ -54,7 +54,6 @@ void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
     for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
         size += strlen(c->text[t]) + 2;
     words = gcb_must_array(size, 1);
-
     strcpy(words, c->text[GCB_CASE_FILE]);
     gcb_case_remove_folders(words);
     gcb_case_set(cases, &c->text[GCB_CASE_FILES], words);
@@ -76,7 +75,6 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
     struct gcb_case *c;
 
     gcb_must_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items));
-
     c = &cases->items[cases->count++];
     memset(c, 0, sizeof(*c));
     for (size_t i = 0; i < GCB_CASE_ERRORS; i++)

@@ -26,7 +26,6 @@ static void write_value(FILE *f, const json_t *value);
 
 static void write_array(FILE *f, const json_t *array)
 {
-
     fputc('[', f);
     for (size_t i = 0; i < json_array_size(array); i++) {
         fputs(i ? ", " : "", f);
