@@ -16,10 +16,8 @@ static const char *const caps[] = {"lossless",   "unbiased",     "linear",      
 #define CAPS (sizeof(caps) / sizeof(caps[0]))
 
 static const char *const type_names[] = {
-    [GCB_PARAM_REAL] = "real",
-    [GCB_PARAM_INT] = "int",
-    [GCB_PARAM_SIZE] = "size",
-    [GCB_PARAM_CHOICE] = "choice",
+    [GCB_PARAM_REAL] = "real",     [GCB_PARAM_INT] = "int",   [GCB_PARAM_SIZE] = "size",
+    [GCB_PARAM_CHOICE] = "choice", [GCB_PARAM_TILE] = "tile",
 };
 
 /* Puts a list of texts, which end with NULL; an empty list if `names` is NULL. */
@@ -41,9 +39,10 @@ static json_t *param_json(const struct gcb_param *p, double value)
     gcb_row_text(&row, GCB_FIELD_NAME, p->name);
     gcb_row_text(&row, GCB_FIELD_HELP, p->help);
     gcb_row_text(&row, GCB_FIELD_TYPE, type_names[p->type]);
-    if (p->type == GCB_PARAM_CHOICE) {
+    if (gcb_param_is_text(p)) {
         gcb_row_text(&row, GCB_FIELD_DEFAULT, gcb_param_text(text, p, value));
-        put_names(&row, GCB_FIELD_CHOICES, p->choices);
+        if (p->choices)
+            put_names(&row, GCB_FIELD_CHOICES, p->choices);
     } else {
         gcb_row_real(&row, GCB_FIELD_DEFAULT, value);
         gcb_row_real(&row, GCB_FIELD_MIN, p->min);
@@ -163,6 +162,8 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
 
     if (p->type == GCB_PARAM_CHOICE) {
         append_names(text, sizeof(text), p->choices);
+    } else if (p->type == GCB_PARAM_TILE) {
+        snprintf(text, sizeof(text), "none, kernel or AxB");
     } else {
         gcb_real_text(high, p->max);
         if (strlen(high) > 12) /* do not print all 17 digits of the largest float */

@@ -103,9 +103,9 @@ def applies(p, method):
 
 def parameter(p, condition):
     words = p["help"]
-    choice = p["type"] == "choice"
-    default = p["default"] if choice else number(p["default"])
-    span = ("one of " + ", ".join(p["choices"]) if choice else
+    text = p["type"] in ("choice", "tile")
+    default = p["default"] if text else number(p["default"])
+    span = ("one of " + ", ".join(p["choices"]) if p["type"] == "choice" else "none, kernel or AxB" if text else
             f"in [{number(p['min'])}, {number(p['max'])}{']' if p['max_included'] else ')'}")
     if p["complements"]:
         words += "; or give " + " or ".join("--" + c for c in p["complements"]) + f", 1 - {p['name']}"

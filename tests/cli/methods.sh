@@ -27,8 +27,10 @@ for line in open(sys.argv[1]):
     assert row["record"] == "method" and row["schema"] == 1 and row["backends"] in (["cpu"], ["cpu", "cuda"])
     assert row["cpu_only"] in (False, True) and not (row["cpu_only"] and "cuda" in row["backends"])
     for p in row["parameters"]:
-        assert p["type"] in ("real", "int", "size", "choice") and p["help"]
-        if p["type"] == "choice":
+        assert p["type"] in ("real", "int", "size", "choice", "tile") and p["help"]
+        if p["type"] == "tile":
+            assert p["default"] == "none"
+        elif p["type"] == "choice":
             assert p["default"] in p["choices"]
         else:
             assert p["min"] <= p["default"] <= p["max"]

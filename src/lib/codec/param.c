@@ -51,8 +51,41 @@ static bool parse_number(double *out, const struct gcb_param *p, const char *tex
     return true;
 }
 
+static bool is_tile(uint64_t tile)
+{
+    const uint64_t rows = gcb_tile_rows(tile), cols = gcb_tile_cols(tile);
+
+    return tile == GCB_TILE_NONE ||
+           (rows && rows <= GCB_TILE_SIDE && cols && cols <= GCB_TILE_SIDE);
+}
+
+/* Parses "none", "kernel" or "AxB". */
+static int parse_tile(double *out, const char *name, const char *text, struct gcb_diag *diag)
+{
+    const char *cross = strchr(text, 'x');
+    char rows[8] = "", shown[64];
+    uint64_t a = 0, b = 0;
+
+    if (cross && cross - text < (ptrdiff_t)sizeof(rows))
+        memcpy(rows, text, (size_t)(cross - text));
+    if (strcmp(text, "none") == 0)
+        *out = GCB_TILE_NONE;
+    else if (strcmp(text, "kernel") == 0)
+        *out = GCB_TILE_KERNEL;
+    else if (gcb_parse_u64(rows, &a) && gcb_parse_u64(cross + 1, &b) && a <= GCB_TILE_SIDE &&
+             b <= GCB_TILE_SIDE && a && b)
+        *out = (double)gcb_tile_of(a, b);
+    else
+        return gcb_invalid(diag,
+                           "%s must be none, kernel or AxB with A and B from 1 to %d, not '%s'",
+                           name, GCB_TILE_SIDE, gcb_escape(shown, sizeof(shown), text));
+    return 0;
+}
+
 static bool in_range(const struct gcb_param *p, double v)
 {
+    if (p->type == GCB_PARAM_TILE)
+        return is_tile((uint64_t)v);
     return v >= p->min && (p->flags & GCB_PARAM_OPEN_MAX ? v < p->max : v <= p->max);
 }
 
@@ -85,6 +118,8 @@ int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, co
         *out = choice;
         return err;
     }
+    if (p->type == GCB_PARAM_TILE)
+        return parse_tile(out, name, text, diag);
     if (!parse_number(&v, p, text) || !in_range(p, complement ? 1.0 - v : v))
         return range_error(p, name, complement, text, diag);
     *out = complement ? 1.0 - v : v;
@@ -97,6 +132,11 @@ char *gcb_param_text(char *out, const struct gcb_param *p, double value)
         snprintf(out, GCB_PARAM_TEXT, "%s", p->choices[(size_t)value]);
     else if (p->type == GCB_PARAM_REAL)
         gcb_real_text(out, value);
+    else if (p->type == GCB_PARAM_TILE && value <= GCB_TILE_KERNEL)
+        snprintf(out, GCB_PARAM_TEXT, "%s", value < GCB_TILE_KERNEL ? "none" : "kernel");
+    else if (p->type == GCB_PARAM_TILE)
+        snprintf(out, GCB_PARAM_TEXT, "%" PRIu64 "x%" PRIu64, gcb_tile_rows((uint64_t)value),
+                 gcb_tile_cols((uint64_t)value));
     else
         snprintf(out, GCB_PARAM_TEXT, "%" PRIu64, (uint64_t)value);
     return out;
@@ -161,11 +201,16 @@ static bool is_present(const struct gcb_param *p, double value)
 
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out)
 {
+    const struct gcb_param *last = NULL; /* the last added parameter of the header */
+
     for (const struct gcb_param *p = table; p && p->name; p++)
         if (p->flags & GCB_PARAM_WIRE && !is_added(p))
             write_value(p, load(p, state), out);
     for (const struct gcb_param *p = table; p && p->name; p++)
         if (is_added(p) && is_present(p, load(p, state)))
+            last = p;
+    for (const struct gcb_param *p = table; last && p <= last; p++)
+        if (is_added(p))
             write_value(p, load(p, state), out);
 }
 
@@ -190,7 +235,7 @@ static int read_checked(const struct gcb_param *p, double *value, struct gcb_rbu
 
     *value = read_value(p, in);
     sound = p->type == GCB_PARAM_CHOICE ? *value < (double)choice_count(p) : in_range(p, *value);
-    if (is_added(p))
+    if (is_added(p) && !gcb_rbuf_left(in))
         sound &= is_present(p, *value);
     if (in->failed || !sound)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: bad value of '%s'", p->name);

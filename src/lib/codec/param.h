@@ -17,6 +17,7 @@ enum gcb_param_type {
     GCB_PARAM_INT,    /* stored as uint64_t */
     GCB_PARAM_SIZE,   /* stored as uint64_t; its text may have a unit K, M, G or T */
     GCB_PARAM_CHOICE, /* stored as int, an index into choices */
+    GCB_PARAM_TILE,   /* stored as uint64_t; "none", "kernel", or "AxB" (gcb_tile_of) */
 };
 
 enum gcb_param_flags {
@@ -25,7 +26,7 @@ enum gcb_param_flags {
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
     /* With WIRE: in the header only if the value is not `absent`, after all other parameters. So
      * messages of encoders without this parameter stay valid. A decoder without it refuses messages
-     * that have it. */
+     * that have it. An added parameter is also in the header if a later one is. */
     GCB_PARAM_ADDED = 8,
 };
 
@@ -51,9 +52,33 @@ struct gcb_param {
     enum gcb_rate rate;
 };
 
+/* True if values are shown as text, not as numbers. */
+static inline bool gcb_param_is_text(const struct gcb_param *p)
+{
+    return p->type == GCB_PARAM_CHOICE || p->type == GCB_PARAM_TILE;
+}
+
 /* Name, type and field of a row: {GCB_PARAM("bits", INT, struct range, bits), .help = ...}. */
 #define GCB_PARAM(name_, type_, state, member) \
     .name = (name_), .type = GCB_PARAM_##type_, .offset = offsetof(state, member)
+
+/* Values of GCB_PARAM_TILE: no tiles; the kernels of convolutions; tiles of at most so many rows and
+ * columns. */
+#define GCB_TILE_NONE 0
+#define GCB_TILE_KERNEL 1
+#define GCB_TILE_SIDE 128 /* most rows and columns */
+static inline uint64_t gcb_tile_of(uint64_t rows, uint64_t cols)
+{
+    return rows << 16 | cols;
+}
+static inline uint64_t gcb_tile_rows(uint64_t tile)
+{
+    return tile == GCB_TILE_KERNEL ? GCB_TILE_SIDE : tile >> 16;
+}
+static inline uint64_t gcb_tile_cols(uint64_t tile)
+{
+    return tile == GCB_TILE_KERNEL ? GCB_TILE_SIDE : tile & 0xffff;
+}
 
 #define GCB_MAX_PARAMS 24 /* most rows of a codec's table */
 
@@ -80,15 +105,15 @@ void gcb_param_store(const struct gcb_param *table, const double *value, void *s
 
 /*
  * Writes the parameters with GCB_PARAM_WIRE from a state to a message's header, in the order of the
- * table, then the added ones. A table has at most one added parameter. REAL takes 8 bytes (double),
- * CHOICE 1, INT and SIZE the least of 1, 2, 4 and 8 that holds the row's max.
+ * table, then the added ones up to the last whose value is not `absent`. REAL takes 8 bytes
+ * (double), CHOICE 1, others the least of 1, 2, 4 and 8 that holds the row's max.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 /*
  * Reads what gcb_param_write writes. value[i] becomes the value of row i: the default if the row is
  * never in a header (without GCB_PARAM_WIRE), and `absent` if it is an added parameter that is not
- * in this header. Returns 0. GCB_E_CORRUPT: a value is out of its range, the header has an added
- * parameter although its value is `absent`, or `in` has fewer or more bytes than the parameters.
+ * in this header. Returns 0. GCB_E_CORRUPT: a value is out of its range, the last added parameter
+ * of the header has the value `absent`, or `in` has fewer or more bytes than the parameters.
  */
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,
                    struct gcb_diag *diag);

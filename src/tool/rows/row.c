@@ -125,8 +125,10 @@ void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, b
 
 static json_t *param_value(const struct gcb_param *p, double value)
 {
-    if (p->type == GCB_PARAM_CHOICE)
-        return json_string(p->choices[(size_t)value]);
+    char text[GCB_PARAM_TEXT];
+
+    if (gcb_param_is_text(p))
+        return json_string(gcb_param_text(text, p, value));
     if (p->type == GCB_PARAM_REAL)
         return gcb_row_make_real(value);
     return json_integer((json_int_t)value);

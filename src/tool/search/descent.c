@@ -105,8 +105,8 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
 {
     const struct gcb_param *p = &m->codec->params[row];
 
-    return p->type != GCB_PARAM_REAL && !f->user.given[row] && gcb_method_applies(m, row) &&
-           !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
+    return p->type != GCB_PARAM_REAL && p->type != GCB_PARAM_TILE && !f->user.given[row] &&
+           gcb_method_applies(m, row) && !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
 }
 
 /* Lists the values to try instead of `value`. For 0 these are 1, 2, 4 ... of a whole number, and

@@ -161,7 +161,7 @@ static int range_values(struct gcb_value_list *out, const struct gcb_vary *v,
     struct range r;
     int err;
 
-    if (p->type == GCB_PARAM_CHOICE)
+    if (gcb_param_is_text(p))
         return gcb_invalid(diag, "--vary %s takes names, not a range: %s=a,b", v->key, v->key);
     err = read_range(&r, v, p, diag);
     if (!err)
