@@ -140,6 +140,17 @@ struct gcb_options {
      * worker i. The same for all workers. Copied. NULL: each is 1 / workers, so that the sum is the
      * mean. */
     const float *weights;
+
+    /* ---- of all objects ---- */
+
+    /*
+     * If x is several tensors, one after the other: the rank of the first, its dimensions, the rank
+     * of the second and so on, as {4, 16, 3, 3, 3, 1, 16}. joined_length counts these numbers. A
+     * rank is at most 32, and the elements of all tensors are n. Copied. NULL: x is one tensor, or
+     * the shapes are not known.
+     */
+    const uint64_t *joined;
+    size_t joined_length;
 };
 
 /* ---- methods of your own ---- */
@@ -306,8 +317,9 @@ struct gcb_decoder;
 
 /*
  * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all
- * memory that decoding needs. Parameters that a message does not carry (theta, for example) may
- * differ from the encoder's. The caller owns *out. Errors: as gcb_encoder_open.
+ * memory that decoding needs; but with a parameter `tile`, gcb_decode allocates if the tensors'
+ * shapes are not those of the message before. Parameters that a message does not carry (theta, for
+ * example) may differ from the encoder's. The caller owns *out. Errors: as gcb_encoder_open.
  */
 int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);

@@ -41,7 +41,7 @@ class Options(_Sized):
     _fields_ = [("size", c_size_t), ("threads", c_int), ("rank", c_uint), ("shape", POINTER(c_uint64)),
                 ("seed", c_uint64), ("path", c_char_p), ("nonfinite", c_int), ("input", c_int), ("source", c_int),
                 ("workers", c_uint), ("checksum", c_int), ("max_elements", c_uint64), ("worker", c_uint32),
-                ("weights", POINTER(c_float))]
+                ("weights", POINTER(c_float)), ("joined", POINTER(c_uint64)), ("joined_length", c_size_t)]
 
 
 class MessageInfo(_Sized):

@@ -21,7 +21,10 @@ def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int =
     made = Options(path=text("path", path), nonfinite=NONFINITE[choice("nonfinite", nonfinite, NONFINITE)],
                    input=DTYPES[choice("input", input, DTYPES)], source=DTYPES[choice("source", source or input, DTYPES)],
                    checksum=bool(checksum), **numbers)
-    if shape is not None:
+    if isinstance(shape, (tuple, list)) and any(isinstance(part, (tuple, list)) for part in shape):
+        numbers = [count("shape", number) for part in shape for number in (len(part), *part)]
+        made.joined, made.joined_length = (c_uint64 * len(numbers))(*numbers), len(numbers)
+    elif shape is not None:
         extents = [count("shape", extent) for extent in several("shape", shape, _DIMENSIONS)]
         made.rank, made.shape = len(extents), (c_uint64 * len(extents))(*extents)
     if weights is not None:
@@ -124,7 +127,7 @@ class Encoder(Remembering):
     """Encodes tensors of n elements by a method, such as "fft:theta=0.9".
 
     threads     threads that work on one tensor
-    shape       the tensor's dimensions, for methods on matrices
+    shape       the tensor's dimensions, for methods on matrices; a list of tuples: those of several joined tensors
     seed, path  key of random draws; path is the tensor's name
     nonfinite   a tensor with an infinity or NaN: "error", "raw" (is sent as it is) or "trusted" (is not looked for)
     input       type of the elements: "f32", "f16" or "bf16"

@@ -235,8 +235,9 @@ class Compression:
         return group
 
     def _open(self, names: Tuple[str, ...]) -> _Group:
-        spec, first = self._spec_of(names[0]), self._parameters[names[0]]
-        shape = [first.shape[axis] for axis in self._axes(names[0])] if len(names) == 1 else None
+        spec = self._spec_of(names[0])
+        shapes = [tuple(self._parameters[name].shape[axis] for axis in self._axes(name)) for name in names]
+        shape = shapes[0] if len(names) == 1 else shapes
         return _Group(names, spec, Exchange(spec, sum(self._sizes(names)), worker=self._transport.rank,
                                             workers=self._transport.world, path=names[0], shape=shape or None, **self._options))
 

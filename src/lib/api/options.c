@@ -43,6 +43,31 @@ static int check_shape(const struct gcb_options *o, uint64_t n, struct gcb_diag 
     return gcb_invalid(diag, "the shape is %s, but the tensor has %" PRIu64 " elements", text, n);
 }
 
+static int check_joined(const struct gcb_options *o, uint64_t n, struct gcb_diag *diag)
+{
+    uint64_t all = 0, product;
+    bool sound = o->joined || o->joined_length == 0;
+    size_t i = 0;
+
+    if (!o->joined && sound)
+        return 0;
+    while (sound && i < o->joined_length) {
+        const uint64_t rank = o->joined[i++];
+
+        sound = rank <= GCB_MAX_RANK && rank <= o->joined_length - i;
+        product = 1;
+        for (uint64_t k = 0; sound && k < rank; k++)
+            sound = !__builtin_mul_overflow(product, o->joined[i++], &product);
+        sound = sound && !__builtin_add_overflow(all, product, &all);
+    }
+    return sound && all == n
+               ? 0
+               : gcb_invalid(diag,
+                             "options.joined must have a rank of at most %d and as many dimensions "
+                             "for each tensor, with %" PRIu64 " elements in all",
+                             GCB_MAX_RANK, n);
+}
+
 /* Checks the options and fills everything in *s except the method. */
 static int init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
                 struct gcb_diag *diag)
@@ -55,6 +80,8 @@ static int init(struct gcb_settings *s, const struct gcb_options *options, uint6
         err = check_ranges(o, diag);
     if (!err)
         err = check_shape(o, n, diag);
+    if (!err)
+        err = check_joined(o, n, diag);
     if (err)
         return err;
     s->queue.threads = o->threads ? o->threads : 1;
@@ -62,6 +89,8 @@ static int init(struct gcb_settings *s, const struct gcb_options *options, uint6
         .env = {.count = n,
                 .shape = o->shape,
                 .rank = o->rank,
+                .joined = o->joined,
+                .joined_length = o->joined_length,
                 .seed = o->seed ? o->seed : 1,
                 .path = o->path,
                 .queue = &s->queue},

@@ -38,6 +38,8 @@ static const struct field fields[] = {
     FIELD(options, max_elements),
     FIELD(options, worker),
     FIELD(options, weights),
+    FIELD(options, joined),
+    FIELD(options, joined_length),
     WHOLE(options),
 
     FIELD(own_method, size),

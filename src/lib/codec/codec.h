@@ -78,6 +78,10 @@ struct gcb_codec_env {
     uint64_t count;        /* number of elements */
     const uint64_t *shape; /* `rank` dimensions; NULL if several tensors are flattened into one */
     unsigned rank;
+    /* If several tensors are flattened into one: the rank of the first, its dimensions, the rank of
+     * the second, and so on; `joined_length` numbers. NULL: unknown. */
+    const uint64_t *joined;
+    size_t joined_length;
     enum gcb_role role;
     uint64_t seed;
     const char *path;  /* the tensor's name; part of the key of random draws */
@@ -134,7 +138,7 @@ struct gcb_codec_env_copy {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     char *path;
-    uint64_t *shape;
+    uint64_t *shape, *joined;
 };
 /* Makes copies and lets `env` point to them. A NULL pointer means: the fastest kernels for this
  * machine, one thread, or the path "". Returns 0 or GCB_E_NOMEM. Call gcb_codec_env_drop in either

@@ -25,6 +25,15 @@ uint64_t gcb_coder_max_payload(const struct gcb_coder *c)
     return own < raw && may_send_raw ? raw : own;
 }
 
+/* Copies an array, which may be NULL. Returns false if there is no memory. */
+static bool copy_numbers(uint64_t **out, const uint64_t *from, size_t count)
+{
+    *out = from ? gcb_alloc_array(count, sizeof(**out)) : NULL;
+    if (*out && count)
+        memcpy(*out, from, count * sizeof(**out));
+    return *out || !from;
+}
+
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag)
 {
@@ -36,16 +45,14 @@ int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *cop
     else
         gcb_kernels_init(&copy->kernels, gcb_cpu_detect());
     copy->path = gcb_strdup(path);
-    if (env->shape)
-        copy->shape = gcb_alloc_array(env->rank, sizeof(*copy->shape));
-    if (!copy->path || (env->shape && !copy->shape))
+    if (!copy->path || !copy_numbers(&copy->shape, env->shape, env->rank) ||
+        !copy_numbers(&copy->joined, env->joined, env->joined_length))
         return gcb_diag_nomem(diag, strlen(path) + 1, "a path and a shape");
-    if (env->shape)
-        memcpy(copy->shape, env->shape, env->rank * sizeof(*copy->shape));
     env->queue = &copy->queue;
     env->kernels = &copy->kernels;
     env->path = copy->path;
     env->shape = copy->shape;
+    env->joined = copy->joined;
     return 0;
 }
 
@@ -53,6 +60,7 @@ void gcb_codec_env_drop(struct gcb_codec_env_copy *copy)
 {
     gcb_free(copy->path);
     gcb_free(copy->shape);
+    gcb_free(copy->joined);
 }
 
 /* Sets the coder's environment from `config`. The frame must be set. */

@@ -48,7 +48,7 @@ struct gcb_coder_config gcb_share_config(const struct gcb_shares *s, uint64_t le
     struct gcb_coder_config config = s->env->coder;
 
     config.env.count = length;
-    config.env.shape = NULL;
+    config.env.shape = config.env.joined = NULL;
     config.env.rank = 0;
     return config;
 }

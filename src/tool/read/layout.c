@@ -128,6 +128,37 @@ static size_t worker_end(const struct gcb_source *source, size_t begin)
     return i;
 }
 
+uint64_t *gcb_layout_put_shape(uint64_t *out, unsigned rank, const uint64_t *dims)
+{
+    *out++ = rank;
+    for (unsigned i = 0; i < rank; i++)
+        *out++ = dims[i];
+    return out;
+}
+
+/* Sets the shapes of all messages. */
+static void put_shapes(struct planner *p, size_t tensors)
+{
+    struct gcb_layout *out = p->out;
+    size_t numbers = 0;
+    uint64_t *to;
+
+    for (size_t i = 0; i < tensors; i++)
+        numbers += 1 + gcb_source_tensor(p->source, i)->rank;
+    out->shapes = to = gcb_must_array(numbers, sizeof(*to));
+    for (size_t i = 0; i < out->count; i++) {
+        struct gcb_message_plan *m = &out->messages[i];
+
+        m->joined = to;
+        for (size_t k = 0; k < m->piece_count; k++) {
+            const struct gcb_tensor *t = gcb_source_tensor(p->source, m->pieces[k].tensor);
+
+            to = gcb_layout_put_shape(to, t->rank, t->dims);
+        }
+        m->joined_length = (size_t)(to - m->joined);
+    }
+}
+
 void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                      const struct gcb_layout_config *config)
 {
@@ -140,12 +171,14 @@ void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
         end = worker_end(source, i);
         plan_worker(&p, i, end);
     }
+    put_shapes(&p, count);
 }
 
 void gcb_layout_fini(struct gcb_layout *layout)
 {
     gcb_free(layout->messages);
     gcb_free(layout->pieces);
+    gcb_free(layout->shapes);
     *layout = (struct gcb_layout){0};
 }
 

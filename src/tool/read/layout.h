@@ -26,10 +26,12 @@ struct gcb_message_plan {
     uint32_t worker;
     char name[32];  /* "messages/0007" for a bucket or model; "" for a message of one tensor */
     uint64_t count; /* number of elements */
-    uint64_t input_bytes; /* size of the tensors in their own types */
-    enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
-    bool dense;           /* the message is sent as fp32 */
-    const float *data;    /* the elements, if they are in memory (struct gcb_sample), or NULL */
+    uint64_t input_bytes;   /* size of the tensors in their own types */
+    enum gcb_dtype dtype;   /* the type of the tensors if all have the same type, else GCB_F32 */
+    bool dense;             /* the message is sent as fp32 */
+    const uint64_t *joined; /* shapes of its tensors (struct gcb_codec_env); NULL: unknown */
+    size_t joined_length;
+    const float *data; /* the elements, if they are in memory (struct gcb_sample), or NULL */
 };
 
 struct gcb_layout {
@@ -37,6 +39,7 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
+    uint64_t *shapes; /* what `joined` of the messages points to */
     /* Set by gcb_shard_layout, else 0: the number of messages of all shards, and XXH3-64 of the
      * steps, workers and sizes of these messages and of the paths and sizes of their tensors. Runs
      * with equal fingerprints have the same plan. */
@@ -61,6 +64,9 @@ struct gcb_layout_config {
 void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                      const struct gcb_layout_config *config);
 void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
+
+/* Writes the rank and the dimensions to `out`, and returns the end. */
+uint64_t *gcb_layout_put_shape(uint64_t *out, unsigned rank, const uint64_t *dims);
 
 /* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
 int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,

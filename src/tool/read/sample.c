@@ -13,6 +13,7 @@ struct sampler {
     uint64_t largest; /* elements of the largest tensor that must be read whole */
     float *tensor;    /* room for that tensor */
     float *out;       /* where the next block goes */
+    uint64_t *shape;  /* where its shape goes */
 };
 
 uint64_t gcb_layout_elements(const struct gcb_layout *layout)
@@ -22,6 +23,43 @@ uint64_t gcb_layout_elements(const struct gcb_layout *layout)
     for (size_t i = 0; i < layout->count; i++)
         n += layout->messages[i].count;
     return n;
+}
+
+/* Elements of a row: of all that has the same first index. If rows are longer than a block, of a
+ * convolution's kernel. */
+static uint64_t row_of(const struct gcb_tensor *t)
+{
+    const uint64_t *dims = t->dims;
+    uint64_t row = t->rank > 1 && dims[0] ? t->count / dims[0] : 1;
+
+    if (row > GCB_SAMPLE_BLOCK)
+        row = t->rank > 2 ? dims[t->rank - 1] * (t->rank > 3 ? dims[t->rank - 2] : 1) : 1;
+    return row == 0 || row > GCB_SAMPLE_BLOCK ? 1 : row;
+}
+
+/* Elements of a block of the tensor: whole rows. */
+static uint64_t block_of(const struct gcb_tensor *t)
+{
+    return GCB_SAMPLE_BLOCK / row_of(t) * row_of(t);
+}
+
+static uint64_t count_blocks(const struct gcb_tensor *t)
+{
+    return (t->count + block_of(t) - 1) / block_of(t);
+}
+
+/* Writes the shape of a block of n elements: as many rows, which have the tensor's other
+ * dimensions as far as they fit. */
+static void put_shape(struct sampler *s, const struct gcb_tensor *t, uint64_t n)
+{
+    uint64_t dims[GCB_MAX_RANK], left = row_of(t);
+
+    dims[0] = n / left;
+    for (unsigned i = t->rank; i-- > 1;) {
+        dims[i] = left % t->dims[i] == 0 ? t->dims[i] : 1;
+        left /= dims[i];
+    }
+    s->shape = gcb_layout_put_shape(s->shape, t->rank ? t->rank : 1, dims);
 }
 
 /* True if item i of `all` is taken, so that `wanted` items are taken, evenly spread. */
@@ -36,11 +74,12 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
     const bool parts = gcb_source_has_parts(s->source, i);
+    const uint64_t block = block_of(t);
     bool loaded = false;
     int err = 0;
 
-    for (uint64_t at = 0; !err && at < t->count; at += GCB_SAMPLE_BLOCK) {
-        const uint64_t left = t->count - at, n = left < GCB_SAMPLE_BLOCK ? left : GCB_SAMPLE_BLOCK;
+    for (uint64_t at = 0; !err && at < t->count; at += block) {
+        const uint64_t left = t->count - at, n = left < block ? left : block;
 
         if (!is_taken(s->block++, s->wanted, s->blocks))
             continue;
@@ -53,6 +92,7 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
         if (!err && !parts)
             memcpy(s->out, s->tensor + at, n * sizeof(*s->out));
         s->out += n;
+        put_shape(s, t, n);
     }
     return err;
 }
@@ -66,9 +106,11 @@ static int take_message(struct gcb_layout *out, struct sampler *s,
 
     *m = *message;
     m->data = s->out;
+    m->joined = s->shape;
     for (size_t i = 0; !err && i < message->piece_count; i++)
         err = take_tensor(s, message->pieces[i].tensor, diag);
     m->count = (uint64_t)(s->out - m->data);
+    m->joined_length = (size_t)(s->shape - m->joined);
     m->input_bytes = m->count * gcb_dtype_size(m->dtype);
     if (m->count > out->largest)
         out->largest = m->count;
@@ -84,9 +126,10 @@ static void measure_sample(struct sampler *s, const struct gcb_layout *layout, u
     for (size_t i = 0; i < layout->count; i++)
         for (size_t k = 0; k < layout->messages[i].piece_count && !layout->messages[i].dense; k++) {
             const size_t number = layout->messages[i].pieces[k].tensor;
-            const uint64_t n = gcb_source_tensor(s->source, number)->count;
+            const struct gcb_tensor *t = gcb_source_tensor(s->source, number);
+            const uint64_t n = t->count;
 
-            s->blocks += (n + GCB_SAMPLE_BLOCK - 1) / GCB_SAMPLE_BLOCK;
+            s->blocks += count_blocks(t);
             elements += n;
             if (n > s->largest && !gcb_source_has_parts(s->source, number))
                 s->largest = n;
@@ -110,6 +153,7 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
     s.tensor = gcb_alloc_array(s.largest, sizeof(*s.tensor));
     out->data = gcb_alloc_array(room, sizeof(*out->data));
     out->layout.messages = gcb_must_zero(layout->count, sizeof(*out->layout.messages));
+    out->layout.shapes = s.shape = gcb_must_array(s.wanted * (1 + GCB_MAX_RANK), sizeof(*s.shape));
     if (!s.tensor || !out->data)
         err = gcb_diag_nomem(diag, (s.largest + room) * sizeof(float), "a sample of the messages");
     s.out = out->data;
@@ -184,6 +228,8 @@ int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
     for (size_t i = 0; i < out->layout.count; i++)
         if (out->layout.messages[i].count > out->layout.largest)
             out->layout.largest = out->layout.messages[i].count;
+    out->layout.shapes = sample.layout.shapes;
+    sample.layout.shapes = NULL;
     gcb_layout_fini(&sample.layout);
     gcb_free(large.messages);
     return err;

@@ -73,12 +73,18 @@ static void make_room(struct gcb_coders *c, uint64_t count)
         drop_largest(c);
 }
 
-/* True if both have the same shape, or both have none. */
+/* True if both arrays have the same numbers, or both are NULL. */
+static bool same_numbers(const uint64_t *a, size_t count, const uint64_t *b, size_t others)
+{
+    if (!a || !b)
+        return a == b;
+    return count == others && memcmp(a, b, count * sizeof(*a)) == 0;
+}
+
 static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env *b)
 {
-    if (!a->shape || !b->shape)
-        return a->shape == b->shape;
-    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
+    return same_numbers(a->shape, a->rank, b->shape, b->rank) &&
+           same_numbers(a->joined, a->joined_length, b->joined, b->joined_length);
 }
 
 /* True if the slot's coder is an encoder for `method` with `config`. */

@@ -485,7 +485,7 @@ static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsign
 
     if (job.config.env.count > SAMPLE) {
         job.config.env.count = SAMPLE;
-        job.config.env.shape = NULL;
+        job.config.env.shape = job.config.env.joined = NULL;
         job.config.env.rank = 0;
     }
     job.config.env.seed = c->job.config.env.seed + run;

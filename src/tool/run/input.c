@@ -37,6 +37,8 @@ void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
     env->count = plan->count;
     env->shape = alone && !plan->data ? first->dims : NULL;
     env->rank = env->shape ? first->rank : 0;
+    env->joined = plan->joined;
+    env->joined_length = plan->joined_length;
     env->role = alone ? role_of(layers, first->path) : GCB_ROLE_HIDDEN;
     env->path = gcb_plan_name(plan, source);
 }
