@@ -43,11 +43,13 @@ static void add_case(const struct gcb_method *m, bool brief)
  */
 static bool repeats(const struct gcb_method *m)
 {
-    double pad = 1.0, values = 0.0, input = 0.0;
+    double pad = 1.0, values = 0.0, input = 0.0, tile = 0.0;
 
     gcb_method_value(m, "pad", &pad);
     gcb_method_value(m, "values", &values);
     gcb_method_value(m, "input", &input);
+    if (gcb_method_value(m, "tile", &tile) && tile > 0.0)
+        return values + input > 0.0;
     return (pad == 0.0) + (input != 0.0) + (values != 0.0) > 1 && (pad == 0.0 || input != 0.0);
 }
 
@@ -61,11 +63,17 @@ static void add_choices(const struct gcb_method *m, size_t row)
             add_case(m, true);
         return;
     }
-    if (p->type != GCB_PARAM_CHOICE) {
+    if (!gcb_param_is_text(p)) {
         add_choices(m, row + 1);
         return;
     }
-    for (size_t c = 0; p->choices[c]; c++) {
+    for (size_t c = 0; p->type == GCB_PARAM_TILE && c < 2; c++) {
+        struct gcb_method other = *m;
+
+        other.value[row] = c ? (double)gcb_tile_of(3, 16) : GCB_TILE_NONE;
+        add_choices(&other, row + 1);
+    }
+    for (size_t c = 0; p->choices && p->choices[c]; c++) {
         struct gcb_method other = *m;
 
         other.value[row] = (double)c;
@@ -82,7 +90,7 @@ static void add_numbers(const struct gcb_method *m)
     for (size_t row = 0; row < gcb_param_count(m->codec->params); row++) {
         const struct gcb_param *p = &m->codec->params[row];
 
-        for (size_t t = 0; p->type != GCB_PARAM_CHOICE && t < sizeof(tries) / sizeof(*tries); t++) {
+        for (size_t t = 0; !gcb_param_is_text(p) && t < sizeof(tries) / sizeof(*tries); t++) {
             struct gcb_method other = *m;
 
             if (tries[t] < p->min || tries[t] > p->max || tries[t] == m->value[row] ||
@@ -96,12 +104,13 @@ static void add_numbers(const struct gcb_method *m)
     }
 }
 
-/* Transforms on a device take no input that was rounded to float16. */
+/* Transforms on a device take no input that was rounded to float16, and no tiles. */
 static bool runs_on_device(const struct gcb_method *m)
 {
     double input;
 
-    return !gcb_method_value(m, "input", &input) || input == 0.0;
+    return (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
+           (!gcb_method_value(m, "input", &input) || input == 0.0);
 }
 
 void contract_generate(const char *filter, bool on_device)

@@ -27,6 +27,7 @@ static const char *const more[] = {
     "qsgd:coding=elias-sparse",
     "fft:chunk=4096",
     "sparse:transform=hadamard,chunk=4096,values=means,index=golomb",
+    "sparse:transform=random,tile=16x16",
     "sparse:select=search,index=adaptive",
     "sparse:select=trimmed,index=elias-fano",
     "sparse:index=block",

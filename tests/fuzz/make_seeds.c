@@ -207,7 +207,13 @@ static void write_method(const struct gcb_method *m)
     for (size_t row = 0; table && table[row].name; row++) {
         for (size_t c = 0; table[row].choices && table[row].choices[c]; c++)
             write_variant(m, table[row].name, table[row].choices[c]);
-        if (table[row].type != GCB_PARAM_CHOICE && !(table[row].flags & GCB_PARAM_OPEN_MAX))
+        if (table[row].type == GCB_PARAM_TILE) {
+            struct gcb_method other = *m;
+
+            gcb_method_set(&other, "transform", "haar", NULL);
+            write_variant(&other, table[row].name, "3x5");
+        }
+        if (!gcb_param_is_text(&table[row]) && !(table[row].flags & GCB_PARAM_OPEN_MAX))
             write_variant(m, table[row].name, gcb_param_text(text, &table[row], table[row].min));
     }
 }

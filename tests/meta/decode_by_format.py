@@ -63,8 +63,11 @@ class Frame:
 def params_of(frame):
     need(frame.codec in CODECS, "an unknown codec")
     fields, added = CODECS[frame.codec].parameters, CODECS[frame.codec].added
-    if added and frame.param_bytes == sum(width for _, width, _, _ in fields + added):
-        fields = fields + added
+    for last in range(len(added)):  # those before the last may have the value of an absent one
+        before = [(name, width, 0, most) for name, width, _, most in added[:last]]
+        if frame.param_bytes == sum(width for _, width, _, _ in fields + before + [added[last]]):
+            fields = fields + before + [added[last]]
+            break
     need(frame.param_bytes == sum(width for _, width, _, _ in fields), "other parameters")
     source = Bytes(frame.params)
     params = {name: source.number(width) for name, width, _, _ in fields}
@@ -89,8 +92,9 @@ def decode(message):
 SOURCES = ("f32", "f16", "bf16", "f64")
 
 
-def encode(spec, x, checksum=True, source="f32"):
-    return gcbench.Encoder(spec, len(x), checksum=checksum, source=source, nonfinite="raw", path="w").encode(x, 3, 1)
+def encode(spec, x, checksum=True, source="f32", shape=None):
+    return gcbench.Encoder(spec, len(x), checksum=checksum, source=source, nonfinite="raw", path="w",
+                           shape=shape).encode(x, 3, 1)
 
 
 LACKING = []  # errors of a library without FFTW, about messages that need it
@@ -155,7 +159,7 @@ def same(mine, theirs, tolerant):
 # Numbers to try beside the choices; a spec that the method refuses is left out.
 NUMBERS = ["", "theta=0.99", "theta=0", "theta=0.5", "chunk=64", "chunk=100,theta=0.5", "chunk=1",
            "chunk=5000", "bits=2", "bits=3", "bits=5", "bits=8,mantissa=4", "bits=11", "bits=16",
-           "bits=8,max=0.01", "bits=8,rounding=truncate", "levels=1", "levels=5", "levels=32767",
+           "bits=8,max=0.01", "bits=8,rounding=truncate", "levels=1", "levels=5", "levels=32767", "tile=kernel", "tile=4x16", "tile=3x100",
            "rank=1", "rank=16", "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
 
 def listed_methods(command):
@@ -246,6 +250,22 @@ def check_methods(methods, report):
             report.expect(theirs is not None and same(mine, theirs, in_library_math(message)),
                           f"{spec} {name}")
     report.expect(done == {row["method"] for row in methods}, f"every method was tried, not only {sorted(done)}")
+
+
+JOINED = [(16, 3, 3, 3), (16,), (5, 7, 1, 5), (4, 6, 9), (24, 36), (128,), (3, 0), ()]
+
+
+def check_tiles(hash_of, report):
+    """Tensors of several shapes in a message."""
+    x = np.random.default_rng(4).standard_normal(sum(map(math.prod, JOINED))).astype(np.float32)
+    for transform, tile in itertools.product(("fft", "dct", "hadamard", "mean", "haar", "random"), ("kernel", "8x4", "1x128")):
+        spec = f"sparse:theta=0.3,transform={transform},tile={tile}"
+        message = encode(spec, x, shape=JOINED)
+        report.expect(same(decode(message), decode_in_library(message), True), f"{spec} of several tensors")
+        whole = decode(encode(spec.replace("0.3", "0"), x, shape=JOINED))
+        report.expect(same(whole, x, True), f"{spec} of several tensors: all coefficients")
+        if hash_of:
+            damage(hash_of, report, spec, message, range(90))
 
 
 def check_frames(hash_of, report):
@@ -392,6 +412,7 @@ def main(argv):
     check_codecs(methods, report)
     check_methods([row for row in methods if row["wire_id"] in CODECS], report)
     check_frames(hash_of, report)
+    check_tiles(hash_of, report)
     if hash_of:
         check_damage(hash_of, report)
     else:

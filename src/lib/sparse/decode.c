@@ -12,6 +12,8 @@
 int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
                             struct gcb_sparse_payload *p)
 {
+    int err = 0;
+
     p->positions = positions;
     p->segments = gcb_sparse_segments(s, positions);
     p->kept = gcb_rbuf_take(in, p->segments * sizeof(uint32_t));
@@ -26,7 +28,9 @@ int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb
         p->total += kept;
     }
     if (s->transform_ops->get_side)
-        s->transform_ops->get_side(&s->t, in);
+        err = s->transform_ops->get_side(&s->t, in);
+    if (err)
+        return err;
     if (s->values_ops->get_scale && s->values_ops->get_scale(&s->v, in))
         return GCB_E_CORRUPT;
     p->values = gcb_rbuf_take(
@@ -149,12 +153,14 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
     float *canvas = transform->canvas ? transform->canvas(&s->t, out) : out;
     struct gcb_sparse_payload p;
     struct reader r; /* its arrays are large, and need no value */
+    int err;
 
     r.s = s;
     r.p = &p;
     r.base = r.before = r.n = r.used = 0;
-    if (gcb_sparse_open_payload(s, s->t.positions, in, &p))
-        return GCB_E_CORRUPT;
+    err = gcb_sparse_open_payload(s, s->t.positions, in, &p);
+    if (err)
+        return err;
     for (uint64_t g = 0; g < s->segments; g++) {
         if (gcb_sparse_open_segment(s, &p, g, in, &r.c) ||
             (by_chunks ? gcb_blocks_decode(&s->t, transform, out, read_range, &r)
@@ -230,7 +236,9 @@ static int add(struct gcb_sparse *s, struct gcb_rbuf *in, const struct gcb_addit
         s->listed = gcb_alloc_array(s->t.positions, sizeof(*s->listed));
     if (!s->listed)
         return GCB_E_NOMEM;
+    s->t.joins = to->joins;
     err = gcb_sparse_open_payload(s, s->t.positions, in, &p);
+    s->t.joins = false;
     if (!err)
         err = list_positions(s, &p, in);
     if (!err && to->joins && s->t.key != key)
@@ -306,7 +314,7 @@ int gcb_sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *part
     if (err)
         return err;
     n = p.total * s->transform_ops->width;
-    parts->scale_bytes = s->transform_ops->side_bytes + s->values_ops->scale_bytes;
+    parts->scale_bytes = gcb_sparse_side_bytes(s) + s->values_ops->scale_bytes;
     parts->value_bytes = gcb_values_bytes(s->values_ops, &s->v, n);
     parts->index_bytes = bytes - parts->scale_bytes - parts->value_bytes;
     parts->kept = p.total;

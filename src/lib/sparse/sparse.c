@@ -29,12 +29,23 @@ bool gcb_sparse_pads(uint64_t chunk)
     return chunk == 0 || gcb_fft_is_own(chunk);
 }
 
-/* Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
+static const struct gcb_transform *transform_of(const struct gcb_sparse *s)
+{
+    return s->tile == GCB_TILE_NONE ? gcb_transforms[s->transform] : &gcb_transform_tiles;
+}
+
+/* Gives parameters without a meaning the value that other parameters with the same meaning have.
+ * Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
  * zeros. An encoder also sets pad=none if gcb_sparse_pads is false; a decoder keeps what the
  * message says. */
-static void resolve_pad(struct gcb_sparse *s, const struct gcb_codec_env *env)
+static void resolve(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
-    if (!gcb_transforms[s->transform]->pads || gcb_fft_zeros(env->count, s->chunk) == 0 ||
+    if (s->transform == GCB_TRANSFORM_NONE)
+        s->tile = GCB_TILE_NONE;
+    if (s->tile != GCB_TILE_NONE)
+        s->chunk = 0;
+    if (s->tile != GCB_TILE_NONE || !gcb_transforms[s->transform]->pads ||
+        gcb_fft_zeros(env->count, s->chunk) == 0 ||
         (!env->from_message && !gcb_sparse_pads(s->chunk)))
         s->pad = GCB_TRANSFORM_PAD_NONE;
 }
@@ -66,7 +77,7 @@ static void set_base(struct gcb_sparse *s)
 
     if (!base->env.decoding)
         base->max_payload =
-            s->transform_ops->side_bytes + gcb_sparse_bound(s, s->t.positions, s->max_kept);
+            gcb_sparse_side_bytes(s) + gcb_sparse_bound(s, s->t.positions, s->max_kept);
     /* a segment that keeps nothing has no bitmap, so with several segments the length varies */
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
@@ -88,12 +99,14 @@ void gcb_sparse_bind(struct gcb_sparse *s)
         s->select = GCB_SELECT_ALTERNATE;
         s->values = GCB_VALUES_MEAN;
     }
-    s->transform_ops = gcb_transforms[s->transform];
+    resolve(s, env);
+    s->transform_ops = transform_of(s);
     s->selector_ops = gcb_selectors[s->select];
     s->values_ops = &gcb_value_coders[s->values];
     s->index_ops = gcb_indices[s->index];
     s->t.chunk = s->chunk;
-    resolve_pad(s, env);
+    s->t.tile = s->tile;
+    s->t.id = (enum gcb_transform_id)s->transform;
     s->t.length = transformed_length(s, env->count);
     s->t.positions = s->transform_ops->positions
                          ? s->transform_ops->positions(s->t.length, s->chunk)
@@ -113,6 +126,7 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     gcb_sparse_bind(s);
     if (s->transform_ops->init)
         err = s->transform_ops->init(&s->t, env, diag);
+    set_base(s); /* init has set the transform's side bytes */
     if (!err && s->t.group)
         err = gcb_blocks_init(&s->t, s->transform_ops->width, diag);
     if (!err && env->decoding && s->index_ops->table_bytes) {
@@ -148,8 +162,9 @@ static int sparse_rebind(void *state)
     struct gcb_sparse *s = state;
     const struct gcb_codec_env *env = &s->base.env;
 
-    resolve_pad(s, env);
-    if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
+    resolve(s, env);
+    if (s->transform_ops != transform_of(s) || s->t.chunk != s->chunk || s->t.tile != s->tile ||
+        (s->tile != GCB_TILE_NONE && s->t.id != (enum gcb_transform_id)s->transform) ||
         s->t.length != transformed_length(s, env->count) ||
         (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
         return GCB_E_MISMATCH;

@@ -20,6 +20,7 @@ struct gcb_sparse {
     uint64_t chunk;
     int pad;   /* enum gcb_transform_pad */
     int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
+    uint64_t tile;
     struct gcb_transform_state t;
     struct gcb_selection selection;
     struct gcb_values_state v;
@@ -53,6 +54,13 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
 
 /* Most bytes of a payload that keeps `kept` positions, without the transform's side bytes. */
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept);
+
+/* Bytes of the transform in a payload, besides the coefficients. */
+static inline uint64_t gcb_sparse_side_bytes(const struct gcb_sparse *s)
+{
+    return s->transform_ops->side_bytes_of ? s->transform_ops->side_bytes_of(&s->t)
+                                           : s->transform_ops->side_bytes;
+}
 
 /* Selects from the elements x: fills s->selection. Returns false if a coefficient of the transform
  * is not finite. */
@@ -98,8 +106,8 @@ struct gcb_sparse_payload {
     uint64_t total;               /* number of kept positions of all segments */
     const uint8_t *values;
 };
-/* decode.c: reads a payload up to the positions of its first segment. Returns 0 or
- * GCB_E_CORRUPT. */
+/* decode.c: reads a payload up to the positions of its first segment. Returns 0, GCB_E_CORRUPT or,
+ * from the transform, another error of `read` (struct gcb_codec_ops). */
 int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
                             struct gcb_sparse_payload *p);
 /* decode.c: opens a cursor on the positions of segment g, the next segment in `in`. Returns 0 or

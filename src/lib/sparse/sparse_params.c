@@ -26,6 +26,7 @@ enum row {
     ROW_MAX,
     ROW_ROUNDING,
     ROW_INDEX,
+    ROW_TILE,
     ROW_COUNT
 };
 
@@ -47,17 +48,17 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
         {GCB_PARAM("chunk", SIZE, struct gcb_sparse, chunk),
          .help = "elements per chunk of the transform or of select=chunk; 0: the whole message",
          .max = UINT32_MAX, .flags = GCB_PARAM_WIRE,
-         .needs = "transform=fft|dct|hadamard;select=chunk"},
+         .needs = "transform=fft|dct|hadamard&tile=none;select=chunk"},
     [ROW_PAD] = {GCB_PARAM("pad", CHOICE, struct gcb_sparse, pad),
                  .help = "smooth: zeros make the last chunk a length that FFTs are fast at (even; "
                          "factors 2, 3, 5, 7)",
                  .def = GCB_TRANSFORM_PAD_SMOOTH, .absent = GCB_TRANSFORM_PAD_NONE,
                  .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED, .choices = pad_names,
-                 .needs = "transform=fft|dct"},
+                 .needs = "transform=fft|dct&tile=none"},
     [ROW_INPUT] = {GCB_PARAM("input", CHOICE, struct gcb_sparse, input),
                    .help =
                        "precision of the elements before the transform; the FFT paper uses fp16",
-                   .choices = input_names, .needs = "transform=fft|dct|hadamard"},
+                   .choices = input_names, .needs = "transform=fft|dct|hadamard|mean|haar|random"},
     [ROW_SELECT] = {GCB_PARAM("select", CHOICE, struct gcb_sparse, select),
                     .help = "how positions are selected", .choices = gcb_selector_names},
     [ROW_THRESHOLD] = {GCB_PARAM("threshold", REAL, struct gcb_sparse, selection.p.threshold),
@@ -101,6 +102,13 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
     [ROW_INDEX] = {GCB_PARAM("index", CHOICE, struct gcb_sparse, index),
                    .help = "how kept positions are sent", .flags = GCB_PARAM_WIRE,
                    .choices = gcb_index_names},
+    [ROW_TILE] = {GCB_PARAM("tile", TILE, struct gcb_sparse, tile),
+                  .help = "what is transformed at a time: kernel, the last two dimensions of a "
+                          "convolution's weights; AxB, tiles of a matrix whose sides are the "
+                          "largest divisors up to A and B; none: see chunk",
+                  .max = GCB_TILE_SIDE << 16 | GCB_TILE_SIDE, .absent = GCB_TILE_NONE,
+                  .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED,
+                  .needs = "transform=fft|dct|hadamard|mean|haar|random"},
 };
 
 int gcb_sparse_check(const double *value, struct gcb_diag *diag)
@@ -110,6 +118,14 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
     const struct gcb_value_coder *values = &gcb_value_coders[(int)value[ROW_VALUES]];
     const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
+    if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE && value[ROW_TILE] > GCB_TILE_NONE)
+        transform = &gcb_transform_tiles;
+    else if (transform == &gcb_transform_tiles)
+        return gcb_invalid(diag, "transform=%s needs tile=kernel or tile=AxB",
+                           gcb_transform_names[(int)value[ROW_TRANSFORM]]);
+    if (transform == &gcb_transform_tiles && selector == &gcb_selector_chunk)
+        return gcb_invalid(diag, "select=chunk does not go with tile=, because the coefficients of "
+                                 "a tile do not follow each other");
     if (transform == &gcb_transform_hadamard && chunk & (chunk - 1))
         return gcb_invalid(diag, "transform=hadamard needs a chunk that is a power of two, or 0");
     if (selector->signed_order && transform->width == 2)
@@ -135,7 +151,8 @@ unsigned gcb_sparse_caps(const double *value)
 {
     unsigned caps = 0;
 
-    if (gcb_transforms[(int)value[ROW_TRANSFORM]]->pads) {
+    if (gcb_transforms[(int)value[ROW_TRANSFORM]]->pads &&
+        (uint64_t)value[ROW_TILE] == GCB_TILE_NONE) {
         const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
         /* some chunks may have a length that our own FFT does not have, and go through FFTW */

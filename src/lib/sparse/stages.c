@@ -7,9 +7,13 @@ const struct gcb_transform *const gcb_transforms[] = {
     [GCB_TRANSFORM_FFT] = &gcb_transform_fft,
     [GCB_TRANSFORM_DCT] = &gcb_transform_dct,
     [GCB_TRANSFORM_HADAMARD] = &gcb_transform_hadamard,
+    [GCB_TRANSFORM_MEAN] = &gcb_transform_tiles,
+    [GCB_TRANSFORM_HAAR] = &gcb_transform_tiles,
+    [GCB_TRANSFORM_RANDOM] = &gcb_transform_tiles,
 };
 
-const char *const gcb_transform_names[] = {"none", "fft", "dct", "hadamard", NULL};
+const char *const gcb_transform_names[] = {"none", "fft",  "dct",    "hadamard",
+                                           "mean", "haar", "random", NULL};
 
 const struct gcb_selector *const gcb_selectors[] = {
     [GCB_SELECT_TOPK] = &gcb_selector_topk,

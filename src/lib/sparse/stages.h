@@ -24,6 +24,9 @@ enum gcb_transform_id {
     GCB_TRANSFORM_FFT,
     GCB_TRANSFORM_DCT,
     GCB_TRANSFORM_HADAMARD,
+    GCB_TRANSFORM_MEAN,
+    GCB_TRANSFORM_HAAR,
+    GCB_TRANSFORM_RANDOM,
     GCB_TRANSFORMS
 };
 
@@ -51,6 +54,12 @@ struct gcb_transform_state {
     uint32_t top;
     float unitary; /* dct, hadamard: the factor of `scale`, the same for all chunks */
     uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
+    /* The rest is of transforms of tiles (transform_tiles.c). */
+    enum gcb_transform_id id;
+    uint64_t tile;             /* the parameter (src/lib/codec/param.h) */
+    struct gcb_tiling *tiling; /* NULL: a decoder has read no message yet */
+    float *scratch;            /* room for each worker */
+    bool joins;                /* a message of other tiles is refused */
 };
 
 /* A NULL function does nothing, unless its comment says otherwise. */
@@ -63,11 +72,13 @@ struct gcb_transform {
     int (*init)(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_transform_state *t);
-    /* Bytes in the payload that the decoder needs besides the coefficients. get_side sets
-     * in->failed if they are missing. */
+    /* Bytes in the payload that the decoder needs besides the coefficients. `side_bytes_of` returns
+     * their number, if it is not always `side_bytes`. get_side returns 0, or an error of `read`
+     * (struct gcb_codec_ops); it sets in->failed if bytes are missing. */
     uint64_t side_bytes;
+    uint64_t (*side_bytes_of)(const struct gcb_transform_state *t);
     void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
-    void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
+    int (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
     /* True if there is memory for what FFTW allocates in `forward` or `inverse`. NULL: nothing is
      * allocated there. */
     bool (*has_room)(const struct gcb_transform_state *t);
@@ -105,7 +116,7 @@ struct gcb_transform {
 };
 
 extern const struct gcb_transform gcb_transform_none, gcb_transform_fft, gcb_transform_dct,
-    gcb_transform_hadamard;
+    gcb_transform_hadamard, gcb_transform_tiles;
 
 extern const struct gcb_transform *const gcb_transforms[GCB_TRANSFORMS];
 extern const char *const gcb_transform_names[];

@@ -45,9 +45,10 @@ static void hadamard_put_side(const struct gcb_transform_state *t, struct gcb_wb
     gcb_put_u64(out, t->key);
 }
 
-static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in)
+static int hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in)
 {
     t->key = gcb_get_u64(in);
+    return 0;
 }
 
 /* to[i] = from[i] times the sign of element first + i, for i < count. `to` may be `from`. */

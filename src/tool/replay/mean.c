@@ -147,8 +147,11 @@ static void close_team(struct team *t)
 static int open_team(struct team *t, const struct gcb_method *method, struct gcb_diag *diag)
 {
     const struct gcb_gradients *g = t->g;
-    /* a method with a rank needs the shape of a tensor; any other gets many tensors in a message */
-    const bool apart = gcb_method_find(method, "rank");
+    double tile = GCB_TILE_NONE;
+    /* a method with a rank or tiles needs the shape of a tensor; others get many tensors in a
+     * message */
+    const bool apart = gcb_method_find(method, "rank") ||
+                       (gcb_method_value(method, "tile", &tile) && tile > GCB_TILE_NONE);
     int err = 0;
 
     t->collective = gcb_method_collective(method);

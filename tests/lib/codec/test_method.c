@@ -29,7 +29,7 @@ static void parses_specs(void **state)
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL),
                         "fft:theta=0.8,transform=fft,chunk=0,pad=smooth,input=fp32,select=topk,"
                         "values=range,bits=10,"
-                        "mantissa=0,max=0,rounding=nearest,index=bitmap");
+                        "mantissa=0,max=0,rounding=nearest,index=bitmap,tile=none");
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_LABEL), "topk:theta=0.75");
     assert_int_equal(gcb_method_parse(&m, "fft:chunk=4096", NULL), 0);

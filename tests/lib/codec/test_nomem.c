@@ -21,8 +21,10 @@ static void methods_of_the_tables(struct gcb_method *m, size_t *count)
 {
     /* what the defaults leave out */
     static const char *const more[] = {
-        "qsgd:coding=elias", "qsgd:coding=elias-sparse", "fft:chunk=1000",  "fft:values=fp32",
-        "topk:index=golomb", "topk:values=range",        "terngrad:clip=0",
+        "qsgd:coding=elias", "qsgd:coding=elias-sparse",
+        "fft:chunk=1000",    "fft:values=fp32",
+        "topk:index=golomb", "topk:values=range",
+        "terngrad:clip=0",   "sparse:transform=random,tile=8x6",
     };
 
     for (*count = 0; gcb_method_at(&m[*count], *count); ++*count)
@@ -110,6 +112,7 @@ static void round_trip(struct attempt *a, const struct gcb_method *m, uint8_t **
     float *x = malloc(N * sizeof(float));
     struct gcb_wbuf w = {0};
     struct gcb_coder *c;
+    double tile;
 
     for (int i = 0; i < N; i++)
         x[i] = (float)((i * 7919) % 1001 - 500) * 0.01f;
@@ -122,6 +125,8 @@ static void round_trip(struct attempt *a, const struct gcb_method *m, uint8_t **
     gcb_coder_destroy(c);
     *a = (struct attempt){.m = m, .message = w.data, .length = w.len};
     assert_int_equal(gcb_coder_create_decoder(&a->decoder, w.data, w.len, &config, NULL), 0);
+    if (gcb_method_value(m, "tile", &tile) && tile > 0.0) /* the first message has the shapes */
+        gcb_coder_decode(a->decoder, w.data, w.len, &(struct gcb_mview){x, N}, NULL);
     counted.calls = 0;
     assert_int_equal(gcb_coder_decode(a->decoder, w.data, w.len, &(struct gcb_mview){x, N}, NULL),
                      0);

@@ -204,6 +204,7 @@ static void among_others(void **state)
         {"natural", "qsgd:coding=elias", "natural"},
         {"fft", "fft:theta=0.5,values=fp16", "fft"},
         {"sparse:transform=hadamard", "qsgd", "sparse:transform=hadamard"},
+        {"sparse:transform=dct,tile=4x4", "qsgd", "sparse:transform=dct,tile=4x4"},
         /* after damaged parameters, the sum still has no canvas */
         {"qsgd", "qsgd:bits=7", "fft"},
         {"terngrad", "terngrad:packing=base3", "fft:chunk=64"},

@@ -34,6 +34,9 @@ static const struct scene scenes[] = {
      * canvas */
     {"qsgd", {"qsgd:coding=elias", "fft", "qsgd:bits=7", "fft"}, false},
     {"terngrad", {"terngrad:packing=base3", "fft:chunk=64", "terngrad", "fft:chunk=64"}, true},
+    {"sparse:transform=haar,tile=4x4",
+     {"fft", "sparse:transform=haar,tile=4x4", "topk", "sparse:transform=haar,tile=4x4"},
+     true},
     {NULL, {"topk:theta=0", "fft", "topk", "fft:theta=0.5"}, false},
     {NULL, {"topk:theta=0", "qsgd", "fft", "qsgd:bits=8"}, true},
 };

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from format_parts import BLOCK, Bits, Codec, RangeFloat, codes_of, finite, finite_scale, need, packed_bytes, philox_bytes, raw
+from format_parts import BLOCK, Bits, Bytes, Codec, RangeFloat, codes_of, finite, finite_scale, need, packed_bytes, philox_bytes, raw
 
 
 SEGMENT = 2 ** 31
@@ -245,7 +245,97 @@ def inverse_hadamard(values, position, n, lengths, common, key):
     return (x.view(np.uint32) ^ minus.astype(np.uint32) << 31).view(np.float32)
 
 
-NONE, FFT, DCT, HADAMARD = range(4)
+NONE, FFT, DCT, HADAMARD, TRANSFORM_MEAN, HAAR, RANDOM = range(7)
+KERNEL, SIDE = 1, 128
+
+
+def basis_of(transform, n, key):
+    """n x n: coefficients = basis @ elements."""
+    k, j = np.arange(n)[:, None], np.arange(n)[None]
+    if n == 1:
+        return np.ones((1, 1))
+    if transform == DCT:
+        m = np.cos(np.pi * (2 * j + 1) * k / (2 * n)) * np.sqrt(np.where(k, 2, 1) / n)
+    elif transform == FFT:
+        turn = 2 * np.pi * ((k + 1) // 2) * j / n
+        m = np.where((k % 2 == 0) & (k > 0), np.sin(turn), np.cos(turn))
+        m *= np.sqrt(np.where((k == 0) | ((k + 1) // 2 * 2 == n), 1, 2) / n)
+    elif transform == HADAMARD:
+        m, piece = np.ones((1, 1)), n & -n
+        while len(m) < piece:
+            m = np.block([[m, m], [m, -m]])
+        m = np.kron(np.eye(n // piece), m) / math.sqrt(piece)
+    elif transform == HAAR:
+        rows, spans = [np.full(n, 1 / math.sqrt(n))], [(0, n)]
+        for first, length in spans:
+            if length > 1:
+                right = length // 2
+                left = length - right
+                rows.append(np.zeros(n))
+                rows[-1][first:first + left] = math.sqrt(right / left / length)
+                rows[-1][first + left:first + length] = -math.sqrt(left / right / length)
+                spans += [(first, left), (first + left, right)]
+        m = np.array(rows)
+    else:
+        drawn = np.frombuffer(philox_bytes(key, n, 16 * n * n), np.uint8).reshape(n, n, 16)
+        m = np.sum(drawn[:, :, :12] - 127.5, axis=2)
+        for row in range(n):
+            for _ in range(2):
+                for before in range(row):
+                    m[row] -= (m[row] @ m[before]) * m[before]
+                m[row] /= np.linalg.norm(m[row])
+    return m
+
+
+def inverse_tile(transform, c, key):
+    """Coefficients of tiles, height x width x number, to their elements."""
+    height, width, number = c.shape
+    if transform != TRANSFORM_MEAN:
+        return np.einsum("ui,vj,uvt->ijt", basis_of(transform, height, key), basis_of(transform, width, key), c,
+                         optimize=True)
+    n = height * width
+    v = np.full(n, 1 / math.sqrt(n)) - np.eye(n)[0]
+    flat = c.reshape(n, number)
+    return c if n == 1 else (flat - np.outer(v, v @ flat) * 2 / (v @ v)).reshape(c.shape)
+
+
+def read_long(source):
+    number = shift = 0
+    while True:
+        byte = source.number(1)
+        need(shift < 63, "a number without end")
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return number
+
+
+def read_parts(source, n, tile):
+    """(matrices, rows, columns, height and width of a tile) of each part."""
+    limits = (SIDE, SIDE) if tile == KERNEL else (tile >> 16, tile & 0xFFFF)
+    need(all(1 <= limit <= SIDE for limit in limits), "tiles that are too large")
+    parts = []
+    while source.left():
+        matrices, rows, cols = (read_long(source) for _ in range(3))
+        n -= matrices * rows * cols
+        need(matrices and rows and cols and n >= 0, "parts of another size")
+        sides = [max(d for d in range(1, most + 1) if size % d == 0) for size, most in zip((rows, cols), limits)]
+        parts.append((matrices, rows, cols, *sides))
+    need(n == 0, "too few parts")
+    return parts
+
+
+def inverse_tiles(transform, c, parts, key):
+    out = [np.zeros(0)]
+    for matrices, rows, cols, height, width in parts:
+        size = matrices * rows * cols
+        planes, c = c[:size].reshape(height, width, -1), c[size:]
+        x = inverse_tile(transform, planes.astype(np.float64), key)
+        x = x.reshape(height, width, matrices, rows // height, cols // width).transpose(2, 3, 0, 4, 1)
+        out.append(x.reshape(-1))
+    return np.concatenate(out).astype(np.float32)
+
+
 FP32, FP16, RANGE, UNIFORM, MEAN, SIGN_MEAN, MEANS = range(7)
 
 
@@ -270,10 +360,12 @@ def read_values(kind, bits, source, n):
 
 def decode_sparse(params, n, source):
     transform = params["transform"]
-    fft = transform == FFT
-    lengths = chunks_of(n, params["chunk"], params.get("pad", 0)) if transform in (FFT, DCT) else []
-    need("pad" not in params or transform in (FFT, DCT), "padding without such a transform")
-    if transform == HADAMARD:
+    tile = params.get("tile", 0)
+    fft = transform == FFT and not tile
+    lengths = chunks_of(n, params["chunk"], params.get("pad", 0)) if transform in (FFT, DCT) and not tile else []
+    need(not params.get("pad", 0) or lengths or not n and not tile and transform in (FFT, DCT), "padding without such a transform")
+    need(transform != NONE if tile else transform <= HADAMARD, "tiles without a transform, or the other way round")
+    if transform == HADAMARD and not tile:
         common, lengths = hadamard_lengths(n, params["chunk"])
     positions = sum(length // 2 + 1 if fft else length for length in lengths) if lengths else n
     width = 2 if fft else 1
@@ -281,18 +373,24 @@ def decode_sparse(params, n, source):
     kept = [source.number(4) for _ in segments]
     need(all(k <= length for k, length in zip(kept, segments)), "more kept than there are")
     numbers = sum(kept) * width
-    key = source.number(8) if transform == HADAMARD else 0
+    key = source.number(8) if transform == HADAMARD and not tile else 0
+    if tile:
+        side = Bytes(source.take(source.number(4)))
+        key = side.number(8) if transform == RANDOM else 0
+        parts = read_parts(side, n, tile)
     values = read_values(params["values"], params["bits"], source, numbers)
     position = [np.zeros(0, np.int64)]
     for g, length in enumerate(segments):
         if kept[g]:
             position.append(g * SEGMENT + read_positions(params["index"], source, length, kept[g]))
     position = np.concatenate(position)
-    if transform == HADAMARD:
+    if transform == HADAMARD and not tile:
         return inverse_hadamard(values, position, n, lengths, common, key)
     if not fft:
         out = np.zeros(positions, np.float32)
         out[position] = values
+        if tile:
+            return inverse_tiles(transform, out, parts, key)
         return inverse_dct(out, lengths)[:n] if transform == DCT else out
     each = [np.full(length // 2 + 1, 1 / math.sqrt(length)).astype(np.float32) for length in lengths]
     unit = np.concatenate(each + [np.zeros(0, np.float32)])
@@ -302,6 +400,6 @@ def decode_sparse(params, n, source):
     return inverse_fft(bins, lengths)[:n]
 
 
-CODECS = [Codec(16, "sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6), ("bits", 1, 2, 16),
-                               ("index", 1, 0, 6)], decode_sparse, added=[("pad", 1, 1, 1)],
-                library_math=lambda params: params["transform"] in (FFT, DCT))]
+CODECS = [Codec(16, "sparse", [("transform", 1, 0, 6), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6), ("bits", 1, 2, 16),
+                               ("index", 1, 0, 6)], decode_sparse, added=[("pad", 1, 1, 1), ("tile", 4, 1, SIDE << 16 | SIDE)],
+                library_math=lambda params: params["transform"] in (FFT, DCT) or params.get("tile", 0))]

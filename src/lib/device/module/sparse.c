@@ -12,7 +12,7 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
 {
     const struct gcb_sparse *p = &s->p;
 
-    s->transform = gcb_device_transforms[p->transform];
+    s->transform = p->tile == GCB_TILE_NONE ? gcb_device_transforms[p->transform] : NULL;
     s->selector = &gcb_device_selectors[p->select];
     s->values = gcb_device_values(p);
     s->index = &gcb_device_indices[p->index];
