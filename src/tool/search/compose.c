@@ -23,8 +23,9 @@ struct composition {
         };
         int stage[GCB_STAGE_NAMES]; /* the members above as an array */
     };
-    uint64_t chunk; /* 0: whole messages */
+    uint64_t chunk; /* 0: whole messages, or tiles */
     unsigned bits;  /* bits of a range float or uniform value; 0 for other values */
+    uint64_t tile;  /* the parameter (src/lib/codec/param.h) */
 };
 
 const char *const gcb_stage_names[GCB_STAGE_NAMES] = {"transform", "select", "values", "index"};
@@ -45,16 +46,27 @@ static const struct preset {
     const char *name;
     struct composition has; /* -1: the parameter is always written */
 } presets[] = {
-    {"sparse", {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, -1, -1}}, 0, -1u}},
+    {"sparse", {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, -1, -1}}, 0, -1u, GCB_TILE_NONE}},
     {"topk-range",
-     {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}}, 0, 5}},
+     {{{GCB_TRANSFORM_NONE, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}},
+      0,
+      5,
+      GCB_TILE_NONE}},
     {"dct-range",
-     {{{GCB_TRANSFORM_DCT, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}}, 128, 5}},
+     {{{GCB_TRANSFORM_DCT, GCB_SELECT_TOPK, GCB_VALUES_RANGE, GCB_INDEX_ADAPTIVE}},
+      128,
+      5,
+      GCB_TILE_NONE}},
 };
 
 static bool has_bits(int values)
 {
     return values == GCB_VALUES_RANGE || values == GCB_VALUES_UNIFORM;
+}
+
+static char *tile_text(char *out, uint64_t tile)
+{
+    return gcb_param_text(out, &(struct gcb_param){.type = GCB_PARAM_TILE}, (double)tile);
 }
 
 /* Makes the method: the nearest preset, with the parameters that differ. Returns GCB_E_INVALID if
@@ -64,14 +76,16 @@ static int to_method(struct gcb_method *out, const struct composition *c)
     const size_t of_range = c->transform == GCB_TRANSFORM_NONE ? 1 : 2;
     const struct preset *preset = &presets[c->values == GCB_VALUES_RANGE ? of_range : 0];
     const struct composition *has = &preset->has;
-    char spec[200];
+    char spec[200], text[GCB_PARAM_TEXT];
 
     snprintf(spec, sizeof(spec), "%s:", preset->name);
     for (int i = 0; i < GCB_STAGE_NAMES; i++)
         if (c->stage[i] != has->stage[i])
             gcb_append(spec, sizeof(spec), "%s=%s,", gcb_stage_names[i],
                        stages[i].names[c->stage[i]]);
-    if (c->chunk != has->chunk)
+    if (c->tile != GCB_TILE_NONE)
+        gcb_append(spec, sizeof(spec), "tile=%s,", tile_text(text, c->tile));
+    else if (c->chunk != has->chunk)
         gcb_append(spec, sizeof(spec), "chunk=%" PRIu64 ",", c->chunk);
     if (has_bits(c->values) && c->bits != has->bits)
         gcb_append(spec, sizeof(spec), "bits=%u,", c->bits);
@@ -88,7 +102,9 @@ static uint64_t value_of(const struct gcb_method *m, const char *key)
 
 static struct composition of_method(const struct gcb_method *m)
 {
-    struct composition c = {.chunk = value_of(m, "chunk"), .bits = (unsigned)value_of(m, "bits")};
+    struct composition c = {.chunk = value_of(m, "chunk"),
+                            .bits = (unsigned)value_of(m, "bits"),
+                            .tile = value_of(m, "tile")};
 
     for (int i = 0; i < GCB_STAGE_NAMES; i++)
         c.stage[i] = (int)value_of(m, gcb_stage_names[i]);
@@ -107,10 +123,14 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct composition x = of_method(a), y = of_method(b);
 
-    return gcb_compose_related(a, b) && x.select == y.select && x.chunk == y.chunk;
+    return gcb_compose_related(a, b) && x.select == y.select && x.chunk == y.chunk &&
+           x.tile == y.tile;
 }
 
 /* ---- candidates ---- */
+
+#define TILES 3
+static const uint64_t tiles[TILES] = {GCB_TILE_KERNEL, 8 << 16 | 8, 64 << 16 | 64};
 
 /* Adds a composition, unless it is not valid or the family has it. A chunk or bits that its stages
  * do not use become 0. */
@@ -119,7 +139,10 @@ static void add(struct gcb_descent *d, size_t family, struct composition c, size
     const size_t count = d->count;
     struct gcb_method method;
 
-    if (c.transform == GCB_TRANSFORM_NONE && c.select != GCB_SELECT_CHUNK)
+    if (c.transform == GCB_TRANSFORM_NONE)
+        c.tile = GCB_TILE_NONE;
+    if (c.tile != GCB_TILE_NONE ||
+        (c.transform == GCB_TRANSFORM_NONE && c.select != GCB_SELECT_CHUNK))
         c.chunk = 0;
     if (!has_bits(c.values))
         c.bits = 0;
@@ -136,11 +159,18 @@ static void add_change(struct gcb_descent *d, struct composition c, size_t from)
     add(d, d->nodes[from].family, c, from);
 }
 
-/* Adds each transform, in chunks of several sizes, to a composition without a transform. */
+/* Adds each transform, in chunks of several sizes and in tiles, to a composition without a
+ * transform. */
 static void add_chunks(struct gcb_descent *d, size_t from, struct composition c)
 {
     static const uint64_t chunks[] = {16, 64, 256, 1024, 4096};
 
+    for (c.transform = 0; c.transform < GCB_TRANSFORMS; c.transform++)
+        for (size_t k = 0; k < TILES; k++) {
+            c.tile = tiles[k];
+            add_change(d, c, from);
+        }
+    c.tile = GCB_TILE_NONE;
     for (int t = 0; t < GCB_TRANSFORMS; t++)
         for (size_t k = 0; k < sizeof(chunks) / sizeof(chunks[0]); k++) {
             c.transform = t;
@@ -149,12 +179,18 @@ static void add_chunks(struct gcb_descent *d, size_t from, struct composition c)
         }
 }
 
-/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size. */
+/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size; or in
+ * the same tiles, and other tiles. */
 static void add_transforms(struct gcb_descent *d, size_t from, const struct composition c)
 {
     struct composition other = c;
 
     other.chunk = c.chunk ? c.chunk : CHUNK_USUAL;
+    for (size_t k = 0; c.tile != GCB_TILE_NONE && k < TILES; k++) {
+        other.tile = tiles[k];
+        add_change(d, other, from);
+    }
+    other.tile = c.tile;
     for (other.transform = 0; other.transform < GCB_TRANSFORMS; other.transform++)
         add_change(d, other, from);
     other.transform = c.transform;
@@ -259,6 +295,8 @@ bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
     if (c.stage[stage] == stages[stage].plain)
         return false;
     c.stage[stage] = stages[stage].plain;
+    if (c.transform == GCB_TRANSFORM_NONE)
+        c.tile = GCB_TILE_NONE;
     if (c.transform == GCB_TRANSFORM_NONE && c.select != GCB_SELECT_CHUNK)
         c.chunk = 0;
     return to_method(out, &c) == 0;
@@ -268,9 +306,12 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
                         enum gcb_stage_name stage)
 {
     const struct composition c = of_method(m);
+    char text[GCB_PARAM_TEXT];
 
     snprintf(out, size, "%s=%s", gcb_stage_names[stage], stages[stage].names[c.stage[stage]]);
-    if (stage == GCB_STAGE_NAME_TRANSFORM && c.transform != GCB_TRANSFORM_NONE)
+    if (stage == GCB_STAGE_NAME_TRANSFORM && c.tile != GCB_TILE_NONE)
+        gcb_append(out, size, ",tile=%s", tile_text(text, c.tile));
+    else if (stage == GCB_STAGE_NAME_TRANSFORM && c.transform != GCB_TRANSFORM_NONE)
         gcb_append(out, size, ",chunk=%" PRIu64, c.chunk);
     else if (stage == GCB_STAGE_NAME_VALUES && has_bits(c.values))
         gcb_append(out, size, ",bits=%u", c.bits);
