@@ -15,18 +15,12 @@
  * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a message,
  *               and what its elements are multiplied by.
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
- * draw_floats:  the same with the code below or above, by the byte. even[i] is 1 if the byte does
- *               not decide (then code[i] is the one below), else 0.
+ * draw_floats:  the same with the code below or above, by the number of element i of the draw.
  * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.
  * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
  *               all as a bit pattern. A zero may have either sign.
  * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
  */
-struct gcb_block_draw {
-    const uint8_t *byte;
-    uint8_t *even;
-};
-
 typedef void gcb_block_most_fn(uint32_t *most, const float *x, size_t n, unsigned log2);
 typedef void gcb_block_scales_fn(uint32_t *scale, float *factor, const uint32_t *most, size_t n,
                                  const struct gcb_scaling *s);
@@ -34,7 +28,7 @@ typedef size_t gcb_block_floats_fn(uint16_t *code, const float *x, size_t n, uns
                                    const float *factor, const struct gcb_small_float *f);
 typedef size_t gcb_block_draw_floats_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
                                         const float *factor, const struct gcb_small_float *f,
-                                        const struct gcb_block_draw *draw);
+                                        const struct gcb_tile_draw *draw);
 typedef void gcb_block_from_floats_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
                                       const float *scale, int divides,
                                       const struct gcb_small_float *f);
@@ -43,7 +37,7 @@ typedef void gcb_block_integers_fn(uint16_t *code, const float *x, size_t n, uns
                                    const struct gcb_affine *a, float top, int minimum);
 typedef void gcb_block_draw_integers_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
                                         const struct gcb_affine *a, float top, int minimum,
-                                        const struct gcb_block_draw *draw);
+                                        const struct gcb_tile_draw *draw);
 typedef void gcb_block_from_integers_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
                                         const struct gcb_affine *a, int minimum);
 

@@ -1,50 +1,38 @@
 /*
  * The kernels of block.h. Each file that includes this one compiles it with the flags of an
- * instruction set, and NAME is its table. Loops run over groups of 16 elements, whose number of
- * iterations the compiler knows, so that it can vectorise them.
+ * instruction set, and NAME is its table. Loops run over groups of elements that share a scale. The
+ * compiler knows the number of iterations, so it can vectorise them.
  */
 #include "kernels/base/ahead.h"
 #include "kernels/block/block.h"
 
-#define GROUP 16
 #define INLINE static inline __attribute__((always_inline))
 
-/* Calls `group` with a constant number of elements where it can. */
-#define EACH_GROUP(n, group) \
-    for (size_t i = 0; i < (n); i += GROUP) { \
-        if ((n)-i >= GROUP) { \
-            const size_t m = GROUP; \
+/* Calls `group` for m elements from i on, with a constant m where it can. */
+#define EACH_GROUP(n, length, group) \
+    for (size_t i = 0; i < (n); i += (length)) { \
+        if ((n)-i >= (length)) { \
+            const size_t m = (length); \
             group; \
         } else { \
             const size_t m = (n)-i; \
             group; \
         } \
     }
+/* Long groups cost less, but a group may not be longer than a block. */
+#define EACH(n, log2, group) \
+    do { \
+        if ((log2) == 4) \
+            EACH_GROUP(n, 16, group) \
+        else if ((log2) == 5) \
+            EACH_GROUP(n, 32, group) \
+        else \
+            EACH_GROUP(n, 64, group) \
+    } while (0)
 
 INLINE uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
-}
-
-/* The elements of the block that begins at element i of n. */
-INLINE size_t block_length(size_t n, size_t i, unsigned log2)
-{
-    return (n - i) >> log2 ? (size_t)1 << log2 : n - i;
-}
-
-INLINE uint32_t largest_of(const uint32_t *lane)
-{
-    uint32_t most = 0;
-
-    for (size_t j = 0; j < GROUP; j++)
-        most = larger(most, lane[j]);
-    return most;
-}
-
-INLINE void raise_lanes(uint32_t *lane, const float *x, size_t m)
-{
-    for (size_t j = 0; j < m; j++)
-        lane[j] = larger(lane[j], gcb_magnitude(x[j]));
 }
 
 /* The largest magnitude of n elements. */
@@ -57,22 +45,16 @@ INLINE uint32_t most_of(const float *x, size_t n)
     return most;
 }
 
-/* `length` is 2^log2, as a constant. */
 INLINE void most_blocks(uint32_t *out, const float *x, size_t n, size_t length)
 {
-    size_t b = 0;
-
-    for (; (b + 1) * length <= n; b++)
-        out[b] = most_of(x + b * length, length);
-    if (b * length < n)
-        out[b] = most_of(x + b * length, n - b * length);
+    for (size_t i = 0; i < n; i += length)
+        *out++ = most_of(x + i, n - i < length ? n - i : length);
 }
 
+/* The loop over blocks of 32 is fastest if the compiler knows their length. */
 static void most(uint32_t *out, const float *x, size_t n, unsigned log2)
 {
-    if (log2 == 4)
-        most_blocks(out, x, n, 16);
-    else if (log2 == 5)
+    if (log2 == 5)
         most_blocks(out, x, n, 32);
     else
         most_blocks(out, x, n, (size_t)1 << log2);
@@ -128,37 +110,46 @@ static size_t floats(uint16_t *code, const float *x, size_t n, unsigned log2, co
     const struct gcb_small_float f = *format;
     size_t over = 0;
 
-    EACH_GROUP(n, over += floats_group(code + i, x + i, m, factor[i >> log2], &f))
+    EACH(n, log2, over += floats_group(code + i, x + i, m, factor[i >> log2], &f));
     return over;
 }
 
-INLINE uint32_t draw_floats_group(uint16_t *code, uint8_t *even, const float *x,
-                                  const uint8_t *byte, size_t m, float factor,
-                                  const struct gcb_small_float *f)
+INLINE uint32_t draw_floats_group(uint16_t *code, const float *x, size_t m, float factor,
+                                  const struct gcb_small_float *f, struct gcb_tile_draw draw)
 {
     uint32_t over = 0;
 
     for (size_t j = 0; j < m; j++) {
-        const uint32_t u = gcb_bits_of(x[j] * factor);
-        const uint32_t a = gcb_small_cut(u & GCB_MAGNITUDE_MASK, f);
-        const uint32_t part = gcb_small_256ths(a, f), draw = byte[j];
+        const uint32_t u = gcb_bits_of(x[j] * factor), a = u & GCB_MAGNITUDE_MASK;
+        const uint32_t number = gcb_tile_number(&draw, (uint32_t)j);
 
-        over += (u & GCB_MAGNITUDE_MASK) > a;
-        even[j] = draw == part;
-        code[j] = (uint16_t)gcb_small_signed(gcb_small_below(a, f) + (draw < part), u, f);
+        over += a > gcb_bits_of(f->largest);
+        code[j] = (uint16_t)gcb_small_signed(gcb_small_drawn(a, number, f), u, f);
     }
     return over;
 }
 
+/* The draws from element i of the tile on. */
+INLINE struct gcb_tile_draw draw_from(const struct gcb_tile_draw *draw, size_t i)
+{
+    return (struct gcb_tile_draw){draw->first + (uint32_t)i, draw->key};
+}
+
 static size_t draw_floats(uint16_t *code, const float *x, size_t n, unsigned log2,
                           const float *factor, const struct gcb_small_float *format,
-                          const struct gcb_block_draw *draw)
+                          const struct gcb_tile_draw *draw)
 {
-    const struct gcb_small_float f = *format;
+    const struct gcb_small_float f = *format, bf16 = gcb_small_float_of(GCB_SMALL_BF16);
     size_t over = 0;
 
-    EACH_GROUP(n, over += draw_floats_group(code + i, draw->even + i, x + i, draw->byte + i, m,
-                                            factor[i >> log2], &f))
+    if (f.normal == 0) /* a loop without subnormal values takes half of the time */
+        EACH(n, log2,
+             over +=
+             draw_floats_group(code + i, x + i, m, factor[i >> log2], &bf16, draw_from(draw, i)));
+    else
+        EACH(n, log2,
+             over +=
+             draw_floats_group(code + i, x + i, m, factor[i >> log2], &f, draw_from(draw, i)));
     return over;
 }
 
@@ -178,48 +169,39 @@ static void from_floats(float *x, const uint16_t *code, size_t n, unsigned log2,
     const struct gcb_small_float f = *format;
 
     if (divides)
-        EACH_GROUP(n, values_group(x + i, code + i, m, scale[i >> log2], 1, &f))
+        EACH(n, log2, values_group(x + i, code + i, m, scale[i >> log2], 1, &f));
     else
-        EACH_GROUP(n, values_group(x + i, code + i, m, scale[i >> log2], 0, &f))
+        EACH(n, log2, values_group(x + i, code + i, m, scale[i >> log2], 0, &f));
 }
 
 /* ---- integers with an offset ---- */
 
-/* The extremes of each sixteenth element. */
-struct lanes {
-    float lo[GROUP], hi[GROUP];
-    uint32_t most[GROUP];
-};
-
-INLINE void widen_lanes(struct lanes *l, const float *x, size_t m)
+/* An integer that grows with a float of pattern u, and the pattern of an integer. */
+INLINE int32_t rank_of(uint32_t u)
 {
-    for (size_t j = 0; j < m; j++) {
-        l->lo[j] = x[j] < l->lo[j] ? x[j] : l->lo[j];
-        l->hi[j] = x[j] > l->hi[j] ? x[j] : l->hi[j];
-    }
-    raise_lanes(l->most, x, m);
+    return (int32_t)(u ^ ((0u - (u >> 31)) & GCB_MAGNITUDE_MASK));
 }
 
 static uint32_t ends(float *lo, float *hi, const float *x, size_t n, unsigned log2)
 {
-    struct lanes l = {.most = {0}};
+    uint32_t most = 0;
 
-    for (size_t at = 0; at < n; at += block_length(n, at, log2)) {
-        const size_t length = block_length(n, at, log2);
-        float least = x[at], greatest = x[at];
+    for (size_t at = 0; at < n; at += (size_t)1 << log2) {
+        const size_t length = (n - at) >> log2 ? (size_t)1 << log2 : n - at;
+        int32_t least = INT32_MAX, greatest = INT32_MIN;
 
-        for (size_t j = 0; j < GROUP; j++)
-            l.lo[j] = l.hi[j] = x[at];
-        EACH_GROUP(length, widen_lanes(&l, x + at + i, m))
-        gcb_ask_ahead(x + at);
-        for (size_t j = 0; j < GROUP; j++) {
-            least = l.lo[j] < least ? l.lo[j] : least;
-            greatest = l.hi[j] > greatest ? l.hi[j] : greatest;
+        for (size_t j = 0; j < length; j++) {
+            const int32_t rank = rank_of(gcb_bits_of(x[at + j]));
+
+            least = rank < least ? rank : least;
+            greatest = rank > greatest ? rank : greatest;
         }
-        lo[at >> log2] = least;
-        hi[at >> log2] = greatest;
+        gcb_ask_ahead(x + at);
+        lo[at >> log2] = gcb_float_of((uint32_t)rank_of((uint32_t)least));
+        hi[at >> log2] = gcb_float_of((uint32_t)rank_of((uint32_t)greatest));
+        most = larger(most, larger(gcb_magnitude(lo[at >> log2]), gcb_magnitude(hi[at >> log2])));
     }
-    return largest_of(l.most);
+    return most;
 }
 
 INLINE void integers_group(uint16_t *code, const float *x, size_t m, const struct gcb_affine *a,
@@ -233,29 +215,30 @@ static void integers(uint16_t *code, const float *x, size_t n, unsigned log2,
                      const struct gcb_affine *a, float top, int minimum)
 {
     if (minimum)
-        EACH_GROUP(n, integers_group(code + i, x + i, m, a + (i >> log2), top, 1))
+        EACH(n, log2, integers_group(code + i, x + i, m, a + (i >> log2), top, 1));
     else
-        EACH_GROUP(n, integers_group(code + i, x + i, m, a + (i >> log2), top, 0))
+        EACH(n, log2, integers_group(code + i, x + i, m, a + (i >> log2), top, 0));
 }
 
-INLINE void draw_integers_group(uint16_t *code, uint8_t *even, const float *x, const uint8_t *byte,
-                                size_t m, const struct gcb_affine *a, float top, int minimum)
+INLINE void draw_integers_group(uint16_t *code, const float *x, size_t m,
+                                const struct gcb_affine *a, float top, int minimum,
+                                struct gcb_tile_draw draw)
 {
-    for (size_t j = 0; j < m; j++) {
-        const float t = gcb_affine_t(x[j], a, top, minimum);
-        const int32_t below = (int32_t)t, part = (int32_t)((t - (float)below) * 256.0f);
-
-        even[j] = byte[j] == part;
-        code[j] = (uint16_t)(below + (byte[j] < part));
-    }
+    for (size_t j = 0; j < m; j++)
+        code[j] = (uint16_t)gcb_draw_integer(gcb_affine_t(x[j], a, top, minimum),
+                                             gcb_tile_number(&draw, (uint32_t)j));
 }
 
 static void draw_integers(uint16_t *code, const float *x, size_t n, unsigned log2,
                           const struct gcb_affine *a, float top, int minimum,
-                          const struct gcb_block_draw *draw)
+                          const struct gcb_tile_draw *draw)
 {
-    EACH_GROUP(n, draw_integers_group(code + i, draw->even + i, x + i, draw->byte + i, m,
-                                      a + (i >> log2), top, minimum));
+    if (minimum)
+        EACH(n, log2,
+             draw_integers_group(code + i, x + i, m, a + (i >> log2), top, 1, draw_from(draw, i)));
+    else
+        EACH(n, log2,
+             draw_integers_group(code + i, x + i, m, a + (i >> log2), top, 0, draw_from(draw, i)));
 }
 
 INLINE void from_integers_group(float *x, const uint16_t *code, size_t m,
@@ -269,9 +252,9 @@ static void from_integers(float *x, const uint16_t *code, size_t n, unsigned log
                           const struct gcb_affine *a, int minimum)
 {
     if (minimum)
-        EACH_GROUP(n, from_integers_group(x + i, code + i, m, a + (i >> log2), 1))
+        EACH(n, log2, from_integers_group(x + i, code + i, m, a + (i >> log2), 1));
     else
-        EACH_GROUP(n, from_integers_group(x + i, code + i, m, a + (i >> log2), 0))
+        EACH(n, log2, from_integers_group(x + i, code + i, m, a + (i >> log2), 0));
 }
 
 const struct gcb_block_fns NAME = {

@@ -2,6 +2,7 @@
 #define KERNELS_BLOCK_BLOCK_ELEM_H
 
 #include "kernels/convert/convert_elem.h"
+#include "kernels/philox/philox_elem.h"
 
 /*
  * Number formats whose elements share a scale: small floats (fp8, MXFP8, MXFP4, NVFP4) and integers
@@ -9,10 +10,48 @@
  * the encoders.
  */
 
+/* ---- draws ---- */
+
+/* The random numbers of the elements of a tile. Philox gives the tile a block of random words; a hash
+ * of 32 bits (lowbias32 by Wellons, with a key in its middle) gives each element a number. For given
+ * words the hash is a permutation, so each number has the uniform distribution. */
+struct gcb_tile_draw {
+    uint32_t first, key;
+};
+#define GCB_DRAW_TILE 4096 /* elements */
+
+GCB_HD struct gcb_tile_draw gcb_tile_draw_of(struct gcb_philox_block b)
+{
+    const struct gcb_tile_draw d = {b.word[0], b.word[1]};
+
+    return d;
+}
+
+/* The number of element i of the tile: 31 bits. */
+GCB_HD uint32_t gcb_tile_number(const struct gcb_tile_draw *d, uint32_t i)
+{
+    uint32_t u = d->first + i;
+
+    u = (u ^ u >> 16) * 0x7feb352du;
+    u = (u ^ u >> 15 ^ d->key) * 0x846ca68bu;
+    return u >> 1;
+}
+
+/* Rounds t, at least 0 and below 2^31, to the integer below or above, by a number of 31 bits. The
+ * probability has 31 bits, rounded down. */
+GCB_HD uint32_t gcb_draw_integer(float t, uint32_t number)
+{
+    const int32_t below = (int32_t)t, part = (int32_t)((t - (float)below) * 0x1p31f);
+
+    return (uint32_t)below + ((int32_t)number < part);
+}
+
+/* ---- small floats ---- */
+
 /* A float of a sign, an exponent and m mantissa bits. A code without its sign bit is the exponent
  * field above the mantissa. */
 struct gcb_small_float {
-    uint32_t shift;  /* 23 - m; at least 8 */
+    uint32_t shift;  /* 23 - m */
     uint32_t rebias; /* float32's exponent bias less this one, at the place of its exponent */
     uint32_t normal; /* pattern of the smallest normal value as a float32 */
     uint32_t top;    /* code of the largest value */
@@ -69,37 +108,14 @@ GCB_HD float gcb_small_steps(uint32_t a, const struct gcb_small_float *f)
     return gcb_float_of(gcb_lower(a, f->normal)) * f->per_step;
 }
 
-/* The magnitude a, cut to the largest value. */
-GCB_HD uint32_t gcb_small_cut(uint32_t a, const struct gcb_small_float *f)
+/* The code below or above the value of magnitude a, by a number of 31 bits. Normal values add the
+ * number to the bits that the code has not. Values above the largest become the largest. */
+GCB_HD uint32_t gcb_small_drawn(uint32_t a, uint32_t number, const struct gcb_small_float *f)
 {
-    return gcb_lower(a, gcb_bits_of(f->largest));
-}
+    const uint32_t cut = gcb_lower(a, gcb_bits_of(f->largest));
+    const uint32_t normal = (cut - f->rebias + (number >> (31 - f->shift))) >> f->shift;
 
-/* The code at or below the value of magnitude a, which gcb_small_cut has cut. */
-GCB_HD uint32_t gcb_small_below(uint32_t a, const struct gcb_small_float *f)
-{
-    const uint32_t steps = (uint32_t)(int32_t)gcb_small_steps(a, f);
-
-    return gcb_pick(a < f->normal, steps, (a - f->rebias) >> f->shift);
-}
-
-/* How far that value is from gcb_small_below to the next code, in 256ths, rounded down. */
-GCB_HD uint32_t gcb_small_256ths(uint32_t a, const struct gcb_small_float *f)
-{
-    const float t = gcb_small_steps(a, f);
-    const uint32_t steps = (uint32_t)(int32_t)((t - (float)(int32_t)t) * 256.0f);
-
-    return gcb_pick(a < f->normal, steps, (a - f->rebias) >> (f->shift - 8) & 0xffu);
-}
-
-/* The same in 2^-32. */
-GCB_HD uint32_t gcb_small_chance(uint32_t a, const struct gcb_small_float *f)
-{
-    const float t = gcb_small_steps(a, f);
-
-    if (a < f->normal)
-        return (uint32_t)((t - (float)(int32_t)t) * 0x1p32f);
-    return (a - f->rebias) << (32 - f->shift);
+    return gcb_pick(cut < f->normal, gcb_draw_integer(gcb_small_steps(cut, f), number), normal);
 }
 
 /* The code with the sign of the float of pattern u. Codes above the largest become the largest. */
@@ -179,7 +195,8 @@ GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
     if (s->format == GCB_SCALE_FP32)
         return gcb_float_of(code);
     if (s->format == GCB_SCALE_E4M3)
-        return s->tensor > 0.0f ? 1.0f / s->tensor / gcb_small_value(code, &s->e4) : 0.0f;
+        return gcb_float_of(gcb_pick(
+            s->tensor > 0.0f, gcb_bits_of(1.0f / s->tensor / gcb_small_value(code, &s->e4)), 0));
     if (code == 0 && !s->drawn) /* as torchao: 2^-126 instead of 2^-127, or 1 */
         return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
     return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);

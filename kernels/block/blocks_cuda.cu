@@ -77,44 +77,23 @@ struct sharing {
     float factor, scale;
 };
 
-/* A code from the code below, its chance to be rounded up in 2^-32, and the byte that was drawn. */
-__device__ __forceinline__ uint32_t draw_up(uint32_t below, uint32_t chance, uint32_t byte,
-                                            uint64_t index, const gcb_cuda_draw &draw)
-{
-    if (byte != chance >> 24)
-        return below + (byte < chance >> 24);
-    return below + (gcb_philox_24_by(&draw.keys, index, draw.fine) < (chance & 0xffffffu));
-}
-
-__device__ __forceinline__ uint32_t small_code(float x, const sharing &s, uint32_t byte,
-                                               uint64_t index, const gcb_cuda_blocks &how,
-                                               uint32_t *clamped)
+__device__ __forceinline__ uint32_t small_code(float x, const sharing &s, uint32_t number,
+                                               const gcb_cuda_blocks &how, uint32_t *clamped)
 {
     const struct gcb_small_float &f = s.scaling.f;
     const uint32_t u = gcb_bits_of(x * s.factor), a = u & GCB_MAGNITUDE_MASK;
-    const uint32_t cut = gcb_small_cut(a, &f);
-    uint32_t code;
+    const uint32_t code = how.drawn ? gcb_small_drawn(a, number, &f) : gcb_small_nearest(a, &f);
 
-    if (!how.drawn) {
-        code = gcb_small_nearest(a, &f);
-        *clamped += code > f.top;
-    } else {
-        code = draw_up(gcb_small_below(cut, &f), gcb_small_chance(cut, &f), byte, index, how.draw);
-        *clamped += a > cut;
-    }
+    *clamped += how.drawn ? a > gcb_bits_of(f.largest) : code > f.top;
     return gcb_small_signed(code, u, &f);
 }
 
-__device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint32_t byte,
-                                                 uint64_t index, const gcb_cuda_blocks &how)
+__device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint32_t number,
+                                                 const gcb_cuda_blocks &how)
 {
-    const float t = gcb_affine_t(x, &s.affine, how.top, how.minimum);
-    const uint32_t below = static_cast<uint32_t>(static_cast<int32_t>(t));
-
     if (!how.drawn)
         return gcb_affine_nearest(x, &s.affine, how.top, how.minimum);
-    return draw_up(below, static_cast<uint32_t>((t - static_cast<float>(below)) * 0x1p32f), byte,
-                   index, how.draw);
+    return gcb_draw_integer(gcb_affine_t(x, &s.affine, how.top, how.minimum), number);
 }
 
 /* Finds the scales of this thread's elements v, of which `mine` exist. */
@@ -202,13 +181,11 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
     gcb_device_input in = at.item.in;
     uint32_t code[kTileEach], clamped = 0;
     float v[kTileEach], decoded[kTileEach];
-    gcb_philox_block bytes = {};
+    gcb_tile_draw draw = {};
 
     in.compensated |= how.head != 0;
-    how.draw.coarse = at.item.coarse;
-    how.draw.fine = at.item.fine;
     if (how.drawn)
-        bytes = gcb_philox_by(&how.draw.keys, at.first / kTileEach, how.draw.coarse);
+        draw = gcb_tile_draw_of(gcb_philox_by(&how.keys, at.first / kTile, at.item.coarse));
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = codes_at(how, in.n) + (in.n * how.width + 7) / 8;
     load_input(v, in, at.first);
@@ -219,10 +196,10 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
     if (at.item.result && largest_of(v) >= how.too_much)
         set_status(&at.item.result->status, GCB_E_SEND_RAW);
     for (unsigned i = 0; i < kTileEach; i++) {
-        const uint32_t byte = bytes.word[i / 4] >> 8 * (i % 4) & 0xffu;
+        const uint32_t number = gcb_tile_number(&draw, at.first % kTile + i);
 
-        code[i] = how.integers ? integer_code(v[i], s, byte, at.first + i, how)
-                               : small_code(v[i], s, byte, at.first + i, how, &clamped);
+        code[i] = how.integers ? integer_code(v[i], s, number, how)
+                               : small_code(v[i], s, number, how, &clamped);
         code[i] = at.first + i < in.n ? code[i] : 0;
         decoded[i] = decoded_value(code[i], s, how);
     }
@@ -311,9 +288,9 @@ int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch
 } /* namespace */
 
 int gcb_cuda_blocks_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
-                           const gcb_cuda_blocks *how, gcb_device_result *result)
+                           const gcb_cuda_blocks *how, uint64_t stream, gcb_device_result *result)
 {
-    const single message = {{*in, out, result, nullptr, how->draw.coarse, how->draw.fine, 0}};
+    const single message = {{*in, out, result, nullptr, stream, 0, 0}};
 
     return launch_encode<single>(s, how, {message, tile_blocks(in->n)});
 }

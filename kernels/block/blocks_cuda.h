@@ -14,7 +14,7 @@
 GCB_BEGIN_C
 
 struct gcb_cuda_blocks {
-    struct gcb_cuda_draw draw;         /* without random streams: each message has its own */
+    struct gcb_philox_keys keys;       /* made from the seed */
     struct gcb_scaling scaling;        /* small floats */
     unsigned width, head, scale, log2; /* as in struct gcb_blocks */
     uint32_t too_much;
@@ -26,12 +26,12 @@ struct gcb_cuda_blocks {
     float weight; /* multiplies the elements; not 1 only for a tensor without a scale */
 };
 
-/* Writes the payload and, unless `result` is NULL, sets result->length; adds to clamped. Sets the
+/* Draws from `stream`, if codes are drawn. Writes the payload and, unless `result` is NULL, sets result->length; adds to clamped. Sets the
  * status to GCB_E_SEND_RAW if a magnitude is at least too_much. With a tensor's scale, sets
  * max_bits. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
-                           struct gcb_device_result *result);
+                           uint64_t stream, struct gcb_device_result *result);
 /* Sets result->status to GCB_E_CORRUPT if a scale or a code is invalid; `out` is then
  * unspecified. */
 int gcb_cuda_blocks_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

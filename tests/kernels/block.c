@@ -15,15 +15,16 @@ static void check_format(enum gcb_small_format format)
         const uint32_t a = gcb_bits_of(v), middle = gcb_bits_of(v + (next - v) / 2.0f);
 
         check_that(gcb_small_nearest(a, &f) == c, "format %d: %x is another code", format, c);
-        check_that(gcb_small_below(a, &f) == c || format == GCB_SMALL_BF16,
-                   "format %d: the code below %x is another", format, c);
-        check_that(gcb_small_chance(a, &f) == 0, "format %d: %x is not exact", format, c);
+        check_that(gcb_small_drawn(a, 0x7fffffffu, &f) == c, "format %d: %x is not exact", format,
+                   c);
         if (c == f.top)
             check_that(v == f.largest, "format %d: the largest value is another", format);
         else if (format != GCB_SMALL_BF16)
             check_that(gcb_small_nearest(middle, &f) == c + (c & 1) &&
                            gcb_small_nearest(middle + 1, &f) == c + 1 &&
-                           gcb_small_chance(middle, &f) == 0x80000000u,
+                           gcb_small_drawn(middle, 0x3fffffffu, &f) +
+                                   gcb_small_drawn(middle, 0x40000000u, &f) ==
+                               2 * c + 1,
                        "format %d: the middle after %x is wrong", format, c);
     }
 }
@@ -31,15 +32,15 @@ static void check_format(enum gcb_small_format format)
 /* What one variant makes of an input. */
 struct results {
     uint16_t code[8][MOST];
-    uint8_t even[4][MOST];
     float back[8][MOST], lo[MOST], hi[MOST], factor[3][MOST];
     uint32_t most[MOST], scale[3][MOST], largest;
     size_t over[8];
 };
 
-static void fill_results(struct results *r, const struct gcb_block_fns *k, const float *x,
-                         const uint8_t *byte, size_t n, unsigned log2)
+static void fill_results(struct results *r, const struct gcb_block_fns *k, const float *x, size_t n,
+                         unsigned log2)
 {
+    const struct gcb_tile_draw draw = {(uint32_t)n, 5};
     static struct gcb_affine a[MOST];
     const size_t blocks = n ? ((n - 1) >> log2) + 1 : 0;
 
@@ -53,7 +54,6 @@ static void fill_results(struct results *r, const struct gcb_block_fns *k, const
                                       (enum gcb_scale_rule)(n % 4),
                                       0.125f,
                                       (int)(n & 1)};
-        const struct gcb_block_draw draw = {byte, r->even[c]};
 
         k->scales(r->scale[c], r->factor[c], r->most, blocks, &s);
         r->over[c] = k->floats(r->code[c], x, n, log2, r->factor[c], &s.f);
@@ -61,8 +61,6 @@ static void fill_results(struct results *r, const struct gcb_block_fns *k, const
         k->from_floats(r->back[c], r->code[c], n, log2, r->factor[c], c == 0, &s.f);
     }
     for (int minimum = 0; minimum < 2; minimum++) {
-        const struct gcb_block_draw draw = {byte, r->even[3]};
-
         for (size_t b = 0; b < blocks; b++)
             a[b] = gcb_affine_of(r->lo[b], r->hi[b], 15.0f, minimum);
         k->integers(r->code[6], x, n, log2, a, 15.0f, minimum);
@@ -75,12 +73,8 @@ static void check_variants(void)
 {
     static struct results want, got;
     static float x[MOST];
-    static uint8_t byte[MOST];
     struct gcb_block_fns k;
-    uint64_t state = 1;
 
-    for (size_t i = 0; i < MOST; i++)
-        byte[i] = (uint8_t)(check_random(&state) % 7 * 40);
     for (size_t i = 0; i < CHECK_SIZES; i++)
         for (enum check_fill fill = 0; fill < FILL_NONFINITE; fill++) {
             const size_t n = check_size(i);
@@ -89,17 +83,49 @@ static void check_variants(void)
             for (size_t j = 0; j < n; j++)
                 x[j] *= 0x1p-3f;
             gcb_block_init(&k, 0);
-            fill_results(&want, &k, x, byte, n, 4 + i % 9);
+            fill_results(&want, &k, x, n, 4 + i % 9);
             for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
                 gcb_block_init(&k, isa->flags);
-                fill_results(&got, &k, x, byte, n, 4 + i % 9);
+                fill_results(&got, &k, x, n, 4 + i % 9);
                 check_equal("all", isa->name, n, fill, &want, &got, sizeof(want));
             }
         }
 }
 
+/* The numbers of neighbours, of the same element in other tiles, and of two streams look independent,
+ * and their upper bits uniform. */
+static void check_numbers(void)
+{
+    enum { TILES = 64, N = TILES * GCB_DRAW_TILE };
+    static float x[2 * N];
+    static const size_t lags[] = {1, 2, 3, 16, 256, GCB_DRAW_TILE, N};
+    unsigned bins[256] = {0};
+    double chi2 = 0.0;
+
+    for (size_t i = 0; i < 2 * N; i++) {
+        const struct gcb_tile_draw d =
+            gcb_tile_draw_of(gcb_philox(7, i % N / GCB_DRAW_TILE, i / N));
+        const uint32_t number = gcb_tile_number(&d, i % GCB_DRAW_TILE);
+
+        bins[number >> 23]++;
+        x[i] = (float)number * 0x1p-31f - 0.5f;
+    }
+    for (size_t b = 0; b < 256; b++)
+        chi2 += ((double)bins[b] - N / 128.0) * ((double)bins[b] - N / 128.0) / (N / 128.0);
+    check_that(chi2 > 160 && chi2 < 370, "chi-square of the upper bytes is %g", chi2);
+    for (size_t k = 0; k < sizeof(lags) / sizeof(*lags); k++) {
+        double sum = 0.0;
+
+        for (size_t i = 0; i < N; i++)
+            sum += (double)x[i] * (double)x[i + lags[k]];
+        check_that(sum * sum < 25.0 * N / 144.0, "numbers %zu apart correlate: %g", lags[k],
+                   12.0 * sum / N);
+    }
+}
+
 static void body(void)
 {
+    check_numbers();
     for (int format = GCB_E4M3; format <= GCB_SMALL_BF16; format++)
         check_format((enum gcb_small_format)format);
     check_variants();

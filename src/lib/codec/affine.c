@@ -40,23 +40,17 @@ static void encode_tile(const struct gcb_blocks *s, struct gcb_blocks_encoding *
     const bool minimum = by_minimum(s);
     const float top = top_of(s);
     float lo[GCB_TILE_BLOCKS], hi[GCB_TILE_BLOCKS];
+    struct gcb_affine a[GCB_TILE_BLOCKS];
 
     e->most = k->block.ends(lo, hi, e->x, e->n, s->log2);
     for (size_t i = 0; i < gcb_blocks_count(s, e->n); i++) {
-        e->affine[i] = gcb_affine_of(lo[i], hi[i], top, minimum);
-        put_scale(s, e->scale + i * s->scale, &e->affine[i]);
+        a[i] = gcb_affine_of(lo[i], hi[i], top, minimum);
+        put_scale(s, e->scale + i * s->scale, &a[i]);
     }
     if (e->draw)
-        k->block.draw_integers(e->code, e->x, e->n, s->log2, e->affine, top, minimum, e->draw);
+        k->block.draw_integers(e->code, e->x, e->n, s->log2, a, top, minimum, e->draw);
     else
-        k->block.integers(e->code, e->x, e->n, s->log2, e->affine, top, minimum);
-}
-
-static uint32_t chance(const struct gcb_blocks *s, const struct gcb_blocks_encoding *e, size_t j)
-{
-    const float t = gcb_affine_t(e->x[j], &e->affine[j >> s->log2], top_of(s), by_minimum(s));
-
-    return (uint32_t)((t - (float)(int32_t)t) * 0x1p32f);
+        k->block.integers(e->code, e->x, e->n, s->log2, a, top, minimum);
 }
 
 static bool valid_scale(const struct gcb_blocks *s, const uint8_t *scale)
@@ -78,7 +72,6 @@ static void decode_tile(const struct gcb_blocks *s, float *x, const uint16_t *co
 
 static const struct gcb_blocks_ops block_ops = {
     .encode = encode_tile,
-    .chance = chance,
     .valid = valid_scale,
     .decode = decode_tile,
 };

@@ -1,13 +1,11 @@
 #include "src/lib/codec/blocks.h"
 
-#include "kernels/philox/philox_elem.h"
-
 const char *const gcb_block_rounding_names[] = {"nearest", "stochastic", NULL};
 
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     struct gcb_blocks *s;
-    struct gcb_rounding_draw draw;
+    uint64_t stream; /* of random numbers */
     const float *from;
     float *to;
     const struct gcb_addition *add; /* NULL: decode to `to` */
@@ -29,16 +27,6 @@ static uint64_t code_at(const struct gcb_blocks *s, uint64_t i)
     return gcb_blocks_codes_at(s) + gcb_packed_bytes(i, s->width);
 }
 
-/* Rounds the elements up whose byte has not decided, if 24 more bits say so. `first` is the index
- * of the first element. */
-static void draw_on(const struct job *job, struct gcb_blocks_encoding *e, uint64_t first)
-{
-    for (size_t j = 0; j < e->n; j++)
-        if (e->draw->even[j])
-            e->code[j] += gcb_philox_24(job->s->base.env.seed, first + j, job->draw.fine) <
-                          (job->s->ops->chance(job->s, e, j) & 0xffffffu);
-}
-
 static void encode_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;
@@ -46,8 +34,7 @@ static void encode_span(void *ctx, uint64_t span)
     const struct gcb_codec_env *env = &s->base.env;
     const uint64_t end = span * GCB_SPAN + gcb_span_length(env->count, span);
     uint16_t code[GCB_TILE];
-    uint8_t byte[GCB_TILE], even[GCB_TILE];
-    const struct gcb_block_draw draw = {byte, even};
+    struct gcb_tile_draw draw;
     struct gcb_blocks_encoding e = {.code = code, .draw = s->drawn ? &draw : NULL};
     size_t clamped = 0;
 
@@ -55,11 +42,8 @@ static void encode_span(void *ctx, uint64_t span)
         e.x = job->from + i;
         e.n = gcb_tile_length(end, i);
         e.scale = job->out + scale_at(s, i);
-        if (s->drawn)
-            env->kernels->philox.bytes(byte, e.n, env->seed, i, job->draw.coarse);
+        draw = gcb_tile_draw(env->seed, i, job->stream);
         s->ops->encode(s, &e);
-        if (s->drawn)
-            draw_on(job, &e, i);
         env->kernels->bitpack.pack(job->out + code_at(s, i), code, e.n, s->width);
         clamped += e.clamped;
         gcb_raise_max(&job->most, e.most);
@@ -74,7 +58,7 @@ int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_v
     struct gcb_blocks *s = state;
     const struct gcb_codec_env *env = &s->base.env;
     struct job job = {.s = s,
-                      .draw = gcb_rounding_draw(env, at),
+                      .stream = gcb_draw_stream(env, at, GCB_DRAW_COARSE),
                       .from = in->data,
                       .out = gcb_wbuf_take(out, s->base.max_payload)};
 
@@ -94,6 +78,16 @@ int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_v
     return GCB_E_SEND_RAW;
 }
 
+/* The largest byte, of the bits in `mask` only. */
+static uint8_t largest_byte(const uint8_t *byte, uint64_t n, uint8_t mask)
+{
+    uint8_t most = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        most = (byte[i] & mask) > most ? byte[i] & mask : most;
+    return most;
+}
+
 /* Sets job->failed if a scale or a code of 8 bits is invalid. */
 static void check_span(void *ctx, uint64_t span)
 {
@@ -102,14 +96,13 @@ static void check_span(void *ctx, uint64_t span)
     const uint64_t first = span * GCB_SPAN, n = gcb_span_length(s->base.env.count, span);
     const uint64_t blocks = s->scale ? gcb_blocks_count(s, n) : 0;
     const uint8_t *scale = job->in + scale_at(s, first), *code = job->in + code_at(s, first);
-    uint8_t most = 0;
     bool valid = true;
 
-    for (uint64_t b = 0; b < blocks; b++)
+    for (uint64_t b = 0; b < blocks && s->scale > 1; b++)
         valid &= s->ops->valid(s, scale + b * s->scale);
-    for (uint64_t i = 0; s->ops->top && i < n; i++)
-        most = (code[i] & 0x7f) > most ? code[i] & 0x7f : most;
-    if (!valid || most > s->ops->top)
+    if (s->scale == 1)
+        valid = largest_byte(scale, blocks, 0xff) <= s->scale_top;
+    if (!valid || (s->ops->top && largest_byte(code, n, 0x7f) > s->ops->top))
         __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
 }
 

@@ -16,6 +16,7 @@ struct gcb_blocks {
     unsigned width, head, scale;
     unsigned log2;     /* 2^log2 elements share a scale; GCB_BLOCKS_ALL: there are no scales */
     bool drawn;        /* codes are rounded stochastically */
+    uint8_t scale_top; /* scales of one byte are at most this */
     uint32_t too_much; /* a tensor with this magnitude or a larger one is sent raw */
 };
 
@@ -30,19 +31,15 @@ struct gcb_blocks_encoding {
     size_t n;
     uint16_t *code;
     uint8_t *scale;
-    const struct gcb_block_draw *draw; /* NULL: to nearest */
-    uint32_t most;                     /* result: the largest magnitude */
-    size_t clamped;                    /* result: elements that saturate */
-    float factor[GCB_TILE_BLOCKS];     /* for `chance` */
-    struct gcb_affine affine[GCB_TILE_BLOCKS];
+    const struct gcb_tile_draw *draw; /* NULL: to nearest */
+    uint32_t most;                    /* result: the largest magnitude */
+    size_t clamped;                   /* result: elements that saturate */
 };
 
 struct gcb_blocks_ops {
     /* Takes the largest magnitude of the tensor and writes the head. NULL: there is no head. */
     void (*begin)(struct gcb_blocks *s, uint32_t most, uint8_t *head);
     void (*encode)(const struct gcb_blocks *s, struct gcb_blocks_encoding *e);
-    /* The probability of the code above that of element j, in 2^-32, if the byte does not decide. */
-    uint32_t (*chance)(const struct gcb_blocks *s, const struct gcb_blocks_encoding *e, size_t j);
     /* Reads the head. Returns false if it is invalid. NULL: there is no head. */
     bool (*open)(struct gcb_blocks *s, const uint8_t *head);
     /* True if the scale at `scale` is valid. */
@@ -52,6 +49,12 @@ struct gcb_blocks_ops {
     void (*decode)(const struct gcb_blocks *s, float *x, const uint16_t *code, size_t n,
                    const uint8_t *scale);
 };
+
+/* The draws of the tile that begins at element `first` of a stream. */
+static inline struct gcb_tile_draw gcb_tile_draw(uint64_t seed, uint64_t first, uint64_t stream)
+{
+    return gcb_tile_draw_of(gcb_philox(seed, first / GCB_DRAW_TILE, stream));
+}
 
 /* Names of the choices of `rounding`. */
 extern const char *const gcb_block_rounding_names[];

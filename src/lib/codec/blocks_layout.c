@@ -38,6 +38,9 @@ int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag)
     s->b.width = s->format == GCB_E2M1 ? 4 : 8;
     s->b.head = s->scale == GCB_FLOAT_TENSOR || s->scale == GCB_FLOAT_TENSOR_BLOCK ? 4 : 0;
     s->b.scale = !blocks ? 0 : s->scaling.format == GCB_SCALE_FP32 ? 4 : 1;
+    s->b.scale_top = (uint8_t)(s->scaling.format == GCB_SCALE_E8M0
+                                   ? 2 * GCB_E8M0_ONE - gcb_small_exponent(&s->scaling.f)
+                                   : s->scaling.e4.top);
     s->b.drawn = s->scaling.drawn;
     s->b.too_much = s->scale == GCB_FLOAT_NONE ? GCB_INF_BITS : GCB_SCALE_MOST;
     s->b.base.nominal_bits = s->b.width + (blocks ? 8.0 * s->b.scale / (double)s->block : 0.0);

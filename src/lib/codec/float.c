@@ -49,14 +49,14 @@ static bool open_head(struct gcb_blocks *b, const uint8_t *head)
 }
 
 /* Sets the factors of a tile's blocks, and writes their scales. */
-static void choose_scales(const struct gcb_floats *s, struct gcb_blocks_encoding *e)
+static void choose_scales(const struct gcb_floats *s, struct gcb_blocks_encoding *e, float *factor)
 {
     const struct gcb_kernels *k = s->b.base.env.kernels;
     const size_t blocks = (size_t)gcb_blocks_count(&s->b, e->n);
     uint32_t most[GCB_TILE_BLOCKS], code[GCB_TILE_BLOCKS];
 
     k->block.most(most, e->x, e->n, s->b.log2);
-    k->block.scales(code, e->factor, most, blocks, &s->scaling);
+    k->block.scales(code, factor, most, blocks, &s->scaling);
     e->most = 0;
     for (size_t i = 0; i < blocks; i++) {
         e->most = most[i] > e->most ? most[i] : e->most;
@@ -68,24 +68,15 @@ static void encode_tile(const struct gcb_blocks *b, struct gcb_blocks_encoding *
 {
     const struct gcb_floats *s = (const struct gcb_floats *)b;
     const struct gcb_kernels *k = b->base.env.kernels;
+    float factor[GCB_TILE_BLOCKS] = {s->scaling.tensor};
 
     if (b->scale)
-        choose_scales(s, e);
-    else
-        e->factor[0] = s->scaling.tensor;
+        choose_scales(s, e, factor);
     if (!b->scale && !b->head)
         e->most = k->reduce.max_bits(e->x, e->n);
-    e->clamped = e->draw ? k->block.draw_floats(e->code, e->x, e->n, b->log2, e->factor,
-                                                &s->scaling.f, e->draw)
-                         : k->block.floats(e->code, e->x, e->n, b->log2, e->factor, &s->scaling.f);
-}
-
-static uint32_t chance(const struct gcb_blocks *b, const struct gcb_blocks_encoding *e, size_t j)
-{
-    const struct gcb_floats *s = (const struct gcb_floats *)b;
-    const uint32_t a = gcb_magnitude(e->x[j] * e->factor[j >> b->log2]);
-
-    return gcb_small_chance(gcb_small_cut(a, &s->scaling.f), &s->scaling.f);
+    e->clamped =
+        e->draw ? k->block.draw_floats(e->code, e->x, e->n, b->log2, factor, &s->scaling.f, e->draw)
+                : k->block.floats(e->code, e->x, e->n, b->log2, factor, &s->scaling.f);
 }
 
 static bool valid_scale(const struct gcb_blocks *b, const uint8_t *scale)
@@ -108,8 +99,8 @@ static void decode_tile(const struct gcb_blocks *b, float *x, const uint16_t *co
 static const struct gcb_blocks_ops formats[] = {
 #define OPS(largest) \
     { \
-        .begin = begin, .encode = encode_tile, .chance = chance, .open = open_head, \
-        .valid = valid_scale, .top = largest, .decode = decode_tile \
+        .begin = begin, .encode = encode_tile, .open = open_head, .valid = valid_scale, \
+        .top = largest, .decode = decode_tile \
     }
     OPS(0x7e), OPS(0x7b), OPS(0)};
 

@@ -1,4 +1,3 @@
-#include "kernels/philox/philox_elem.h"
 #include "src/lib/codec/blocks.h"
 
 /*
@@ -37,9 +36,9 @@ struct half_job {
     const float *from;
     float *to;
     uint8_t *out;
-    float weight; /* all-reduce: multiplies `from` */
-    bool look;    /* encoding: look for infinities and NaNs */
-    struct gcb_rounding_draw draw;
+    float weight;    /* all-reduce: multiplies `from` */
+    bool look;       /* encoding: look for infinities and NaNs */
+    uint64_t stream; /* of random numbers */
 };
 
 /* Rounds n <= GCB_TILE elements stochastically; `first` is the index of the first. Returns how many
@@ -51,16 +50,10 @@ static size_t draw_tile(const struct half_job *job, uint8_t *out, const float *x
     const struct gcb_codec_env *env = &job->s->h.base.env;
     const float one = 1.0f;
     uint16_t code[GCB_TILE];
-    uint8_t byte[GCB_TILE], even[GCB_TILE];
-    const struct gcb_block_draw draw = {byte, even};
-    size_t clamped;
+    const struct gcb_tile_draw draw = gcb_tile_draw(env->seed, first, job->stream);
+    const size_t clamped =
+        env->kernels->block.draw_floats(code, x, n, GCB_BLOCKS_ALL, &one, f, &draw);
 
-    env->kernels->philox.bytes(byte, n, env->seed, first, job->draw.coarse);
-    clamped = env->kernels->block.draw_floats(code, x, n, GCB_BLOCKS_ALL, &one, f, &draw);
-    for (size_t j = 0; j < n; j++)
-        if (even[j])
-            code[j] += gcb_philox_24(env->seed, first + j, job->draw.fine) <
-                       (gcb_small_chance(gcb_small_cut(gcb_magnitude(x[j]), f), f) & 0xffffffu);
     env->kernels->bitpack.pack(out, code, n, 16);
     return clamped;
 }
@@ -93,7 +86,7 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
                            .from = in->data,
                            .out = gcb_wbuf_take(out, s->h.base.env.count * 2),
                            .look = s->h.base.nonfinite,
-                           .draw = gcb_rounding_draw(&s->h.base.env, at)};
+                           .stream = gcb_draw_stream(&s->h.base.env, at, GCB_DRAW_COARSE)};
 
     s->h.base.nonfinite = false;
     if (!job.out)
@@ -149,7 +142,7 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
                            .from = x,
                            .weight = at->weight,
                            .out = values,
-                           .draw = gcb_rounding_draw(&s->h.base.env, &at->step)};
+                           .stream = gcb_draw_stream(&s->h.base.env, &at->step, GCB_DRAW_COARSE)};
 
     gcb_parallel(s->h.base.env.queue, gcb_span_count(s->h.base.env.count), contribute_span, &job);
     return 0;
@@ -181,7 +174,7 @@ static void half_conclude(void *state, const struct gcb_reduce_at *at, const flo
                            .from = x,
                            .weight = at->weight,
                            .to = own,
-                           .draw = gcb_rounding_draw(env, &at->step)};
+                           .stream = gcb_draw_stream(env, &at->step, GCB_DRAW_COARSE)};
 
     if (update)
         gcb_widen(update, combined, env->count, s->type, env->kernels, env->queue);

@@ -527,7 +527,7 @@ static void call_block(struct gcb_kernel_job *job, size_t kernel)
                                   GCB_SCALE_RCEIL,
                                   1.0f,
                                   false};
-    const struct gcb_block_draw draw = {job->random, job->bytes};
+    const struct gcb_tile_draw draw = {1, 2};
     const size_t n = job->n, blocks = (n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
     float *factor = job->step, *lo = factor + blocks, *hi = lo + blocks;
     struct gcb_affine *a = block_integers(job, blocks);

@@ -4,19 +4,18 @@
 #include "src/lib/device/module/shared_scale.h"
 
 /* The codecs float and affine. Both states begin with struct gcb_blocks. */
-struct floats {
-    struct gcb_floats f;
-    struct gcb_cuda_blocks how;
-};
-
-struct affines {
-    struct gcb_affines a;
+struct state {
+    union {
+        struct gcb_blocks b;
+        struct gcb_floats f;
+        struct gcb_affines a;
+    } s;
     struct gcb_cuda_blocks how;
 };
 
 static void set_layout(struct gcb_cuda_blocks *how, const struct gcb_blocks *b)
 {
-    how->draw.keys = gcb_philox_keys_of(b->base.env.seed);
+    how->keys = gcb_philox_keys_of(b->base.env.seed);
     how->width = b->width;
     how->head = b->head;
     how->scale = b->scale;
@@ -28,48 +27,45 @@ static void set_layout(struct gcb_cuda_blocks *how, const struct gcb_blocks *b)
 
 static int floats_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct floats *s = state;
-    const int err = gcb_floats_bind(&s->f, diag);
+    struct state *s = state;
+    const struct gcb_floats *f = &s->s.f;
+    const int err = gcb_floats_bind(&s->s.f, diag);
 
     if (err)
         return err;
-    set_layout(&s->how, &s->f.b);
-    s->how.scaling = s->f.scaling;
-    s->how.divides = s->f.b.scale ? s->f.scaling.format == GCB_SCALE_FP32 : s->f.b.head != 0;
+    set_layout(&s->how, &f->b);
+    s->how.scaling = f->scaling;
+    s->how.divides = f->b.scale ? f->scaling.format == GCB_SCALE_FP32 : f->b.head != 0;
     return 0;
 }
 
 static int affines_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct affines *s = state;
-    const int err = gcb_affines_bind(&s->a, diag);
+    struct state *s = state;
+    const int err = gcb_affines_bind(&s->s.a, diag);
 
     if (err)
         return err;
-    set_layout(&s->how, &s->a.b);
+    set_layout(&s->how, &s->s.b);
     s->how.integers = 1;
-    s->how.minimum = s->a.offset != 0;
-    s->how.top = (float)((1u << s->a.b.width) - 1);
+    s->how.minimum = s->s.a.offset != 0;
+    s->how.top = (float)((1u << s->s.b.width) - 1);
     return 0;
 }
 
 static const struct gcb_cuda_blocks *how_of(const void *state)
 {
-    return ((const struct gcb_codec_base *)state)->env.wire_id == 14
-               ? &((const struct affines *)state)->how
-               : &((const struct floats *)state)->how;
+    return &((const struct state *)state)->how;
 }
 
 static int blocks_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                          const struct gcb_device_call *call)
 {
     const struct gcb_codec_base *base = state;
-    const struct gcb_rounding_draw streams = gcb_rounding_draw(&base->env, &call->at);
-    struct gcb_cuda_blocks how = *how_of(state);
 
-    how.draw.coarse = streams.coarse;
-    how.draw.fine = streams.fine;
-    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how, call->result_dev);
+    return gcb_cuda_blocks_encode(call->stream, out_dev, in, how_of(state),
+                                  gcb_draw_stream(&base->env, &call->at, GCB_DRAW_COARSE),
+                                  call->result_dev);
 }
 
 static int blocks_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -118,7 +114,7 @@ static const struct gcb_device_group_ops blocks_group = {
 };
 
 const struct gcb_device_ops gcb_device_float = {
-    .state_size = sizeof(struct floats),
+    .state_size = sizeof(struct state),
     .init = floats_init,
     .feedback = true,
     .encode_async = blocks_encode,
@@ -128,7 +124,7 @@ const struct gcb_device_ops gcb_device_float = {
 };
 
 const struct gcb_device_ops gcb_device_affine = {
-    .state_size = sizeof(struct affines),
+    .state_size = sizeof(struct state),
     .init = affines_init,
     .feedback = true,
     .encode_async = blocks_encode,

@@ -26,7 +26,7 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
     struct convert *s = state;
 
     s->by = types[env->wire_id].by;
-    s->drawn.draw.keys = gcb_philox_keys_of(env->seed);
+    s->drawn.keys = gcb_philox_keys_of(env->seed);
     s->drawn.scaling.f = gcb_small_float_of(env->wire_id == 3 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
     s->drawn.width = 16;
     s->drawn.log2 = GCB_BLOCKS_ALL;
@@ -45,13 +45,12 @@ static int draw(const struct convert *s, const struct gcb_device_input *in, floa
                 uint8_t *out_dev, struct gcb_device_result *result,
                 const struct gcb_device_call *call)
 {
-    const struct gcb_rounding_draw streams = gcb_rounding_draw(&s->h.base.env, &call->at);
     struct gcb_cuda_blocks how = s->drawn;
 
-    how.draw.coarse = streams.coarse;
-    how.draw.fine = streams.fine;
     how.weight = weight;
-    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how, result);
+    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how,
+                                  gcb_draw_stream(&s->h.base.env, &call->at, GCB_DRAW_COARSE),
+                                  result);
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
