@@ -12,8 +12,8 @@
  * log2 is at least 4. Every variant is bit-exact.
  *
  * most:         the largest magnitude of each block, as a bit pattern.
- * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a message,
- *               and what its elements are multiplied by.
+ * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a
+ *               message, and what its elements are multiplied by.
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
  * draw_floats:  the same with the code below or above, by the number of element i of the draw.
  * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.

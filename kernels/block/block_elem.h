@@ -12,9 +12,9 @@
 
 /* ---- draws ---- */
 
-/* The random numbers of the elements of a tile. Philox gives the tile a block of random words; a hash
- * of 32 bits (lowbias32 by Wellons, with a key in its middle) gives each element a number. For given
- * words the hash is a permutation, so each number has the uniform distribution. */
+/* The random numbers of the elements of a tile. Philox gives the tile two random words; a hash of
+ * 32 bits (lowbias32 by Wellons, with a key in its middle) gives each element a number. The hash is
+ * a permutation, so each number has the uniform distribution. */
 struct gcb_tile_draw {
     uint32_t first, key;
 };

@@ -80,6 +80,47 @@ static void has_the_bits_of_its_format(void **state)
     free(x);
 }
 
+/* Entropy of the exponents of x as bf16, and 8 bits more for each element, in bytes. */
+static double bf16_entropy(const float *x, size_t n)
+{
+    uint64_t histogram[256] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        histogram[gcb_bits_of(x[i]) >> 23 & 0xff]++;
+    return (double)n + gcb_entropy0(histogram, 256) / 8;
+}
+
+/* bf16-entropy decodes to the values of bf16, of any patterns, and is nearly as short as its
+ * entropy, also in blocks that are unlike the tensor. */
+static void codes_bf16_exponents(void **state)
+{
+    static const size_t sizes[] = {1, 2, 5, 100, 1000, 16384, 16385, 100000};
+    static float x[100000];
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (int kind = 0; kind < 4; kind++) {
+            const size_t n = sizes[i];
+            struct trip t = {0}, plain = {0};
+
+            trip_fill(x, n, TRIP_STUDENT3, 1);
+            for (size_t j = 0; j < n && kind; j++)
+                if (kind == 1 && j % 50) /* nearly all elements are zeros */
+                    x[j] = 0.0f;
+                else if (kind == 2 && j < 20000) /* rare exponents in the first block */
+                    x[j] = 0x1p-90f;
+                else if (kind == 3)
+                    x[j] = gcb_float_of((uint32_t)j * 2654435761u);
+            trip_run(&plain, "bf16", x, n, &(struct trip_options){.nonfinite = GCB_NONFINITE_RAW});
+            trip_run(&t, "bf16-entropy", x, n,
+                     &(struct trip_options){.nonfinite = GCB_NONFINITE_RAW, .threads = 2});
+            assert_memory_equal(t.back, t.parts.stored ? x : plain.back, n * sizeof(float));
+            assert_true(t.parts.stored ||
+                        (double)t.length <= 1.01 * bf16_entropy(plain.back, n) + 40 + 24 + 8);
+            trip_free(&t);
+            trip_free(&plain);
+        }
+}
+
 /* Decodes a message after one byte of its payload was changed. */
 static int decode_changed(const char *spec, size_t at, uint8_t byte)
 {
@@ -130,6 +171,9 @@ static void refuses_what_is_not_finite(void **state)
     assert_int_equal(decode_changed("cgx", 7, 0x7f), GCB_E_CORRUPT);
     assert_int_equal(decode_changed("cgx", 7, 0x7e), 0);
     assert_int_equal(decode_changed("affine:offset=minimum", 3, 0x7f), GCB_E_CORRUPT);
+    for (size_t i = 0; i < 2; i++) /* the range of exponents, then a count */
+        assert_int_equal(decode_changed("bf16-entropy", i, 0xff), GCB_E_CORRUPT);
+    assert_int_equal(decode_changed("bf16-entropy", 2, 0x0f), GCB_E_CORRUPT);
 }
 
 /* Elements above 2^126 might be decoded as infinities. Elements below 2^-122 may become zeros. */
@@ -234,11 +278,14 @@ static void refuses_senseless_settings(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_like_references),    cmocka_unit_test(has_the_bits_of_its_format),
-        cmocka_unit_test(refuses_what_is_not_finite), cmocka_unit_test(sends_extremes),
-        cmocka_unit_test(saturates_and_counts),       cmocka_unit_test(draws_the_values_beside),
-        cmocka_unit_test(refuses_senseless_settings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(codes_bf16_exponents),
+                                       cmocka_unit_test(decodes_like_references),
+                                       cmocka_unit_test(has_the_bits_of_its_format),
+                                       cmocka_unit_test(refuses_what_is_not_finite),
+                                       cmocka_unit_test(sends_extremes),
+                                       cmocka_unit_test(saturates_and_counts),
+                                       cmocka_unit_test(draws_the_values_beside),
+                                       cmocka_unit_test(refuses_senseless_settings)};
 
     vectors = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);
