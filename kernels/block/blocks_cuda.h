@@ -27,8 +27,8 @@ struct gcb_cuda_blocks {
 };
 
 /* Writes the payload, with draws from `stream` if codes are drawn. Unless `result` is NULL, sets
- * result->length and adds to clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least too_much. With a tensor's scale, sets
- * max_bits. */
+ * result->length and adds to clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least
+ * too_much. With a tensor's scale, sets max_bits. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
                            uint64_t stream, struct gcb_device_result *result);

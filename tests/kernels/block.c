@@ -92,8 +92,8 @@ static void check_variants(void)
         }
 }
 
-/* The numbers of neighbours, of the same element in other tiles, and of two streams look independent,
- * and their upper bits uniform. */
+/* The numbers of neighbours, of the same element in other tiles, and of two streams look
+ * independent, and their upper bits uniform. */
 static void check_numbers(void)
 {
     enum { TILES = 64, N = TILES * GCB_DRAW_TILE };
