@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/block/block_elem.h"
+#include "kernels/block/book_elem.h"
 
 /*
  * Family `block`: elements in blocks of 2^log2 that share a scale; block_elem.h defines the
@@ -20,7 +21,23 @@
  * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
  *               all as a bit pattern. A zero may have either sign.
  * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
+ * nearest:      code[i] = the code of the dynamic book whose value is nearest to x[i] / divisor.
+ * bins:         code[i] = the bin of x[i]. Adds to the number of elements of each of 256 bins, and to
+ *               how far they are from its middle, in parts. n <= 4096.
+ * from_book:    x[i] = book[code[i]], times the scale; code[i] < 256.
  */
+/*
+ * The dynamic book by the leading bits of a magnitude, the exponent and six bits of the mantissa, and
+ * by its sign. At most one code begins within such a cell. A word is the code of the cell's smallest
+ * magnitude, and above it the magnitude's other bits from which on the next code is the nearest.
+ */
+#define GCB_CELL_BITS 17
+#define GCB_CELL_FIRST ((0x34800000u >> GCB_CELL_BITS) - 1) /* cell 0 ends at 2^-22 */
+#define GCB_CELLS ((0x3f800000u >> GCB_CELL_BITS) - GCB_CELL_FIRST + 1)
+
+/* Fills the 2 * GCB_CELLS words; the second half is for negative numbers. */
+void gcb_book_cells(uint32_t *cells);
+
 typedef void gcb_block_most_fn(uint32_t *most, const float *x, size_t n, unsigned log2);
 typedef void gcb_block_scales_fn(uint32_t *scale, float *factor, const uint32_t *most, size_t n,
                                  const struct gcb_scaling *s);
@@ -40,6 +57,12 @@ typedef void gcb_block_draw_integers_fn(uint16_t *code, const float *x, size_t n
                                         const struct gcb_tile_draw *draw);
 typedef void gcb_block_from_integers_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
                                         const struct gcb_affine *a, int minimum);
+typedef void gcb_block_nearest_fn(uint16_t *code, const float *x, size_t n, unsigned log2,
+                                  const float *divisor, const uint32_t *cells);
+typedef void gcb_block_bins_fn(uint16_t *code, int64_t *parts, uint64_t *count, const float *x,
+                               size_t n, const struct gcb_bins *b);
+typedef void gcb_block_from_book_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
+                                    const float *scale, const float *book);
 
 struct gcb_block_fns {
     gcb_block_most_fn *most;
@@ -51,6 +74,9 @@ struct gcb_block_fns {
     gcb_block_integers_fn *integers;
     gcb_block_draw_integers_fn *draw_integers;
     gcb_block_from_integers_fn *from_integers;
+    gcb_block_nearest_fn *nearest;
+    gcb_block_bins_fn *bins;
+    gcb_block_from_book_fn *from_book;
 };
 
 void gcb_block_init(struct gcb_block_fns *fns, unsigned cpu_flags);

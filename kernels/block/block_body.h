@@ -257,6 +257,92 @@ static void from_integers(float *x, const uint16_t *code, size_t n, unsigned log
         EACH(n, log2, from_integers_group(x + i, code + i, m, a + (i >> log2), 0));
 }
 
+/* ---- code books ---- */
+
+enum { FEW = 16 }; /* elements of a group: the smallest block */
+
+/* Not vectorised, because gathering is slower than loading words by themselves. */
+__attribute__((noinline, optimize("no-tree-vectorize"))) static void
+look_up(uint32_t *word, const uint32_t *cells, const uint32_t *cell, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        word[j] = cells[cell[j]];
+}
+
+INLINE void nearest_group(uint16_t *code, const float *x, size_t m, float divisor,
+                          const uint32_t *cells)
+{
+    uint32_t u[FEW], cell[FEW], word[FEW];
+
+    for (size_t j = 0; j < m; j++) {
+        const uint32_t a = (u[j] = gcb_bits_of(x[j] / divisor)) & GCB_MAGNITUDE_MASK;
+        const uint32_t cut = gcb_lower(a, 0x3f800000u) >> GCB_CELL_BITS;
+
+        cell[j] = (cut > GCB_CELL_FIRST ? cut - GCB_CELL_FIRST : 0) + (u[j] >> 31) * GCB_CELLS;
+    }
+    look_up(word, cells, cell, m);
+    for (size_t j = 0; j < m; j++) {
+        const uint32_t beyond = (u[j] & ((1u << GCB_CELL_BITS) - 1)) >= word[j] >> 8;
+
+        code[j] = (uint16_t)((word[j] & 0xffu) + beyond - 2 * beyond * (u[j] >> 31));
+    }
+}
+
+static void nearest(uint16_t *code, const float *x, size_t n, unsigned log2, const float *divisor,
+                    const uint32_t *cells){
+    EACH_GROUP(n, FEW, nearest_group(code + i, x + i, m, divisor[i >> log2], cells))}
+
+/* Four tables take turns, because an addition waits for the one before it in the same place. Parts
+ * of elements beyond all bins are added to `parts`. */
+INLINE void bins_group(uint16_t *code, uint64_t (*sum)[GCB_BOOK], int64_t *parts, const float *x,
+                       size_t m, struct gcb_bins b)
+{
+    float away[FEW];
+    int32_t part[FEW];
+    uint32_t beyond = 0;
+
+    for (size_t j = 0; j < m; j++) {
+        const float w = (x[j] - b.mean) * b.per, bin = gcb_bin_of(w, b.low, b.high);
+
+        code[j] = (uint16_t)(int32_t)(bin - b.low);
+        part[j] = gcb_bin_within(w - bin);
+        beyond |= gcb_magnitude(w - bin) > 0x3f000000u;
+        away[j] = w - bin;
+    }
+    for (size_t j = 0; j < m; j++)
+        sum[j % 4][code[j]] += GCB_BIN_ONE + (uint64_t)(int64_t)part[j];
+    for (size_t j = 0; beyond && j < m; j++)
+        if (gcb_magnitude(away[j]) > 0x3f000000u)
+            parts[code[j]] += gcb_bin_beyond(away[j]);
+}
+
+static void bins(uint16_t *code, int64_t *parts, uint64_t *count, const float *x, size_t n,
+                 const struct gcb_bins *bins)
+{
+    const struct gcb_bins b = *bins;
+    uint64_t sum[4][GCB_BOOK] = {{0}};
+
+    EACH_GROUP(n, FEW, bins_group(code + i, sum, parts, x + i, m, b))
+    for (size_t c = 0; c < GCB_BOOK; c++) {
+        const uint64_t all = sum[0][c] + sum[1][c] + sum[2][c] + sum[3][c];
+
+        count[c] += all >> 32;
+        parts[c] += gcb_bin_parts(all);
+    }
+}
+
+INLINE void book_group(float *x, const uint16_t *code, size_t m, float scale, const float *book)
+{
+    for (size_t j = 0; j < m; j++)
+        x[j] = book[code[j]] * scale;
+}
+
+static void from_book(float *x, const uint16_t *code, size_t n, unsigned log2, const float *scale,
+                      const float *book)
+{
+    EACH_GROUP(n, FEW, book_group(x + i, code + i, m, scale[i >> log2], book))
+}
+
 const struct gcb_block_fns NAME = {
     .most = most,
     .scales = scales,
@@ -267,4 +353,7 @@ const struct gcb_block_fns NAME = {
     .integers = integers,
     .draw_integers = draw_integers,
     .from_integers = from_integers,
+    .nearest = nearest,
+    .bins = bins,
+    .from_book = from_book,
 };

@@ -1,6 +1,44 @@
 #define NAME gcb_block_fns_c
 #include "kernels/block/block_body.h"
+#include <stdbool.h>
+
 #include "src/lib/base/cpu_flags.h"
+
+/* True if t, beyond the value of `code`, has the code after it on its side of 0. */
+static bool is_next(uint32_t code, float t)
+{
+    if (t > 0.0f)
+        return code + 1 < GCB_BOOK &&
+               gcb_dynamic_up(t, gcb_dynamic_value(code), gcb_dynamic_value(code + 1));
+    return code > 0 && !gcb_dynamic_up(t, gcb_dynamic_value(code - 1), gcb_dynamic_value(code));
+}
+
+/* The first of the last bits of t's cell from which on t has the next code. t has zeros there. */
+static uint32_t begin_of_next(uint32_t code, uint32_t t)
+{
+    uint32_t begin = 1u << GCB_CELL_BITS;
+
+    if (is_next(code, gcb_float_of(t + begin - 1)))
+        for (uint32_t step = begin-- / 2; step; step /= 2)
+            begin -= is_next(code, gcb_float_of(t + begin - step)) ? step : 0;
+    return begin;
+}
+
+void gcb_book_cells(uint32_t *cells)
+{
+    for (uint32_t sign = 0; sign < 2; sign++) {
+        uint32_t code = GCB_BOOK_ZERO;
+
+        for (uint32_t k = 0; k < GCB_CELLS; k++) {
+            const uint32_t t = k ? (k + GCB_CELL_FIRST) << GCB_CELL_BITS : 0;
+            const uint32_t begin = begin_of_next(code, t | sign << 31);
+
+            cells[sign * GCB_CELLS + k] = begin << 8 | code;
+            if (begin < 1u << GCB_CELL_BITS)
+                code += sign ? -1u : 1;
+        }
+    }
+}
 
 void gcb_block_init(struct gcb_block_fns *fns, unsigned cpu_flags)
 {

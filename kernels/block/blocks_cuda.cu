@@ -1,6 +1,7 @@
 #include "kernels/block/blocks_cuda.h"
 
 #include "kernels/cuda/group.cuh"
+#include "kernels/dither/terngrad.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/slot/tiles.cuh"
 
@@ -11,8 +12,12 @@ namespace
 
 struct block_room {
     tile_room codes;
+    float book[GCB_BOOK];
     uint32_t most[kTileThreads], least[kTileThreads];
+    uint64_t sum[GCB_BOOK]; /* of GCB_BIN_ONE and parts */
 };
+
+static_assert(GCB_BOOK == kTileThreads, "each thread must have a code");
 
 /* The number of threads that share a block's scale. */
 __device__ __forceinline__ unsigned sharers(const gcb_cuda_blocks &how)
@@ -70,10 +75,99 @@ template <class Where> __global__ void measure_largest(Where where)
     raise_by_warp(&at.item.result->max_bits, largest_of(v));
 }
 
+/* ---- means of bins ---- */
+
+/* After the measurement in a message's scratch: what the elements of each bin add up to. */
+struct bin_sums {
+    uint64_t parts[GCB_BOOK], count[GCB_BOOK];
+};
+
+__host__ __device__ inline uint64_t bins_at(uint64_t n)
+{
+    return (terngrad::scratch_bytes(n) + 15) / 16 * 16;
+}
+
+__device__ __forceinline__ bin_sums &sums_of(const gcb_device_item &item)
+{
+    return *reinterpret_cast<bin_sums *>(static_cast<uint8_t *>(item.scratch) + bins_at(item.in.n));
+}
+
+__device__ __forceinline__ const terngrad::measurement &measured(const gcb_device_item &item)
+{
+    return static_cast<const terngrad::head *>(item.scratch)->so_far;
+}
+
+__device__ __forceinline__ gcb_bins bins_of(const gcb_device_item &item)
+{
+    return gcb_bins_of(measured(item).sum, measured(item).sum_sq, item.in.n, GCB_BOOK);
+}
+
+/* One block per message. */
+template <class Where> __global__ void clear_bins(Where where)
+{
+    const gcb_device_item &item = find_item(where);
+
+    sums_of(item).parts[threadIdx.x] = sums_of(item).count[threadIdx.x] = 0;
+    if (item.result && threadIdx.x == 0 && !(measured(item).sum_sq < GCB_BINS_MOST))
+        set_status(&item.result->status, GCB_E_SEND_RAW);
+}
+
+/* Writes the book, and the residual. */
+template <class Where> __global__ void finish_bins(Where where)
+{
+    block_room &room = shared<block_room>();
+    const tile_work at = find_tile(where);
+    const bin_sums &sums = sums_of(at.item);
+    const unsigned t = threadIdx.x;
+    float v[kTileEach], decoded[kTileEach] = {};
+
+    if (at.block && !at.item.in.residual)
+        return;
+    const gcb_bins bins = bins_of(at.item);
+
+    room.book[t] = gcb_bin_mean(&bins, t, static_cast<int64_t>(sums.parts[t]), sums.count[t]);
+    if (at.block == 0)
+        put_u32(at.item.payload + t * sizeof(float), gcb_bits_of(room.book[t]));
+    sync_block();
+    if (!at.item.in.residual)
+        return;
+    load_floats(v, at.item.in.x, at.first, at.item.in.n);
+    for (unsigned i = 0; i < kTileEach && at.first + i < at.item.in.n; i++)
+        decoded[i] = room.book[at.item.payload[sizeof(room.book) + at.first + i]];
+    store_residual(at.item.in, v, decoded, at.first);
+}
+
+/* Adds a code to the sums of its bin. */
+__device__ __forceinline__ uint32_t bin_code(float x, const gcb_bins &b, bool here,
+                                             block_room &room, bin_sums &sums)
+{
+    const float w = (x - b.mean) * b.per, bin = gcb_bin_of(w, b.low, b.high);
+    const uint32_t code = static_cast<uint32_t>(static_cast<int32_t>(bin - b.low));
+    const int64_t beyond = gcb_bin_beyond(w - bin);
+
+    if (!here)
+        return 0;
+    atomic_add(&room.sum[code],
+               GCB_BIN_ONE + static_cast<uint64_t>(int64_t{gcb_bin_within(w - bin)}));
+    if (beyond)
+        atomic_add(&sums.parts[code], static_cast<uint64_t>(beyond));
+    return code;
+}
+
+__device__ __forceinline__ uint32_t dynamic_code(float t, const float (&book)[GCB_BOOK])
+{
+    uint32_t c = 0;
+
+    for (uint32_t step = GCB_BOOK / 2; step; step /= 2)
+        c += t >= book[c + step] ? step : 0;
+    return c + (c + 1 < GCB_BOOK && gcb_dynamic_up(t, book[c], book[c + 1]));
+}
+
 /* What a thread's elements share. */
 struct sharing {
     struct gcb_scaling scaling; /* of this message */
     struct gcb_affine affine;
+    struct gcb_bins bins;
     float factor, scale;
 };
 
@@ -162,12 +256,37 @@ __device__ __forceinline__ sharing share_integers(block_room &room, const tile_w
     return s;
 }
 
+__device__ __forceinline__ sharing share_book(block_room &room, const tile_work &at,
+                                              const float (&v)[kTileEach],
+                                              const gcb_cuda_blocks &how)
+{
+    sharing s = {};
+
+    if (how.kind == GCB_CUDA_BINS) {
+        s.bins = bins_of(at.item);
+        room.sum[threadIdx.x] = 0;
+        sync_block();
+        return s;
+    }
+    room.book[threadIdx.x] = gcb_dynamic_value(threadIdx.x);
+    const uint32_t most = largest_shared(room.most, largest_of(v), sharers(how));
+
+    s.scale = gcb_float_of(most);
+    s.factor = gcb_dynamic_divisor(s.scale);
+    if (threadIdx.x % sharers(how) == 0 && at.first < at.item.in.n)
+        put_u32(at.item.payload + scale_at(how, at.first), most);
+    return s;
+}
+
 /* The value of a code. */
 __device__ __forceinline__ float decoded_value(uint32_t code, const sharing &s,
-                                               const gcb_cuda_blocks &how)
+                                               const gcb_cuda_blocks &how,
+                                               const float (&book)[GCB_BOOK])
 {
-    if (how.integers)
+    if (how.kind == GCB_CUDA_INTEGERS)
         return gcb_affine_value(code, &s.affine, how.minimum);
+    if (how.kind >= GCB_CUDA_DYNAMIC)
+        return book[code] * s.scale;
     const float v = gcb_small_value(code, &s.scaling.f);
 
     return how.divides ? v / s.scale : v * s.scale;
@@ -191,19 +310,27 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
     load_input(v, in, at.first);
     for (unsigned i = 0; i < kTileEach; i++)
         v[i] *= how.weight;
-    const sharing s =
-        how.integers ? share_integers(room, at, v, how) : share_floats(room, at, v, how);
+    const sharing s = how.kind >= GCB_CUDA_DYNAMIC    ? share_book(room, at, v, how)
+                      : how.kind == GCB_CUDA_INTEGERS ? share_integers(room, at, v, how)
+                                                      : share_floats(room, at, v, how);
     if (at.item.result && largest_of(v) >= how.too_much)
         set_status(&at.item.result->status, GCB_E_SEND_RAW);
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t number = gcb_tile_number(&draw, at.first % kTile + i);
+        const bool here = at.first + i < in.n;
 
-        code[i] = how.integers ? integer_code(v[i], s, number, how)
-                               : small_code(v[i], s, number, how, &clamped);
-        code[i] = at.first + i < in.n ? code[i] : 0;
-        decoded[i] = decoded_value(code[i], s, how);
+        if (how.kind == GCB_CUDA_BINS)
+            code[i] = bin_code(v[i], s.bins, here, room, sums_of(at.item));
+        else if (how.kind == GCB_CUDA_DYNAMIC)
+            code[i] = dynamic_code(v[i] / s.factor, room.book);
+        else
+            code[i] = how.kind == GCB_CUDA_INTEGERS
+                          ? integer_code(v[i], s, number, how)
+                          : small_code(v[i], s, number, how, &clamped);
+        code[i] = here ? code[i] : 0;
+        decoded[i] = decoded_value(code[i], s, how, room.book);
     }
-    if (in.residual)
+    if (in.residual && how.kind != GCB_CUDA_BINS)
         store_residual(in, v, decoded, at.first);
     pack_codes(room.codes, code, how.width);
     if (at.item.result)
@@ -211,11 +338,21 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
     sync_block();
     store_tile(at.item.payload + codes_at(how, in.n) + at.start / 8 * how.width, room.codes,
                (at.here * how.width + 7) / 8);
+    if (how.kind == GCB_CUDA_BINS && room.sum[threadIdx.x]) {
+        bin_sums &sums = sums_of(at.item);
+        const uint64_t sum = room.sum[threadIdx.x];
+
+        atomic_add(&sums.count[threadIdx.x], sum >> 32);
+        atomic_add(&sums.parts[threadIdx.x], static_cast<uint64_t>(gcb_bin_parts(sum)));
+    }
 }
 
 /* Reads messages (kernels/slot/tiles.cuh). */
 struct block_tile {
-    using room = tile_room;
+    struct room {
+        tile_room codes;
+        float book[GCB_BOOK];
+    };
     static constexpr unsigned size = kTile;
     gcb_cuda_blocks how;
 
@@ -227,7 +364,12 @@ struct block_tile {
 
         s.scaling = how.scaling;
         s.scale = 1.0f;
-        if (how.integers) {
+        if (how.kind >= GCB_CUDA_DYNAMIC) {
+            if (exists)
+                s.scale = gcb_float_of(get_u32(from));
+            return gcb_bits_of(s.scale) < GCB_INF_BITS;
+        }
+        if (how.kind == GCB_CUDA_INTEGERS) {
             if (exists)
                 s.affine = {gcb_float_of(get_u32(from)),
                             how.minimum ? gcb_float_of(get_u32(from + 4)) : from[4]};
@@ -251,24 +393,38 @@ struct block_tile {
         return true;
     }
 
-    __device__ bool operator()(float (&v)[kTileEach], room &codes, const tile_work &at) const
+    /* Makes or reads a value of the book. Returns false if it is invalid. */
+    __device__ bool read_value(float (&book)[GCB_BOOK], const tile_work &at) const
+    {
+        const unsigned t = threadIdx.x;
+
+        book[t] = how.kind == GCB_CUDA_BINS
+                      ? gcb_float_of(get_u32(at.item.payload + t * sizeof(float)))
+                  : how.kind == GCB_CUDA_DYNAMIC ? gcb_dynamic_value(t)
+                                                 : 0.0f;
+        return gcb_magnitude(book[t]) < GCB_INF_BITS;
+    }
+
+    __device__ bool operator()(float (&v)[kTileEach], room &in, const tile_work &at) const
     {
         const unsigned skip = load_tile(
-            codes, at.item.payload + codes_at(how, at.item.in.n) + at.start / 8 * how.width,
+            in.codes, at.item.payload + codes_at(how, at.item.in.n) + at.start / 8 * how.width,
             (at.here * how.width + 7) / 8);
-        const uint32_t top = how.integers ? 0xffu : how.scaling.f.top;
+        const bool floats = how.kind == GCB_CUDA_FLOATS;
+        const uint32_t top = floats ? how.scaling.f.top : 0xffu;
         uint32_t code[kTileEach];
         sharing s = {};
-        bool valid = read_sharing(s, at);
+        const bool sound = read_value(in.book, at);
+        bool valid = read_sharing(s, at) && sound;
 
         sync_block();
-        unpack_codes(code, codes, skip, how.width);
+        unpack_codes(code, in.codes, skip, how.width);
         for (unsigned i = 0; i < kTileEach; i++) {
             const bool here = at.first + i < at.item.in.n;
-            const uint32_t magnitude = how.integers ? code[i] : code[i] & (how.scaling.f.sign - 1);
+            const uint32_t magnitude = floats ? code[i] & (how.scaling.f.sign - 1) : code[i];
 
             valid &= !here || magnitude <= top;
-            v[i] = decoded_value(code[i], s, how);
+            v[i] = decoded_value(code[i], s, how, in.book);
         }
         if (!valid)
             set_status(&at.item.result->status, GCB_E_CORRUPT);
@@ -279,20 +435,48 @@ struct block_tile {
 template <class Where>
 int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
 {
-    if (how->head)
-        launch(measure_largest<Where>, part.grid, kTileThreads, 0, s, part.where);
     return launch(encode_blocks<Where>, part.grid, kTileThreads, sizeof(block_room), s, part.where,
                   *how);
 }
 
+/* After the measurement. `whole` has one block per message. */
+template <class Where>
+int launch_bins(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &whole,
+                const launch_part<Where> &part)
+{
+    launch(clear_bins<Where>, whole.grid, kTileThreads, 0, s, whole.where);
+    launch_encode<Where>(s, how, part);
+    return launch(finish_bins<Where>, part.grid, kTileThreads, sizeof(block_room), s, part.where);
+}
+
+template <class Where>
+int launch_scaled(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
+{
+    if (how->head)
+        launch(measure_largest<Where>, part.grid, kTileThreads, 0, s, part.where);
+    return launch_encode<Where>(s, how, part);
+}
+
+constexpr double kAnyClip = 1.0; /* so that sums are measured */
+
 } /* namespace */
 
-int gcb_cuda_blocks_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
-                           const gcb_cuda_blocks *how, uint64_t stream, gcb_device_result *result)
+uint64_t gcb_cuda_blocks_scratch(const gcb_cuda_blocks *how, uint64_t n)
 {
-    const single message = {{*in, out, result, nullptr, stream, 0, 0}};
+    return how->kind == GCB_CUDA_BINS ? bins_at(n) + sizeof(bin_sums) : 0;
+}
 
-    return launch_encode<single>(s, how, {message, tile_blocks(in->n)});
+int gcb_cuda_blocks_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
+                           const gcb_cuda_blocks *how, uint64_t stream, void *scratch,
+                           gcb_device_result *result)
+{
+    const single message = {{*in, out, result, scratch, stream, 0, 0}};
+    const launch_part<single> part = {message, tile_blocks(in->n)};
+
+    if (how->kind != GCB_CUDA_BINS)
+        return launch_scaled<single>(s, how, part);
+    terngrad::compute_scale(s, message, kAnyClip);
+    return launch_bins<single>(s, how, {message, 1}, part);
 }
 
 int gcb_cuda_blocks_decode(gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
@@ -312,10 +496,15 @@ int gcb_cuda_blocks_sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_
 int gcb_cuda_blocks_encode_group(gcb_device_stream *s, const gcb_device_group *g,
                                  const gcb_cuda_blocks *how)
 {
-    const uint64_t tiles = cut_tiles(g);
+    const bool bins = how->kind == GCB_CUDA_BINS;
+    const uint64_t blocks = bins ? terngrad::cut_scale(g) : 0;
+    const launch_part<message_group> part = {grid_of(g, 0), cut_tiles(g)};
 
     send_table(s, g);
-    return launch_encode<message_group>(s, how, {grid_of(g, 0), tiles});
+    if (!bins)
+        return launch_scaled<message_group>(s, how, part);
+    terngrad::compute_scale(s, g, blocks, kAnyClip);
+    return launch_bins<message_group>(s, how, {grid_of(g, 0), g->count}, part);
 }
 
 int gcb_cuda_blocks_decode_group(gcb_device_stream *s, const gcb_device_group *g,

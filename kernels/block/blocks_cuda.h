@@ -2,16 +2,19 @@
 #define KERNELS_BLOCK_BLOCKS_CUDA_H
 
 #include "kernels/block/block_elem.h"
+#include "kernels/block/book_elem.h"
 #include "kernels/dither/dither_cuda.h"
 
 /*
- * Small floats and integers with a scale for each block on the device: the payloads of `float` and
- * `affine` (src/lib/codec/blocks.h), and of `fp16` and `bf16` with stochastic rounding. Functions
+ * Small floats, integers and values of a book with a scale for each block on the device: the payloads
+ * of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16` with stochastic rounding. Functions
  * return 0 or GCB_E_DEVICE. Encoding takes one launch and reads each element once; with a tensor's
- * scale it takes two launches and two reads. Decoding and sums take one launch. The pointers are
+ * scale it takes two launches and two reads, with means of bins four more and three. Decoding and sums take one launch. The pointers are
  * device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
+
+enum gcb_cuda_block_kind { GCB_CUDA_FLOATS, GCB_CUDA_INTEGERS, GCB_CUDA_DYNAMIC, GCB_CUDA_BINS };
 
 struct gcb_cuda_blocks {
     struct gcb_philox_keys keys;       /* made from the seed */
@@ -19,19 +22,21 @@ struct gcb_cuda_blocks {
     unsigned width, head, scale, log2; /* as in struct gcb_blocks */
     uint32_t too_much;
     int drawn;
-    int integers; /* 1: integers with an offset; 0: small floats */
+    enum gcb_cuda_block_kind kind;
     int minimum;  /* integers: offset=minimum */
     int divides;  /* small floats: values are divided by their scale */
     float top;    /* integers: the largest code */
     float weight; /* multiplies the elements; not 1 only for a tensor without a scale */
 };
 
+/* Bytes of scratch that encoding a message needs. */
+uint64_t gcb_cuda_blocks_scratch(const struct gcb_cuda_blocks *how, uint64_t n);
 /* Writes the payload, with draws from `stream` if codes are drawn. Unless `result` is NULL, sets
  * result->length and adds to clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least
  * too_much. With a tensor's scale, sets max_bits. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
-                           uint64_t stream, struct gcb_device_result *result);
+                           uint64_t stream, void *scratch, struct gcb_device_result *result);
 /* Sets result->status to GCB_E_CORRUPT if a scale or a code is invalid; `out` is then
  * unspecified. */
 int gcb_cuda_blocks_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

@@ -5,11 +5,30 @@
  * (terngrad_cuda.cu). */
 #include "kernels/cuda/group.cuh"
 #include "kernels/dither/dither_cuda.h"
+#include "kernels/reduce/sum.cuh"
 
 namespace gcb::terngrad
 {
 
 constexpr unsigned kHead = sizeof(float); /* bytes of a payload before its codes: the scaler */
+
+/* The sum, the sum of squares and the largest magnitude of all elements, or of some sum blocks. */
+struct measurement {
+    double sum, sum_sq;
+    uint32_t max_bits;
+};
+
+/* The beginning of a message's scratch. */
+struct alignas(16) head {
+    float scale;
+    measurement so_far; /* over the sum blocks that were added up before; at last over all */
+};
+
+/* Bytes of scratch. */
+__host__ __device__ inline uint64_t scratch_bytes(uint64_t n)
+{
+    return sizeof(head) + sum_blocks_of(n) * (2 * sizeof(double) + sizeof(uint32_t));
+}
 
 /* The scaler of a message, at the beginning of its scratch. */
 __device__ __forceinline__ float &scale_of(const gcb_device_item &item)

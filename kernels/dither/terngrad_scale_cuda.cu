@@ -11,17 +11,6 @@ namespace
 {
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
-/* The sum, the sum of squares and the largest magnitude of all elements, or of some sum blocks. */
-struct measurement {
-    double sum, sum_sq;
-    uint32_t max_bits;
-};
-
-struct alignas(16) head {
-    float scale;
-    measurement so_far; /* of a long message: over the sum blocks that were added up before */
-};
-
 /* Layout of the scratch: the head, then the sums and the maximum of each sum block. */
 struct block_sums {
     struct head *head;
@@ -147,6 +136,7 @@ template <class Where> __global__ void choose_scaler(Where where, double clip, u
 
     if (threadIdx.x != 0)
         return;
+    in.head->so_far = all;
     scale_of(item) = gcb_clipped_max(limit, all.max_bits);
     put_u32(item.payload, gcb_bits_of(scale_of(item)));
 }
@@ -220,6 +210,5 @@ int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t bloc
 
 uint64_t gcb_cuda_terngrad_scratch(const gcb_cuda_terngrad *how, uint64_t n)
 {
-    return sizeof(gcb::terngrad::head) +
-           gcb::sum_blocks_of(n) * (2 * sizeof(double) + sizeof(uint32_t));
+    return gcb::terngrad::scratch_bytes(n);
 }

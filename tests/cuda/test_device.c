@@ -56,6 +56,9 @@ static void block_formats(void **state)
         "affine:bits=3,block=128,rounding=stochastic",
         "cgx",
         "cgx:bits=7,block=32,rounding=stochastic",
+        "blockwise8",
+        "blockwise8:block=16",
+        "uniform8",
     };
 
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)

@@ -27,6 +27,8 @@ const char *const device_slots[] = {
     "nvfp4:memory=ef",
     "mxfp8:rounding=stochastic",
     "int8:memory=ef",
+    "blockwise8:memory=ef",
+    "uniform8:memory=ef",
     "randomk",
     "randomk:memory=ef",
     "topk",

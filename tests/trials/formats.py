@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
 Decodes messages of the block formats and compares each value, bit for bit, with the library whose rule the method follows:
-torchao 0.18 (MXFP8, MXFP4, NVFP4) and torch 2.15 (fp8, affine integers). CGX has no package: its formula is below.
+torchao 0.18 (MXFP8, MXFP4, NVFP4, the search of blockwise 8 bit) and torch 2.15 (fp8, affine integers). CGX and hivemind 1.1.12 are
+formulas below. The means of hivemind's bins are compared within 1e-6 of the largest magnitude: it adds float32 in any order.
 
     PYTHONPATH=python GCBENCH_LIBRARY=build/src/libgcbench.so python3 tests/trials/formats.py [--record FILE] [N]
 
@@ -11,6 +12,7 @@ import sys
 
 import numpy as np
 import torch
+from torchao.optim.quant_utils import create_dynamic_map, dequant_with_qmap, quantize_8bit_with_qmap, scale_tensor
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
 from torchao.prototype.mx_formats.mx_tensor import to_dtype, to_mx
 from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor, per_tensor_amax_to_scale
@@ -77,7 +79,33 @@ def minimum_exact(bits, block):
     return decode
 
 
+def book():
+    """create_dynamic_map, whose linspace has another last bit on other CPUs, rounded once."""
+    up = [(2 ** (i + 1) + 9 * (2 * j + 1)) / (10.0 ** (7 - i) * 2 ** (i + 1)) for i in range(7) for j in range(2 ** i)]
+    values = torch.tensor([-v for v in reversed(up)] + [0.0] + up + [1.0])
+    assert torch.allclose(values, torch.tensor(create_dynamic_map()), rtol=1.3e-7, atol=0)
+    return values
+
+
+def blockwise(block):
+    def decode(x):
+        rows, scale = scale_tensor(padded(x, block), block)
+        return dequant_with_qmap(quantize_8bit_with_qmap(rows, book()), book(), scale).reshape(-1)
+    return decode
+
+
+def uniform(x):
+    """Uniform8BitQuantization, with sums in float64."""
+    exact = x.double().numpy()
+    mean, width = np.float32(exact.mean()), np.float32(6 * exact.std(ddof=1) / 256)
+    code = torch.quantize_per_tensor(x - mean, float(width), 128, torch.quint8).int_repr().numpy()
+    return torch.from_numpy((np.bincount(code, exact, 256) / np.maximum(np.bincount(code, minlength=256), 1))[code])
+
+
 METHODS = {
+    "blockwise8": blockwise(4096),
+    "blockwise8:block=16": blockwise(16),
+    "uniform8": uniform,
     "float:element=e4m3,scale=none": plain("e4m3"),
     "float:element=e5m2,scale=none": plain("e5m2"),
     "fp8": scaled("e4m3"),
@@ -115,7 +143,9 @@ def main(arguments):
     wrong, lines = 0, [f"x {x.tobytes().hex()}"]
     for spec, decode in METHODS.items():
         want = decode(torch.from_numpy(x)).numpy()[:len(x)].astype(np.float32)
-        differ = np.flatnonzero(want.view(np.uint32) != ours(spec, x).view(np.uint32))
+        allowed = 1e-6 * np.abs(x).max() if spec == "uniform8" else 0.0
+        differ = np.flatnonzero(~(np.abs(want - ours(spec, x)) <= allowed) if allowed else
+                                want.view(np.uint32) != ours(spec, x).view(np.uint32))
         wrong += len(differ)
         print(f"{spec}: {len(differ)} of {len(x)} values differ" +
               (f", first {differ[0]}: {x[differ[0]]!r} becomes {ours(spec, x)[differ[0]]!r}, not {want[differ[0]]!r}"

@@ -99,6 +99,15 @@ struct gcb_affines {
 };
 int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag);
 
+/* The same for the codec `codebook`. */
+struct gcb_books {
+    struct gcb_blocks b;
+    uint64_t block;
+    int book;
+};
+enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* `book` */
+int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag);
+
 /* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device. */
 struct gcb_half {
     struct gcb_codec_base base;

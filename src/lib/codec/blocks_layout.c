@@ -56,3 +56,15 @@ int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag)
     s->b.base.nominal_bits = (double)s->bits + 8.0 * s->b.scale / (double)s->block;
     return lay_out(&s->b, s->block, diag);
 }
+
+int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag)
+{
+    const bool uniform = s->book == GCB_BOOK_UNIFORM;
+
+    s->b.width = 8;
+    s->b.head = uniform ? GCB_BOOK * sizeof(float) : 0;
+    s->b.scale = uniform ? 0 : sizeof(float);
+    s->b.too_much = uniform ? 0 : GCB_INF_BITS;
+    s->b.base.nominal_bits = uniform ? 8.0 : 8.0 + 32.0 / (double)s->block;
+    return lay_out(&s->b, s->block, diag);
+}

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
@@ -9,10 +11,21 @@
  * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign. All workers draw
  * the same bit, so the result does not depend on which worker encodes the sum.
  *
- * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale
- * of a bucket of zeros is 0, so a tensor of zeros is decoded to zeros.
+ * 1-bit Adam (Tang et al., ICML 2021) decodes to + or - the root mean square, 1-bit SGD (Seide et
+ * al., Interspeech 2014) to the mean of the elements of that sign. There a zero has the sign +.
+ *
+ * Payload: a scale (float32) for each bucket, or with scale=means first those for plus and then
+ * those for minus; then one bit for each element, 1 for minus. The scale of a bucket of zeros is 0,
+ * so a tensor of zeros is decoded to zeros. A decoder knows the scales from the payload's length.
  */
-enum scale { SCALE_ONE, SCALE_MEAN };
+enum scale { SCALE_ONE, SCALE_MEAN, SCALE_RMS, SCALE_MEANS };
+
+/* Sums over a bucket, or over a part of it. */
+struct sums {
+    double size; /* of magnitudes, or of squares with SCALE_RMS */
+    double plain;
+    uint64_t minus; /* number of negative elements */
+};
 
 struct signsgd {
     struct gcb_codec_base base;
@@ -20,7 +33,7 @@ struct signsgd {
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    double *block_sum; /* scratch for the mean of a whole tensor: sums of its blocks; or NULL */
+    struct sums *block_sum; /* scratch for the scale of a whole tensor: of its blocks; or NULL */
 };
 
 static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -31,7 +44,10 @@ static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb
     s->length = s->bucket == 0 || s->bucket > env->count ? env->count : s->bucket;
     s->buckets = env->count ? (env->count + s->length - 1) / s->length : 0;
     s->base.max_payload = s->buckets * sizeof(float) + gcb_packed_bytes(env->count, 1);
-    s->base.sees_nonfinite = s->scale == SCALE_MEAN;
+    if (env->decoding || s->scale == SCALE_MEANS)
+        s->base.max_payload += s->buckets * sizeof(float);
+    s->base.length_varies = env->decoding;
+    s->base.sees_nonfinite = s->scale != SCALE_ONE;
     s->base.nominal_bits = 1;
     if (env->decoding || s->scale == SCALE_ONE || s->buckets != 1)
         return 0;
@@ -44,17 +60,12 @@ static void signsgd_fini(void *state)
     gcb_free(((struct signsgd *)state)->block_sum);
 }
 
-static uint64_t scale_bytes(const struct signsgd *s)
-{
-    return s->buckets * sizeof(float);
-}
-
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct signsgd *s;
     const float *from;
     uint8_t *scales_out, *bits_out;
-    const uint8_t *scales, *bits;
+    const uint8_t *scales, *minus_scales, *bits;
     float *to;
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint64_t coin;                  /* encoding: random stream of the signs of zeros */
@@ -77,11 +88,44 @@ static uint64_t bucket_length(const struct signsgd *s, uint64_t bucket)
     return left < s->length ? left : s->length;
 }
 
-static float scale_of(const struct signsgd *s, const float *x, uint64_t n)
+/* The number of scales of a message. */
+static uint64_t scale_count(const struct signsgd *s)
 {
-    if (s->scale == SCALE_ONE)
-        return is_zero(s, x, n) ? 0.0f : 1.0f;
-    return (float)(gcb_reduce_blocks(s->base.env.kernels->reduce.sum_abs, x, n) / (double)n);
+    return s->scale == SCALE_MEANS ? 2 * s->buckets : s->buckets;
+}
+
+/* Adds a sum block, or part of one at the end. */
+static void add_block(const struct signsgd *s, struct sums *to, const float *x, size_t n)
+{
+    const struct gcb_reduce_fns *reduce = &s->base.env.kernels->reduce;
+
+    to->size += s->scale == SCALE_RMS ? reduce->sum_sq(x, n) : reduce->sum_abs(x, n);
+    if (s->scale != SCALE_MEANS)
+        return;
+    to->plain += reduce->sum(x, n);
+    for (size_t j = 0; j < n; j++)
+        to->minus += x[j] < 0.0f;
+}
+
+/* Half of a sum of magnitudes and values, over a number. Rounding may have made it negative. */
+static float half_mean(double sum, uint64_t n)
+{
+    return n == 0 || sum < 0.0 ? 0.0f : (float)(sum / 2.0 / (double)n);
+}
+
+/* Writes the scales of bucket b of n elements. */
+static void put_scale(const struct job *job, uint64_t b, const struct sums *of, uint64_t n)
+{
+    const struct signsgd *s = job->s;
+    const double mean = of->size / (double)n;
+    float scale = (float)(s->scale == SCALE_RMS ? sqrt(mean) : mean);
+
+    if (s->scale == SCALE_MEANS) {
+        scale = half_mean(of->size + of->plain, n - of->minus);
+        gcb_store_f32(job->scales_out + (s->buckets + b) * sizeof(float),
+                      half_mean(of->size - of->plain, of->minus));
+    }
+    gcb_store_f32(job->scales_out + b * sizeof(float), scale);
 }
 
 /* Writes the scales of the buckets that begin in span i. */
@@ -91,38 +135,55 @@ static void scale_span(void *ctx, uint64_t i)
     const struct signsgd *s = job->s;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(s->base.env.count, i);
 
-    for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++)
-        gcb_store_f32(job->scales_out + b * sizeof(float),
-                      scale_of(s, job->from + b * s->length, bucket_length(s, b)));
+    for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++) {
+        const float *x = job->from + b * s->length;
+        const uint64_t n = bucket_length(s, b);
+        struct sums sums = {0};
+
+        for (uint64_t k = 0; s->scale != SCALE_ONE && k < n; k += GCB_SUM_BLOCK)
+            add_block(s, &sums, x + k, n - k < GCB_SUM_BLOCK ? n - k : GCB_SUM_BLOCK);
+        if (s->scale == SCALE_ONE)
+            gcb_store_f32(job->scales_out + b * sizeof(float), is_zero(s, x, n) ? 0.0f : 1.0f);
+        else
+            put_scale(job, b, &sums, n);
+    }
 }
 
-/* Sums the magnitudes of the blocks in span i. */
+/* Sums the blocks in span i. */
 static void sum_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
 
-    for (uint64_t k = i * GCB_SPAN; k < end; k += GCB_SUM_BLOCK)
-        job->s->block_sum[k / GCB_SUM_BLOCK] = job->s->base.env.kernels->reduce.sum_abs(
-            job->from + k, end - k < GCB_SUM_BLOCK ? end - k : GCB_SUM_BLOCK);
+    for (uint64_t k = i * GCB_SPAN; k < end; k += GCB_SUM_BLOCK) {
+        struct sums *to = &job->s->block_sum[k / GCB_SUM_BLOCK];
+
+        *to = (struct sums){0};
+        add_block(job->s, to, job->from + k, end - k < GCB_SUM_BLOCK ? end - k : GCB_SUM_BLOCK);
+    }
 }
 
-/* Writes the scales of all buckets. The scale of a bucket is the work of one thread. Only the mean
+/* Writes the scales of all buckets. The scale of a bucket is the work of one thread. Only the scale
  * of a whole tensor is shared: the threads sum its blocks. */
 static void put_scales(struct job *job)
 {
     const struct signsgd *s = job->s;
     const uint64_t spans = gcb_span_count(s->base.env.count);
-    double sum = 0.0;
+    struct sums all = {0};
 
     if (!s->block_sum) {
         gcb_parallel(s->base.env.queue, spans, scale_span, job);
         return;
     }
     gcb_parallel(s->base.env.queue, spans, sum_span, job);
-    for (uint64_t k = 0; k < s->base.env.count; k += GCB_SUM_BLOCK)
-        sum += s->block_sum[k / GCB_SUM_BLOCK];
-    gcb_store_f32(job->scales_out, (float)(sum / (double)s->base.env.count));
+    for (uint64_t k = 0; k < s->base.env.count; k += GCB_SUM_BLOCK) {
+        const struct sums *block = &s->block_sum[k / GCB_SUM_BLOCK];
+
+        all.size += block->size;
+        all.plain += block->plain;
+        all.minus += block->minus;
+    }
+    put_scale(job, 0, &all, s->base.env.count);
 }
 
 /* ---- signs ---- */
@@ -160,10 +221,10 @@ static void encode_span(void *ctx, uint64_t i)
         uint32_t zeros = 0;
 
         for (size_t j = 0; j < n; j++) {
-            sign[j] = (uint8_t)(gcb_bits_of(x[j]) >> 31);
+            sign[j] = x[j] < 0.0f;
             zeros |= gcb_magnitude(x[j]) == 0;
         }
-        if (zeros)
+        if (zeros && job->s->scale <= SCALE_MEAN)
             draw_signs(sign, x, n, at, job);
         memset(sign + n, 0, 8);
         pack(job->bits_out + at / 8, sign, n);
@@ -177,7 +238,7 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
     struct job job = {
         .s = s,
         .from = in->data,
-        .scales_out = gcb_wbuf_take(out, scale_bytes(s)),
+        .scales_out = gcb_wbuf_take(out, scale_count(s) * sizeof(float)),
         .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->base.env.count, 1)),
         /* without the worker, so that all workers draw the same signs */
         .coin = gcb_draw_stream(&s->base.env, &(struct gcb_step){.step = at->step}, GCB_DRAW_COINS),
@@ -189,15 +250,15 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
     if (s->base.env.count == 0)
         return 0;
     put_scales(&job);
-    for (uint64_t b = 0; b < s->buckets; b++) /* the mean of finite elements is finite */
+    for (uint64_t b = 0; b < scale_count(s); b++) /* the mean of finite elements is finite */
         s->base.nonfinite |= gcb_load_u32(job.scales_out + b * sizeof(float)) >= GCB_INF_BITS;
     gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), encode_span, &job);
     return 0;
 }
 
-/* The sign bits of four floats, from four bits of a message. */
-#define MINUS 0x80000000u
-static const uint32_t sign_bits[16][4] = {
+/* Masks of the negative ones of four floats, from four bits of a message. */
+#define MINUS 0xffffffffu
+static const uint32_t minus_masks[16][4] = {
     {0, 0, 0, 0},
     {MINUS, 0, 0, 0},
     {0, MINUS, 0, 0},
@@ -216,24 +277,25 @@ static const uint32_t sign_bits[16][4] = {
     {MINUS, MINUS, MINUS, MINUS},
 };
 
-/* Writes or adds n elements from element `first` on, all of one bucket. sign[j] is the sign bit of
+/* Writes or adds n elements from element `first` on, all of one bucket. minus[j] is the mask of
  * element first + j. */
-static void rebuild(const struct job *job, uint64_t first, const uint32_t *sign, size_t n)
+static void rebuild(const struct job *job, uint64_t first, const uint32_t *minus, size_t n)
 {
-    const float scale = gcb_load_f32(job->scales + first / job->s->length * sizeof(float));
+    const uint64_t at = first / job->s->length * sizeof(float);
+    const float weight = job->add ? job->add->weight : 1.0f;
+    const uint32_t plus = gcb_bits_of(weight * gcb_load_f32(job->scales + at));
+    const uint32_t change = plus ^ gcb_bits_of(-(weight * gcb_load_f32(job->minus_scales + at)));
 
     if (job->add) {
-        const uint32_t bits = gcb_bits_of(job->add->weight * scale);
         float *acc = job->add->acc + first;
 
         for (size_t j = 0; j < n; j++)
-            acc[j] += gcb_float_of(bits ^ sign[j]);
+            acc[j] += gcb_float_of(plus ^ (change & minus[j]));
     } else {
-        const uint32_t bits = gcb_bits_of(scale);
         float *to = job->to + first;
 
         for (size_t j = 0; j < n; j++)
-            to[j] = gcb_float_of(bits ^ sign[j]);
+            to[j] = gcb_float_of(plus ^ (change & minus[j]));
     }
 }
 
@@ -250,8 +312,8 @@ static void decode_span(void *ctx, uint64_t i)
         for (size_t j = 0; j < n; j += 8) {
             const uint8_t byte = job->bits[(at + j) / 8];
 
-            memcpy(sign + j, sign_bits[byte & 15], sizeof(sign_bits[0]));
-            memcpy(sign + j + 4, sign_bits[byte >> 4], sizeof(sign_bits[0]));
+            memcpy(sign + j, minus_masks[byte & 15], sizeof(minus_masks[0]));
+            memcpy(sign + j + 4, minus_masks[byte >> 4], sizeof(minus_masks[0]));
         }
         for (size_t j = 0, run; j < n; j += run) {
             const uint64_t left = length - (at + j) % length; /* elements left in the bucket */
@@ -262,13 +324,20 @@ static void decode_span(void *ctx, uint64_t i)
     }
 }
 
+/* The number of scales of a payload of this length, as far as its length tells. */
+static uint64_t scales_in(const struct signsgd *s, const struct gcb_rbuf *in)
+{
+    return gcb_rbuf_left(in) == s->base.max_payload ? 2 * s->buckets : s->buckets;
+}
+
 static int signsgd_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
     const struct signsgd *s = state;
+    const uint64_t scales = scales_in(s, in);
     struct job job = {
         .s = s,
-        .scales = gcb_rbuf_take(in, scale_bytes(s)),
+        .scales = gcb_rbuf_take(in, scales * sizeof(float)),
         .bits = gcb_rbuf_take(in, gcb_packed_bytes(s->base.env.count, 1)),
         .to = out,
         .add = add,
@@ -276,9 +345,10 @@ static int signsgd_read(void *state, struct gcb_rbuf *in, float *out,
 
     if (!job.bits || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    for (uint64_t b = 0; b < s->buckets; b++)
+    for (uint64_t b = 0; b < scales; b++)
         if (gcb_load_u32(job.scales + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* negative, or not finite */
+    job.minus_scales = job.scales + (scales - s->buckets) * sizeof(float);
     gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), decode_span, &job);
     return 0;
 }
@@ -287,24 +357,24 @@ static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 {
     const struct signsgd *s = state;
 
-    return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->base.env);
+    return gcb_packed_describe(parts, in, scales_in(s, in) * sizeof(float), 1, &s->base.env);
 }
 
 /* value[0] is the parameter `scale`. */
 static unsigned signsgd_caps(const double *value)
 {
-    return (int)value[0] == SCALE_ONE ? GCB_CAP_NO_CONTRACTION : 0;
+    return value[0] == SCALE_ONE || value[0] == SCALE_RMS ? GCB_CAP_NO_CONTRACTION : 0;
 }
 
-static const char *const scales[] = {"one", "mean", NULL};
+static const char *const scales[] = {"one", "mean", "rms", "means", NULL};
 
 static const struct gcb_param signsgd_params[] = {
     {GCB_PARAM("scale", CHOICE, struct signsgd, scale),
-     .help = "what a sign is multiplied by: 1, or the mean magnitude", .flags = GCB_PARAM_LABEL,
-     .choices = scales},
+     .help = "what a sign becomes: 1, the mean magnitude, the root mean square, or the sign's mean",
+     .flags = GCB_PARAM_LABEL, .choices = scales},
     {GCB_PARAM("bucket", SIZE, struct signsgd, bucket),
-     .help = "consecutive elements that share a mean; 0: all", .max = UINT32_MAX,
-     .flags = GCB_PARAM_WIRE, .needs = "scale=mean"},
+     .help = "consecutive elements that share a scale; 0: all", .max = UINT32_MAX,
+     .flags = GCB_PARAM_WIRE, .needs = "scale=mean|rms|means"},
     {.name = NULL},
 };
 
@@ -317,11 +387,24 @@ static const struct gcb_codec_ops signsgd_ops = {
     .describe = signsgd_describe,
 };
 
+#define GUARANTEE "keeps signs; scale=mean: ||x - x'||^2 = ||x||^2 - ||x||_1^2 / n per bucket of n"
+
+static const struct gcb_preset signsgd_presets[] = {
+    {.name = "onebit",
+     .summary = "signs times the root mean square by shares, with an error kept on both sides",
+     .source = "Tang et al., ICML 2021 (1-bit Adam); DeepSpeed, compressed_allreduce",
+     .defaults = "scale=rms",
+     .memory = "memory=ef,second-error=feedback",
+     .collective = GCB_COLLECTIVE_TWOSHOT,
+     .guarantee = "keeps signs; ||x - x'||^2 = 2 ||x||^2 (1 - ||x||_1 / (sqrt(n) ||x||))"},
+    {.name = NULL},
+};
+
 const struct gcb_codec gcb_codec_signsgd = {
     .name = "signsgd",
-    .summary = "the sign of each element, alone or times the mean magnitude",
+    .summary = "the sign of each element, alone or times a scale",
     .source = "Bernstein et al., ICML 2018 (signSGD) and ICLR 2019 (majority vote)",
-    .guarantee = "keeps signs; scale=mean: ||x - x'||^2 = ||x||^2 - ||x||_1^2 / n per bucket of n",
+    .guarantee = GUARANTEE,
     .wire_id = 12,
     .cpu_only = true,
     .caps_of = signsgd_caps,
@@ -330,4 +413,5 @@ const struct gcb_codec gcb_codec_signsgd = {
     .collective = GCB_COLLECTIVE_TWOSHOT,
     .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) |
                    GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL),
+    .presets = signsgd_presets,
 };

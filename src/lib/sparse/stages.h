@@ -229,8 +229,11 @@ enum gcb_values_id {
     GCB_VALUES_MEAN,
     GCB_VALUES_SIGN_MEAN,
     GCB_VALUES_MEANS,
+    GCB_VALUES_BINS,
     GCB_VALUE_CODERS
 };
+
+#define GCB_VALUE_BINS 4
 
 /* State of a value coder. Several coders share the parameters of range floats. */
 struct gcb_values_state {
@@ -241,7 +244,13 @@ struct gcb_values_state {
     uint64_t clamped;               /* number of clamped values */
     double sum_up, sum_down;        /* means: sum of the positive values, and of the other values */
     uint64_t positive, count;       /* means: number of positive values, and of all values */
-    float up, down; /* means: what replaces the values; uniform: `up` is the largest */
+    /* bins: sum_up and sum_down are the sums of the values and of their squares */
+    struct gcb_bins bins;
+    int64_t parts[GCB_BOOK];    /* as kernels/block/block.h has them */
+    uint64_t in_bin[GCB_BOOK];  /* number of values */
+    float mean[GCB_VALUE_BINS]; /* what replaces the values of a bin */
+    uint8_t *scale;             /* encoding: where the means go */
+    float up, down;             /* means: what replaces the values; uniform: `up` is the largest */
 };
 
 /* Forgets what earlier tiles have added to the state. */

@@ -216,6 +216,62 @@ static int means_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
     return in->failed ? GCB_E_CORRUPT : 0;
 }
 
+/*
+ * ---- bins ----
+ *
+ * Four bins by standard deviation, each replaced by its mean (kernels/block/book_elem.h). The means
+ * are known after the last tile only, so each tile writes those so far.
+ */
+
+static void bins_measure(struct gcb_values_state *v, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += GCB_SUM_BLOCK) {
+        const size_t m = n - i < GCB_SUM_BLOCK ? n - i : GCB_SUM_BLOCK;
+
+        v->sum_up += v->kernels->reduce.sum(x + i, m);
+        v->sum_down += v->kernels->reduce.sum_sq(x + i, m);
+    }
+    v->count += n;
+}
+
+static void bins_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    memset(v->parts, 0, sizeof(v->parts));
+    memset(v->in_bin, 0, sizeof(v->in_bin));
+    v->bins = gcb_bins_of(v->sum_up, v->sum_down, v->count, GCB_VALUE_BINS);
+    v->scale = gcb_wbuf_take(out, GCB_VALUE_BINS * sizeof(float));
+    if (v->scale)
+        memset(v->scale, 0, GCB_VALUE_BINS * sizeof(float));
+}
+
+static void bins_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    uint16_t code[GCB_TILE];
+
+    for (size_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = gcb_tile_length(n, i);
+
+        v->kernels->block.bins(code, v->parts, v->in_bin, x + i, m, &v->bins);
+        v->kernels->bitpack.pack(out + i / 4, code, m, 2);
+    }
+    for (uint32_t c = 0; c < GCB_VALUE_BINS; c++)
+        gcb_store_f32(v->scale + c * sizeof(float),
+                      gcb_bin_mean(&v->bins, c, v->parts[c], v->in_bin[c]));
+}
+
+static int bins_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    for (unsigned c = 0; c < GCB_VALUE_BINS; c++)
+        v->mean[c] = get_mean(in);
+    return in->failed ? GCB_E_CORRUPT : 0;
+}
+
+static void bins_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = v->mean[in[i / 4] >> 2 * (i % 4) & 3];
+}
+
 const struct gcb_value_coder gcb_value_coders[] = {
     [GCB_VALUES_FP32] =
         {
@@ -278,7 +334,17 @@ const struct gcb_value_coder gcb_value_coders[] = {
             .get_scale = means_get_scale,
             .get = bits_get,
         },
+    [GCB_VALUES_BINS] =
+        {
+            .bits = 2,
+            .scale_bytes = GCB_VALUE_BINS * sizeof(float),
+            .measure = bins_measure,
+            .put_scale = bins_put_scale,
+            .put = bins_put,
+            .get_scale = bins_get_scale,
+            .get = bins_get,
+        },
 };
 
-const char *const gcb_values_names[] = {"fp32", "fp16",      "range", "uniform",
-                                        "mean", "sign-mean", "means", NULL};
+const char *const gcb_values_names[] = {"fp32",      "fp16",  "range", "uniform", "mean",
+                                        "sign-mean", "means", "bins",  NULL};

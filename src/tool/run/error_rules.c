@@ -364,6 +364,58 @@ static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, 
     return true;
 }
 
+/* ---- code books ---- */
+
+/* The values of the dynamic book are the middles of the steps of their decade, 2^i equal ones. */
+static bool visit_dynamic(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    struct span b = {.count = 0};
+
+    while (next_span(&b, in, (uint64_t)number(in, "block"))) {
+        const double most = (double)largest_of(&b);
+
+        for (uint64_t i = b.first; i < b.first + b.count; i++) {
+            const double x = fabs((double)in->x[i]);
+            double end = most, half = most * 0.45 / 64.0;
+            struct gcb_element_error e = {.most = 0.0};
+
+            for (int k = 6; k > 0 && x <= end * 0.1; k--) {
+                end *= 0.1;
+                half *= 0.2;
+            }
+            e.most = fmin(half, x);
+            e.most += gcb_element_slack(in->x[i], &e);
+            each(ctx, i, &e);
+        }
+    }
+    return true;
+}
+
+/* An element and the mean of its bin are in one bin. The first and the last bin have no end. */
+static bool visit_bins(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    const double n = (double)in->count;
+    double mean = 0.0, squares = 0.0, width, most = 0.0;
+
+    for (uint64_t i = 0; i < in->count; i++)
+        mean += (double)in->x[i] / n;
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double c = (double)in->x[i] - mean;
+
+        squares += c * c;
+        most = fmax(most, fabs(c));
+    }
+    width = 6.0 / 256.0 * sqrt(squares / fmax(n - 1.0, 1.0));
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double c = fabs((double)in->x[i] - mean);
+        struct gcb_element_error e = {.most = c < 126.0 * width ? width : most + width};
+
+        e.most += 0x1p-18 * most + gcb_element_slack(in->x[i], &e);
+        each(ctx, i, &e);
+    }
+    return true;
+}
+
 /* ---- lossless ---- */
 
 static bool is_lossless(const struct gcb_method *m)
@@ -828,6 +880,22 @@ static const struct gcb_error_rule rules[] = {
                     .check = check_mean},
         .drawn = true,
         .visit = visit_affine,
+    },
+    {
+        .name = "dynamic",
+        .promise = {.name = "dynamic-error",
+                    .claim = "error at most half a step of the element's decade, and at most |x|",
+                    .source = "rounding to nearest",
+                    .check = check_elements},
+        .visit = visit_dynamic,
+    },
+    {
+        .name = "bins",
+        .promise = {.name = "bins-error",
+                    .claim = "error at most 6/256 of the standard deviation, within three of them",
+                    .source = "an element's bin has its mean",
+                    .check = check_elements},
+        .visit = visit_bins,
     },
 };
 

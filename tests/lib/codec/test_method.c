@@ -70,7 +70,7 @@ static void explains_errors(void **state)
     expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
     expect_error("PowerSGD", "did you mean 'powersgd'?");
     expect_error("top_k", "did you mean 'topk'?");
-    expect_error("1bit", "did you mean 'signsgd'?");
+    expect_error("1bit", "did you mean 'onebit'?");
     expect_error("FP8_E4M3", "did you mean 'fp8'?");
     expect_error("fp8_e5m2", "did you mean 'fp8:element=e5m2'?");
     expect_error("", "unknown method ''");

@@ -336,7 +336,7 @@ def inverse_tiles(transform, c, parts, key):
     return np.concatenate(out).astype(np.float32)
 
 
-FP32, FP16, RANGE, UNIFORM, MEAN, SIGN_MEAN, MEANS = range(7)
+FP32, FP16, RANGE, UNIFORM, MEAN, SIGN_MEAN, MEANS, BINS = range(8)
 
 
 def read_values(kind, bits, source, n):
@@ -351,6 +351,9 @@ def read_values(kind, bits, source, n):
         m = 2 ** (bits - 1) - 1
         value = top * ((code & m).astype(np.float32) / np.float32(m))
         return np.where(code > m, -value, value)
+    if kind == BINS:
+        means = np.array([finite(source.take(4)) for _ in range(4)], np.float32)
+        return means[codes_of(source.take(packed_bytes(n, 2)), n, 2)]
     up = finite(source.take(4))
     if kind == MEAN:
         return np.full(n, up, np.float32)
@@ -400,6 +403,6 @@ def decode_sparse(params, n, source):
     return inverse_fft(bins, lengths)[:n]
 
 
-CODECS = [Codec(16, "sparse", [("transform", 1, 0, 6), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6), ("bits", 1, 2, 16),
+CODECS = [Codec(16, "sparse", [("transform", 1, 0, 6), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 7), ("bits", 1, 2, 16),
                                ("index", 1, 0, 6)], decode_sparse, added=[("pad", 1, 1, 1), ("tile", 4, 1, SIDE << 16 | SIDE)],
                 library_math=lambda params: params["transform"] in (FFT, DCT) or params.get("tile", 0))]

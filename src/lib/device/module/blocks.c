@@ -3,12 +3,13 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/shared_scale.h"
 
-/* The codecs float and affine. Both states begin with struct gcb_blocks. */
+/* The codecs float, affine and codebook. Their states begin with struct gcb_blocks. */
 struct state {
     union {
         struct gcb_blocks b;
         struct gcb_floats f;
         struct gcb_affines a;
+        struct gcb_books k;
     } s;
     struct gcb_cuda_blocks how;
 };
@@ -47,15 +48,33 @@ static int affines_init(void *state, const struct gcb_codec_env *env, struct gcb
     if (err)
         return err;
     set_layout(&s->how, &s->s.b);
-    s->how.integers = 1;
+    s->how.kind = GCB_CUDA_INTEGERS;
     s->how.minimum = s->s.a.offset != 0;
     s->how.top = (float)((1u << s->s.b.width) - 1);
     return 0;
 }
 
+static int books_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct state *s = state;
+    const int err = gcb_books_bind(&s->s.k, diag);
+
+    set_layout(&s->how, &s->s.b);
+    s->how.kind = s->s.k.book == GCB_BOOK_UNIFORM ? GCB_CUDA_BINS : GCB_CUDA_DYNAMIC;
+    s->how.too_much = GCB_INF_BITS; /* bins look at the sum of squares */
+    return err;
+}
+
 static const struct gcb_cuda_blocks *how_of(const void *state)
 {
     return &((const struct state *)state)->how;
+}
+
+static uint64_t blocks_scratch(const void *state)
+{
+    const struct gcb_codec_env *env = &((const struct gcb_codec_base *)state)->env;
+
+    return env->decoding ? 0 : gcb_cuda_blocks_scratch(how_of(state), env->count);
 }
 
 static int blocks_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -65,7 +84,7 @@ static int blocks_encode(void *state, const struct gcb_device_input *in, uint8_t
 
     return gcb_cuda_blocks_encode(call->stream, out_dev, in, how_of(state),
                                   gcb_draw_stream(&base->env, &call->at, GCB_DRAW_COARSE),
-                                  call->result_dev);
+                                  call->scratch_dev, call->result_dev);
 }
 
 static int blocks_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -126,6 +145,17 @@ const struct gcb_device_ops gcb_device_float = {
 const struct gcb_device_ops gcb_device_affine = {
     .state_size = sizeof(struct state),
     .init = affines_init,
+    .feedback = true,
+    .encode_async = blocks_encode,
+    .decode_async = blocks_decode,
+    .sum_async = blocks_sum,
+    .group = &blocks_group,
+};
+
+const struct gcb_device_ops gcb_device_codebook = {
+    .state_size = sizeof(struct state),
+    .init = books_init,
+    .scratch = blocks_scratch,
     .feedback = true,
     .encode_async = blocks_encode,
     .decode_async = blocks_decode,

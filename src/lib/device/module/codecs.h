@@ -9,7 +9,8 @@ extern const struct gcb_device_ops gcb_device_qsgd;
 extern const struct gcb_device_ops gcb_device_terngrad;
 extern const struct gcb_device_ops gcb_device_natural;
 extern const struct gcb_device_ops gcb_device_randomk;
-extern const struct gcb_device_ops gcb_device_float, gcb_device_affine; /* blocks.c */
+/* blocks.c */
+extern const struct gcb_device_ops gcb_device_float, gcb_device_affine, gcb_device_codebook;
 extern const struct gcb_device_ops gcb_device_sparse;
 
 /* The codecs of the module. A row without ops ends the table. */

@@ -1,0 +1,117 @@
+#ifndef KERNELS_BLOCK_BOOK_ELEM_H
+#define KERNELS_BLOCK_BOOK_ELEM_H
+
+#include "kernels/base/hd.h"
+#include "kernels/reduce/norm_elem.h"
+
+/* Code books of 8 bits. docs/format.md has the format, docs/codecs/codebook.md the rules. */
+#define GCB_BOOK 256
+
+/* ---- the dynamic tree: decade i of seven has 2^i equal steps ---- */
+
+#define GCB_BOOK_ZERO 127 /* the code of 0 */
+
+/* The value of a code. Values ascend with their codes. */
+GCB_HD float gcb_dynamic_value(uint32_t code)
+{
+    const uint32_t k = code < GCB_BOOK_ZERO ? GCB_BOOK_ZERO - code : code - GCB_BOOK_ZERO;
+    double value = 1.0, power = 1e7;
+    uint32_t i = 0;
+
+    if (k == 0)
+        return 0.0f;
+    for (; k >> (i + 1); i++)
+        power /= 10.0;
+    if (k < GCB_BOOK / 2)
+        value = (double)((2u << i) + 9 * (2 * (k - (1u << i)) + 1)) / (power * (double)(2u << i));
+    return (float)(code < GCB_BOOK_ZERO ? -value : value);
+}
+
+/* What the elements of a block are divided by. */
+GCB_HD float gcb_dynamic_divisor(float most)
+{
+    return most > 0.0f ? most : 1.0f;
+}
+
+/* True if t is nearer to `above` than to `below`; both are neighbours in the book. */
+GCB_HD int gcb_dynamic_up(float t, float below, float above)
+{
+    return t - below >= (above - below) * 0.5f;
+}
+
+/* ---- bins by standard deviation ---- */
+
+/* Values are counted in widths from the mean, w, and rounded to the integers low to high. */
+struct gcb_bins {
+    float mean, per; /* per: 1 / width, or 0 for equal values */
+    double width;
+    float low, high;
+};
+
+/* A part of a width, to add up exactly how far elements are from the middle of their bins. */
+#define GCB_BIN_PART 0x1p19f
+/* What an element adds to its bin besides its parts, which may be negative: that it is one. The parts
+ * of 4096 elements within half a width stay below 2^32. */
+#define GCB_BIN_HALF (UINT64_C(1) << 18)
+#define GCB_BIN_ONE ((UINT64_C(1) << 32) + GCB_BIN_HALF)
+
+/* `count` bins over six standard deviations of n values with these sums. */
+GCB_HD struct gcb_bins gcb_bins_of(double sum, double sum_sq, uint64_t n, int count)
+{
+    const double all = n ? (double)n : 1.0;
+    const double sigmas = n > 1 ? 6.0 / count * sqrt(all / (all - 1.0)) : 0.0;
+    const float width = (float)gcb_clip_of_sums(sigmas, sum, sum_sq, all);
+    const int wide = width >= 0x1p-126f;
+    const struct gcb_bins b = {(float)(sum / all), wide ? 1.0f / width : 0.0f,
+                               wide ? (double)width : 0.0, (float)(-count / 2),
+                               (float)(count / 2 - 1)};
+
+    return b;
+}
+
+/* The bin of w, as a float from low to high. */
+GCB_HD float gcb_bin_of(float w, float low, float high)
+{
+    const float least = w > low ? w : low;
+
+    return (least < high ? least : high) + 0x1.8p23f - 0x1.8p23f;
+}
+
+/* The parts of an element that is this far from the middle of its bin, in widths. Those beyond half a
+ * width, which all bins are too short for, are apart. */
+GCB_HD int32_t gcb_bin_within(float away)
+{
+    const uint32_t u = gcb_bits_of(away), out = (u & GCB_MAGNITUDE_MASK) > 0x3f000000u;
+
+    return (int32_t)(gcb_float_of(u & (out - 1)) * GCB_BIN_PART);
+}
+
+GCB_HD int64_t gcb_bin_beyond(float away)
+{
+    const uint32_t u = gcb_magnitude(away);
+
+    return u > 0x3f000000u && u < GCB_INF_BITS ? (int64_t)(away * GCB_BIN_PART) : 0;
+}
+
+/* The parts of a sum of GCB_BIN_ONE and parts. */
+GCB_HD int64_t gcb_bin_parts(uint64_t sum)
+{
+    return (int64_t)((sum & UINT32_MAX) - (sum >> 32) * GCB_BIN_HALF);
+}
+
+/* The mean of the elements of bin `code`, which are `parts` from the middle together. */
+GCB_HD float gcb_bin_mean(const struct gcb_bins *b, uint32_t code, int64_t parts, uint64_t count)
+{
+    const double part = count ? (double)parts / (double)count / (double)GCB_BIN_PART : 0.0;
+    const double mean = (double)b->mean + b->width * ((double)code + (double)b->low + part);
+
+    if (count == 0)
+        return 0.0f;
+    return mean > -0x1.fffffep127 ? (float)(mean < 0x1.fffffep127 ? mean : 0x1.fffffep127)
+                                  : -0x1.fffffep127f;
+}
+
+/* Bins refuse a tensor whose sum of squares is not below this: values might overflow. */
+#define GCB_BINS_MOST 0x1p252
+
+#endif
