@@ -24,7 +24,6 @@
  * nearest:      code[i] = the code of the dynamic book whose value is nearest to x[i] / divisor.
  * bins:         code[i] = the bin of x[i]. Adds to the number of elements of each of 256 bins, and to
  *               how far they are from its middle, in parts. n <= 4096.
- * from_book:    x[i] = book[code[i]], times the scale; code[i] < 256.
  */
 /*
  * The dynamic book by the leading bits of a magnitude, the exponent and six bits of the mantissa, and
@@ -61,8 +60,6 @@ typedef void gcb_block_nearest_fn(uint16_t *code, const float *x, size_t n, unsi
                                   const float *divisor, const uint32_t *cells);
 typedef void gcb_block_bins_fn(uint16_t *code, int64_t *parts, uint64_t *count, const float *x,
                                size_t n, const struct gcb_bins *b);
-typedef void gcb_block_from_book_fn(float *x, const uint16_t *code, size_t n, unsigned log2,
-                                    const float *scale, const float *book);
 
 struct gcb_block_fns {
     gcb_block_most_fn *most;
@@ -76,7 +73,6 @@ struct gcb_block_fns {
     gcb_block_from_integers_fn *from_integers;
     gcb_block_nearest_fn *nearest;
     gcb_block_bins_fn *bins;
-    gcb_block_from_book_fn *from_book;
 };
 
 void gcb_block_init(struct gcb_block_fns *fns, unsigned cpu_flags);

@@ -331,18 +331,6 @@ static void bins(uint16_t *code, int64_t *parts, uint64_t *count, const float *x
     }
 }
 
-INLINE void book_group(float *x, const uint16_t *code, size_t m, float scale, const float *book)
-{
-    for (size_t j = 0; j < m; j++)
-        x[j] = book[code[j]] * scale;
-}
-
-static void from_book(float *x, const uint16_t *code, size_t n, unsigned log2, const float *scale,
-                      const float *book)
-{
-    EACH_GROUP(n, FEW, book_group(x + i, code + i, m, scale[i >> log2], book))
-}
-
 const struct gcb_block_fns NAME = {
     .most = most,
     .scales = scales,
@@ -355,5 +343,4 @@ const struct gcb_block_fns NAME = {
     .from_integers = from_integers,
     .nearest = nearest,
     .bins = bins,
-    .from_book = from_book,
 };

@@ -35,6 +35,9 @@ struct results {
     float back[8][MOST], lo[MOST], hi[MOST], factor[3][MOST];
     uint32_t most[MOST], scale[3][MOST], largest;
     size_t over[8];
+    uint16_t book[2][MOST];
+    int64_t parts[GCB_BOOK];
+    uint64_t count[GCB_BOOK];
 };
 
 static void fill_results(struct results *r, const struct gcb_block_fns *k, const float *x, size_t n,
@@ -44,8 +47,18 @@ static void fill_results(struct results *r, const struct gcb_block_fns *k, const
     static struct gcb_affine a[MOST];
     const size_t blocks = n ? ((n - 1) >> log2) + 1 : 0;
 
+    static uint32_t cells[2 * GCB_CELLS];
+    static float divisor[MOST];
+    const struct gcb_bins bins = gcb_bins_of(0.0, 2000.0 * (double)n, n, 256);
+
     memset(r, 0, sizeof(*r));
     k->most(r->most, x, n, log2);
+    gcb_book_cells(cells);
+    for (size_t b = 0; b < blocks; b++)
+        divisor[b] = gcb_dynamic_divisor(gcb_float_of(r->most[b]));
+    k->nearest(r->book[0], x, n, log2, divisor, cells);
+    for (size_t i = 0; i < n; i += 4096)
+        k->bins(r->book[1] + i, r->parts, r->count, x + i, n - i < 4096 ? n - i : 4096, &bins);
     r->largest = k->ends(r->lo, r->hi, x, n, log2);
     for (int c = 0; c < 3; c++) {
         const struct gcb_scaling s = {gcb_small_float_of((enum gcb_small_format)c),
@@ -123,9 +136,30 @@ static void check_numbers(void)
     }
 }
 
+/* Each value of the dynamic book has its code, and so has all that is nearer to it than to others. */
+static void check_book(void)
+{
+    static uint32_t cells[2 * GCB_CELLS];
+    const float one = 1.0f;
+    struct gcb_block_fns k;
+
+    gcb_book_cells(cells);
+    gcb_block_init(&k, 0);
+    for (uint32_t c = 0; c + 1 < GCB_BOOK; c++) {
+        const float v = gcb_dynamic_value(c), next = gcb_dynamic_value(c + 1), half = (next - v) / 2;
+        const float x[4] = {v, v + half * 0.999f, v + half * 1.001f, next};
+        uint16_t code[4];
+
+        k.nearest(code, x, 4, 4, &one, cells);
+        check_that(next > v && code[0] == c && code[1] == c && code[2] == c + 1 && code[3] == c + 1,
+                   "book: code %u is not the nearest", c);
+    }
+}
+
 static void body(void)
 {
     check_numbers();
+    check_book();
     for (int format = GCB_E4M3; format <= GCB_SMALL_BF16; format++)
         check_format((enum gcb_small_format)format);
     check_variants();

@@ -12,8 +12,8 @@
 struct codebook {
     struct gcb_books k;
     float book[GCB_BOOK];
-    uint32_t *cells;      /* encoder, dynamic: gcb_book_cells */
-    double *sum, *sum_sq; /* encoder, uniform: of blocks of GCB_SUM_BLOCK elements */
+    uint32_t *cells; /* encoder, dynamic: gcb_book_cells */
+    double *sums;    /* encoder, uniform: of blocks of GCB_SUM_BLOCK elements, and of their squares */
 };
 
 static uint64_t sum_blocks(const struct codebook *s)
@@ -47,12 +47,15 @@ static bool valid_scale(const struct gcb_blocks *b, const uint8_t *scale)
 static void decode_tile(const struct gcb_blocks *b, float *x, const uint16_t *code, size_t n,
                         const uint8_t *scales)
 {
-    float scale[GCB_TILE_BLOCKS] = {1.0f};
+    const float *book = ((const struct codebook *)b)->book;
+    const size_t length = b->scale ? (size_t)1 << b->log2 : n;
 
-    for (size_t i = 0; b->scale && i < gcb_blocks_count(b, n); i++)
-        scale[i] = gcb_load_f32(scales + i * b->scale);
-    b->base.env.kernels->block.from_book(x, code, n, b->log2, scale,
-                                         ((const struct codebook *)b)->book);
+    for (size_t at = 0; at < n; at += length) {
+        const float scale = b->scale ? gcb_load_f32(scales + (at >> b->log2) * b->scale) : 1.0f;
+
+        for (size_t i = at; i < n && i < at + length; i++)
+            x[i] = book[code[i]] * scale;
+    }
 }
 
 /* ---- uniform ---- */
@@ -76,8 +79,8 @@ static void sum_span(void *ctx, uint64_t span)
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_SUM_BLOCK) {
         const size_t n = end - i < GCB_SUM_BLOCK ? end - i : GCB_SUM_BLOCK;
 
-        s->sum[i / GCB_SUM_BLOCK] = reduce->sum(job->from + i, n);
-        s->sum_sq[i / GCB_SUM_BLOCK] = reduce->sum_sq(job->from + i, n);
+        s->sums[2 * (i / GCB_SUM_BLOCK)] = reduce->sum(job->from + i, n);
+        s->sums[2 * (i / GCB_SUM_BLOCK) + 1] = reduce->sum_sq(job->from + i, n);
     }
 }
 
@@ -110,8 +113,8 @@ static int encode_uniform(struct codebook *s, const struct gcb_view *in, uint8_t
 
     gcb_parallel(env->queue, gcb_span_count(env->count), sum_span, &job);
     for (uint64_t i = 0; i < sum_blocks(s); i++) {
-        sum += s->sum[i];
-        sum_sq += s->sum_sq[i];
+        sum += s->sums[2 * i];
+        sum_sq += s->sums[2 * i + 1];
     }
     s->k.b.base.nonfinite = !isfinite(sum_sq);
     if (!(sum_sq < GCB_BINS_MOST))
@@ -150,8 +153,7 @@ static void codebook_fini(void *state)
     struct codebook *s = state;
 
     gcb_free(s->cells);
-    gcb_free(s->sum);
-    gcb_free(s->sum_sq);
+    gcb_free(s->sums);
 }
 
 static int codebook_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -172,11 +174,8 @@ static int codebook_init(void *state, const struct gcb_codec_env *env, struct gc
         gcb_book_cells(s->cells);
         return 0;
     }
-    s->sum = gcb_alloc_array(sum_blocks(s), sizeof(double));
-    s->sum_sq = gcb_alloc_array(sum_blocks(s), sizeof(double));
-    if (!s->sum || !s->sum_sq)
-        return gcb_diag_nomem(diag, 2 * sum_blocks(s) * sizeof(double), "sums");
-    return 0;
+    s->sums = gcb_alloc_array(2 * sum_blocks(s), sizeof(double));
+    return s->sums ? 0 : gcb_diag_nomem(diag, 2 * sum_blocks(s) * sizeof(double), "sums");
 }
 
 static int codebook_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -193,7 +192,7 @@ static int codebook_encode(void *state, const struct gcb_step *at, const struct 
 
 static const char *codebook_rule(const double *value)
 {
-    return value[0] == GCB_BOOK_DYNAMIC ? "dynamic" : "bins";
+    return value[0] == GCB_BOOK_DYNAMIC ? "dynamic" : NULL;
 }
 
 static int codebook_check(const double *value, struct gcb_diag *diag)

@@ -391,31 +391,6 @@ static bool visit_dynamic(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* An element and the mean of its bin are in one bin. The first and the last bin have no end. */
-static bool visit_bins(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
-{
-    const double n = (double)in->count;
-    double mean = 0.0, squares = 0.0, width, most = 0.0;
-
-    for (uint64_t i = 0; i < in->count; i++)
-        mean += (double)in->x[i] / n;
-    for (uint64_t i = 0; i < in->count; i++) {
-        const double c = (double)in->x[i] - mean;
-
-        squares += c * c;
-        most = fmax(most, fabs(c));
-    }
-    width = 6.0 / 256.0 * sqrt(squares / fmax(n - 1.0, 1.0));
-    for (uint64_t i = 0; i < in->count; i++) {
-        const double c = fabs((double)in->x[i] - mean);
-        struct gcb_element_error e = {.most = c < 126.0 * width ? width : most + width};
-
-        e.most += 0x1p-18 * most + gcb_element_slack(in->x[i], &e);
-        each(ctx, i, &e);
-    }
-    return true;
-}
-
 /* ---- lossless ---- */
 
 static bool is_lossless(const struct gcb_method *m)
@@ -888,14 +863,6 @@ static const struct gcb_error_rule rules[] = {
                     .source = "rounding to nearest",
                     .check = check_elements},
         .visit = visit_dynamic,
-    },
-    {
-        .name = "bins",
-        .promise = {.name = "bins-error",
-                    .claim = "error at most 6/256 of the standard deviation, within three of them",
-                    .source = "an element's bin has its mean",
-                    .check = check_elements},
-        .visit = visit_bins,
     },
 };
 

@@ -109,6 +109,30 @@ static void zeros_stay_zeros(void **state)
     trip_free(&t);
 }
 
+/* rms: error^2 is 2 - 2 |x|_1 / (sqrt(n) |x|_2). means: signs become the means of their elements, and
+ * zeros count as positive. */
+static void scales_are_those_of_one_bit_methods(void **state)
+{
+    float few[16] = {3.0f, 0.0f, -0.0f, -1.0f, -2.0f, 1.0f};
+    float *x = trip_tensor(N, TRIP_LAPLACE, 2);
+    struct trip t = {0};
+    double sum = 0.0;
+
+    for (size_t i = 0; i < N; i++)
+        sum += fabs((double)x[i]);
+    assert_true(fabs(trip_error("signsgd:scale=rms", x, N, NULL) -
+                     (2.0 - 2.0 * sum / sqrt(N * trip_norm(x, N)))) < 1e-6);
+    trip_run(&t, "signsgd:scale=means", few, 16, NULL);
+    for (size_t i = 0; i < 16; i++)
+        assert_true(t.back[i] == (few[i] < 0.0f ? -1.5f : 4.0f / 14.0f));
+    trip_free(&t);
+    trip_run(&t, "onebit", few, 16, NULL);
+    for (size_t i = 0; i < 16; i++)
+        assert_true(t.back[i] == (few[i] < 0.0f ? -1.0f : 1.0f) * (float)sqrt(15.0 / 16.0));
+    trip_free(&t);
+    free(x);
+}
+
 static void refuses_bad_scales(void **state)
 {
     static const uint32_t bad[] = {0x7f800000u, 0x7fc00000u, 0xbf800000u};
@@ -234,6 +258,7 @@ static void question_and_answer_have_a_bit(void **state)
 
 RUN_TESTS(cmocka_unit_test(every_sign_is_kept), cmocka_unit_test(error_is_the_exact_one),
           cmocka_unit_test(zeros_toss_a_shared_coin), cmocka_unit_test(zeros_stay_zeros),
+          cmocka_unit_test(scales_are_those_of_one_bit_methods),
           cmocka_unit_test(refuses_bad_scales), cmocka_unit_test(an_allgather_counts_votes),
           cmocka_unit_test(the_majority_wins), cmocka_unit_test(ranks_decide_nothing),
           cmocka_unit_test(question_and_answer_have_a_bit))
