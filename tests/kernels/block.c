@@ -146,7 +146,8 @@ static void check_book(void)
     gcb_book_cells(cells);
     gcb_block_init(&k, 0);
     for (uint32_t c = 0; c + 1 < GCB_BOOK; c++) {
-        const float v = gcb_dynamic_value(c), next = gcb_dynamic_value(c + 1), half = (next - v) / 2;
+        const float v = gcb_dynamic_value(c), next = gcb_dynamic_value(c + 1),
+                    half = (next - v) / 2;
         const float x[4] = {v, v + half * 0.999f, v + half * 1.001f, next};
         uint16_t code[4];
 
