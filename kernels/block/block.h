@@ -22,13 +22,13 @@
  *               all as a bit pattern. A zero may have either sign.
  * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
  * nearest:      code[i] = the code of the dynamic book whose value is nearest to x[i] / divisor.
- * bins:         code[i] = the bin of x[i]. Adds to the number of elements of each of 256 bins, and to
- *               how far they are from its middle, in parts. n <= 4096.
+ * bins:         code[i] = the bin of x[i]. Adds to the number of elements of each of 256 bins, and
+ *               to how far they are from its middle, in parts. n <= 4096.
  */
 /*
- * The dynamic book by the leading bits of a magnitude, the exponent and six bits of the mantissa, and
- * by its sign. At most one code begins within such a cell. A word is the code of the cell's smallest
- * magnitude, and above it the magnitude's other bits from which on the next code is the nearest.
+ * The dynamic book by the leading bits of a magnitude, the exponent and six bits of the mantissa,
+ * and by its sign. At most one code begins within such a cell. A word is the code of the cell's
+ * smallest magnitude, and above it the other bits from which on the next code is the nearest.
  */
 #define GCB_CELL_BITS 17
 #define GCB_CELL_FIRST ((0x34800000u >> GCB_CELL_BITS) - 1) /* cell 0 ends at 2^-22 */

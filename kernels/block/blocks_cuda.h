@@ -6,11 +6,12 @@
 #include "kernels/dither/dither_cuda.h"
 
 /*
- * Small floats, integers and values of a book with a scale for each block on the device: the payloads
- * of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16` with stochastic rounding. Functions
- * return 0 or GCB_E_DEVICE. Encoding takes one launch and reads each element once; with a tensor's
- * scale it takes two launches and two reads, with means of bins four more and three. Decoding and sums take one launch. The pointers are
- * device memory; x is aligned to 16 bytes.
+ * Small floats, integers and values of a book with a scale for each block on the device: the
+ * payloads of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16`
+ * with stochastic rounding. Functions return 0 or GCB_E_DEVICE. Encoding takes one launch and reads
+ * each element once; with a tensor's scale it takes two launches and two reads, with means of bins
+ * four more and three. Decoding and sums take one launch. The pointers are device memory; x is
+ * aligned to 16 bytes.
  */
 GCB_BEGIN_C
 

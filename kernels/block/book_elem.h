@@ -50,8 +50,8 @@ struct gcb_bins {
 
 /* A part of a width, to add up exactly how far elements are from the middle of their bins. */
 #define GCB_BIN_PART 0x1p19f
-/* What an element adds to its bin besides its parts, which may be negative: that it is one. The parts
- * of 4096 elements within half a width stay below 2^32. */
+/* What an element adds to its bin besides its parts, which may be negative: that it is one. The
+ * parts of 4096 elements within half a width stay below 2^32. */
 #define GCB_BIN_HALF (UINT64_C(1) << 18)
 #define GCB_BIN_ONE ((UINT64_C(1) << 32) + GCB_BIN_HALF)
 
@@ -77,8 +77,8 @@ GCB_HD float gcb_bin_of(float w, float low, float high)
     return (least < high ? least : high) + 0x1.8p23f - 0x1.8p23f;
 }
 
-/* The parts of an element that is this far from the middle of its bin, in widths. Those beyond half a
- * width, which all bins are too short for, are apart. */
+/* The parts of an element that is this far from the middle of its bin, in widths. Those beyond half
+ * a width, which all bins are too short for, are apart. */
 GCB_HD int32_t gcb_bin_within(float away)
 {
     const uint32_t u = gcb_bits_of(away), out = (u & GCB_MAGNITUDE_MASK) > 0x3f000000u;

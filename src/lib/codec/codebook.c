@@ -6,8 +6,8 @@
 /*
  * Codes of 8 bits for the values of a book. The arithmetic is in kernels/block/book_elem.h.
  *
- * Payload (src/lib/codec/blocks.h): book=dynamic has no head, and a block's largest magnitude is its
- * scale. book=uniform has no scales; its head is the book, 256 float32.
+ * Payload (src/lib/codec/blocks.h): book=dynamic has no head, and a block's largest magnitude is
+ * its scale. book=uniform has no scales; its head is the book, 256 float32.
  */
 struct codebook {
     struct gcb_books k;

@@ -1,5 +1,5 @@
-/* The codecs float, affine and codebook: values of the libraries whose rules they follow, and what messages
- * and draws promise. */
+/* The codecs float, affine and codebook: values of the libraries whose rules they follow, and what
+ * messages and draws promise. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

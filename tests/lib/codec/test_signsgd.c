@@ -109,8 +109,8 @@ static void zeros_stay_zeros(void **state)
     trip_free(&t);
 }
 
-/* rms: error^2 is 2 - 2 |x|_1 / (sqrt(n) |x|_2). means: signs become the means of their elements, and
- * zeros count as positive. */
+/* rms: error^2 is 2 - 2 |x|_1 / (sqrt(n) |x|_2). means: signs become the means of their elements,
+ * and zeros count as positive. */
 static void scales_are_those_of_one_bit_methods(void **state)
 {
     float few[16] = {3.0f, 0.0f, -0.0f, -1.0f, -2.0f, 1.0f};
