@@ -101,60 +101,157 @@ __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *
         c->keep[0] = {0, 0, c->least, kAll};
 }
 
-struct collect_room {
-    scan_room scan;
-    uint32_t digits[kSides * kDigits];
+/* Shared memory of a block that collects. Each warp has the places of its own 512 elements in `bits`
+ * and `offset`. */
+template <unsigned Sides> struct collect_room {
+    uint32_t digits[Sides * kDigits];
+    uint32_t bits[kTile];
+    uint16_t offset[kTile];
+    uint32_t total[2][kTileThreads / kWarp];
 };
 
-/* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
- * their top digits. The first read of the tensor adds error feedback, and sets the residual as if
- * nothing were kept; when values are written, the residuals of kept elements are corrected. */
-__device__ void collect_tile(collect_room &room, const slots &to, const gcb_device_input &x,
-                             uint64_t tile, unsigned sides, uint32_t least)
+/* The index in its tile of this thread's element i. A thread has four runs of four elements, one in
+ * each quarter of its warp's elements, so that accesses of a warp are contiguous. */
+__device__ __forceinline__ unsigned spread_index(unsigned i)
 {
-    const uint64_t first = tile * kTile + threadIdx.x * kTileEach;
-    uint32_t pass = 0, total, at;
-    float v[kTileEach];
-
-    load_input(v, x, first);
-    if (needs_feedback(x))
-        store_floats(x.residual, v, first, x.n);
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++)
-        pass |= static_cast<uint32_t>(gcb_magnitude(v[i]) >= least && first + i < x.n) << i;
-    at = scan_block(room.scan, popc(pass), &total);
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++) {
-        const uint32_t m = gcb_magnitude(v[i]);
-
-        if (!(pass >> i & 1))
-            continue;
-        if (m || sides == 1)
-            atomic_add(&room.digits[side_of(v[i], sides) * kDigits + (m >> shift_of(0))], 1u);
-        to.bits[tile * kTile + at] = gcb_bits_of(v[i]);
-        to.offset[tile * kTile + at] = static_cast<uint16_t>(threadIdx.x * kTileEach + i);
-        at++;
-    }
-    if (threadIdx.x == 0)
-        to.count[tile] = total;
+    return threadIdx.x / kWarp * (kWarp * kTileEach) + i / 4 * (4 * kWarp) + lane() * 4 + i % 4;
 }
 
-/* Collects from all tiles. The second launch does nothing unless c->again is set. */
-__global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, unsigned sides,
-                              bool second)
+/* Loads this thread's elements of the tile that begins at x[start]; 0 from x[n] on. */
+__device__ __forceinline__ void load_spread(float (&v)[kTileEach], const float *x, uint64_t start,
+                                            uint64_t n)
 {
-    collect_room &room = shared<collect_room>();
+    if (start + kTile <= n) {
+#pragma unroll
+        for (unsigned i = 0; i < kTileEach; i += 4) {
+            const float4 four = *reinterpret_cast<const float4 *>(x + start + spread_index(i));
+
+            v[i] = four.x;
+            v[i + 1] = four.y;
+            v[i + 2] = four.z;
+            v[i + 3] = four.w;
+        }
+        return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++)
+        v[i] = start + spread_index(i) < n ? x[start + spread_index(i)] : 0.0f;
+}
+
+/* Adds error feedback to this thread's elements. Stores the sums over the tensor, and over the
+ * residual as if nothing were kept; when values are written, the residuals of kept elements are
+ * corrected. */
+__device__ __forceinline__ void add_feedback(float (&v)[kTileEach], const gcb_device_input &x,
+                                             uint64_t start)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i += 4) {
+        const uint64_t first = start + spread_index(i);
+        float four[4] = {v[i], v[i + 1], v[i + 2], v[i + 3]}, r[4];
+
+        if (first >= x.n)
+            continue;
+        load_floats(r, x.residual, first, x.n);
+        for (unsigned j = 0; j < 4; j++)
+            v[i + j] = four[j] = gcb_memory_carried(x.carry, r[j], four[j]);
+        store_floats(x.x, four, first, x.n);
+        store_floats(x.residual, four, first, x.n);
+    }
+}
+
+/* Puts this thread's elements that `pass` has a bit for to their places among those of its warp, in
+ * index order. Returns the number of the warp's elements. Called by every thread of the warp. */
+template <unsigned Sides>
+__device__ __forceinline__ uint32_t gather_warp(collect_room<Sides> &room,
+                                                const float (&v)[kTileEach], uint32_t pass)
+{
+    uint32_t mine = 0, all, at = threadIdx.x / kWarp * (kWarp * kTileEach);
+    uint32_t before; /* byte q: elements of quarter q in the lanes before; all: at most 128 */
+
+#pragma unroll
+    for (unsigned q = 0; q < 4; q++)
+        mine |= popc(pass >> 4 * q & 15) << 8 * q;
+    before = scan_warp(mine);
+    all = shfl(before + mine, kWarp - 1);
+#pragma unroll
+    for (unsigned q = 0; q < 4; q++) {
+        uint32_t to = at + (before >> 8 * q & 255);
+
+#pragma unroll
+        for (unsigned i = 4 * q; i < 4 * q + 4; i++) {
+            if (pass >> i & 1) {
+                room.bits[to] = gcb_bits_of(v[i]);
+                room.offset[to++] = static_cast<uint16_t>(spread_index(i));
+            }
+        }
+        at += all >> 8 * q & 255;
+    }
+    sync_warp();
+    return at - threadIdx.x / kWarp * (kWarp * kTileEach);
+}
+
+/* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
+ * their top digits. The tiles of a block use the two rows of room.total by turns, so that one
+ * barrier is enough for each tile. Called by every thread of the block. */
+template <unsigned Sides>
+__device__ __forceinline__ void
+collect_tile(collect_room<Sides> &room, uint32_t (&total)[kTileThreads / kWarp], const slots &to,
+             const gcb_device_input &x, uint64_t tile, uint32_t least)
+{
+    const unsigned warp = threadIdx.x / kWarp, own = warp * (kWarp * kTileEach);
+    const uint64_t start = tile * kTile;
+    uint32_t pass = 0, mine;
+    uint64_t at = start;
+    float v[kTileEach];
+
+    load_spread(v, x.x, start, x.n);
+    if (needs_feedback(x))
+        add_feedback(v, x, start);
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++)
+        pass |= static_cast<uint32_t>(gcb_magnitude(v[i]) >= least) << i;
+    if (start + kTile > x.n)
+        for (unsigned i = 0; i < kTileEach; i++)
+            pass &= ~(static_cast<uint32_t>(start + spread_index(i) >= x.n) << i);
+    mine = gather_warp(room, v, pass);
+    if (lane() == 0)
+        total[warp] = mine;
+    sync_block();
+    for (unsigned w = 0; w < warp; w++)
+        at += total[w];
+    for (uint32_t i = lane(); i < mine; i += kWarp) {
+        const uint32_t bits = room.bits[own + i], m = bits & GCB_MAGNITUDE_MASK;
+
+        to.bits[at + i] = bits;
+        to.offset[at + i] = room.offset[own + i];
+        if (m || Sides == 1)
+            atomic_add(
+                &room.digits[side_of(gcb_float_of(bits), Sides) * kDigits + (m >> shift_of(0))],
+                1u);
+    }
+    if (threadIdx.x == kTileThreads - kWarp)
+        to.count[tile] = static_cast<uint32_t>(at - start) + mine;
+    sync_warp();
+}
+
+/* Collects from all tiles. The second launch does nothing unless c->again is set. The launch bound
+ * limits the registers so that five thread blocks fit a multiprocessor. */
+template <unsigned Sides>
+__global__ __launch_bounds__(kTileThreads, 5) void collect_tiles(selection_state *c, slots to,
+                                                                 gcb_device_input x, bool second)
+{
+    collect_room<Sides> &room = shared<collect_room<Sides>>();
     const uint32_t least = c->least;
+    unsigned turn = 0;
 
     if (second && !c->again)
         return;
-    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
-        room.digits[i] = 0;
+    clear_counts(room.digits);
     sync_block();
-    for (uint64_t tile = blockIdx.x; tile * kTile < x.n; tile += gridDim.x)
-        collect_tile(room, to, x, tile, sides, least);
+    for (uint64_t tile = blockIdx.x; tile * kTile < x.n; tile += gridDim.x, turn ^= 1)
+        collect_tile(room, room.total[turn], to, x, tile, least);
     sync_block();
-    add_digits(c, room.digits, 0, sides);
+    add_digits(c, room.digits, 0, Sides);
 }
 
 } /* namespace */
@@ -182,9 +279,13 @@ int gcb::begin_selection(gcb_device_stream *s, const selection &w, const sample 
 
 int gcb::collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second)
 {
+    const uint64_t grid = grid_over(tile_count(w.x.n), second ? kMostBlocks : kManyBlocks);
     gcb_device_input x = w.x;
 
     x.compensated = x.compensated || second; /* the first collection has added the residual */
-    return launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collect_room), s,
-                  w.c, w.in, x, sides, second);
+    if (sides == kSides)
+        return launch(collect_tiles<kSides>, grid, kTileThreads, sizeof(collect_room<kSides>), s,
+                      w.c, w.in, x, second);
+    return launch(collect_tiles<1>, grid, kTileThreads, sizeof(collect_room<1>), s, w.c, w.in, x,
+                  second);
 }
