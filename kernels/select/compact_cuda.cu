@@ -1,139 +1,189 @@
-#include "kernels/reduce/sum.cuh"
 #include "kernels/select/select_cuda.cuh"
+#include "kernels/select/values_cuda.h"
 
 using namespace gcb;
 
 namespace
 {
 
-constexpr unsigned kSumThreads = kOneBlock;
-constexpr unsigned kSumEach = 8; /* tiles of a thread of sum_tiles at a time */
+/* The tiles [begin, end) of a block. Both kernels below give a block the same tiles. */
+struct tile_range {
+    uint64_t begin, end;
+};
 
-/* Returns the magnitude of an entry. *mine becomes true if the entry has the sign that is kept. */
-__device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i, const kept_side &keep,
-                               bool *mine)
+__device__ tile_range tiles_of_block(uint64_t tiles)
 {
-    const uint32_t bits = in.bits[tile * kTile + i];
+    const uint64_t each = pieces_of(tiles, gridDim.x), begin = lesser(blockIdx.x * each, tiles);
 
-    *mine = (bits & keep.mask) == keep.sign;
-    return bits & GCB_MAGNITUDE_MASK;
+    return {begin, lesser(begin + each, tiles)};
 }
 
-/* Counts each tile's entries above keep.prefix, and those that equal it. Each warp handles one tile
- * at a time. */
-__device__ void count_tiles_of(const slots &in, const kept_side &keep, uint64_t tiles)
+/* True if an element has the sign that is kept. */
+__device__ bool is_on_side(uint32_t bits, const kept_side &keep)
 {
-    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
-        const uint32_t count = in.count[tile];
+    return (bits & keep.mask) == keep.sign;
+}
+
+/* Counts in one word, so that one sum adds up both: low 32 bits, entries above the kept magnitude;
+ * high 32 bits, ties. */
+__device__ uint64_t join_counts(uint32_t above, uint32_t ties)
+{
+    return above + (static_cast<uint64_t>(ties) << 32);
+}
+
+__device__ uint32_t ties_of(uint64_t counts)
+{
+    return static_cast<uint32_t>(counts >> 32);
+}
+
+/* The number of kept entries among those counted; at most `most` ties are kept. */
+__device__ uint32_t kept_of(uint64_t counts, uint32_t most)
+{
+    return static_cast<uint32_t>(counts) + lesser(ties_of(counts), most);
+}
+
+using count_room = scan_room_of<uint64_t>;
+
+/* Counts the entries above keep.prefix and those that equal it, of each tile of the block, and of
+ * all of them. Each warp handles one tile at a time. */
+__device__ void count_tiles_of(count_room &room, const slots &in, const kept_side &keep,
+                               const tile_range &range, uint64_t *all)
+{
+    uint64_t sum = 0, total;
+
+    for (uint64_t tile = range.begin + threadIdx.x / kWarp; tile < range.end;
+         tile += kTileThreads / kWarp) {
         uint32_t above = 0, ties = 0;
 
-        for (uint32_t i = lane(); i < count; i += kWarp) {
-            bool mine;
-            const uint32_t m = load_entry(in, tile, i, keep, &mine);
+        each_collected(in, tile, [&](uint32_t bits) {
+            const bool mine = is_on_side(bits, keep);
 
-            above += mine && m > keep.prefix;
-            ties += mine && m == keep.prefix;
-        }
+            above += mine && (bits & GCB_MAGNITUDE_MASK) > keep.prefix;
+            ties += mine && (bits & GCB_MAGNITUDE_MASK) == keep.prefix;
+        });
         above = warp_add(above);
         ties = warp_add(ties);
         if (lane() == 0) {
             in.above[tile] = above;
             in.ties[tile] = ties;
+            sum += join_counts(above, ties);
         }
     }
+    scan_block(room, sum, &total);
+    if (threadIdx.x == 0)
+        *all = total;
 }
 
-__global__ void count_tiles(const selection_state *c, list_set to, uint64_t tiles)
+__global__ void count_tiles(selection_state *c, list_set to, uint64_t tiles)
 {
     for (unsigned i = 0; i < to.count; i++)
-        count_tiles_of(to.list[i].in, c->keep[to.list[i].which], tiles);
+        count_tiles_of(shared<count_room>(), to.list[i].in, c->keep[to.list[i].which],
+                       tiles_of_block(tiles), &c->counts[i][blockIdx.x]);
 }
 
-using sum_room = scan_room_of<uint64_t>;
-
-/* Computes from the counts the first entry of each tile, and the number of ties before each tile,
- * with one block of threads per list. Each thread first loads all its counts, so that the loads
- * overlap; it adds them up; and it writes results when the sums of earlier threads are known. */
-__global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, list_set to,
-                                                         uint64_t tiles)
+/* Computes the first entry of each tile of the block, and the number of ties before the tile.
+ * Returns the counts of the entries of all blocks. Called by every thread of the block; a barrier
+ * must follow. */
+__device__ uint64_t place_tiles(count_room &room, const kept_list &to, uint32_t most,
+                                const tile_range &range, const uint64_t *counts)
 {
-    sum_room &room = shared<sum_room>();
-    const slots in = to.list[blockIdx.x].in;
-    uint32_t *const first = to.list[blockIdx.x].first;
-    const uint32_t most = c->keep[to.list[blockIdx.x].which].left;
-    uint32_t above = 0, ties = 0;
+    uint64_t before = 0, all = 0, total;
 
-    for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
-        const uint64_t start = from + threadIdx.x * kSumEach;
-        uint32_t tile_above[kSumEach], tile_ties[kSumEach], a, t;
-        uint64_t mine = 0, all, before; /* low 32 bits: number above; high 32 bits: ties */
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += kTileThreads) {
+        before += b < blockIdx.x ? counts[b] : 0;
+        all += counts[b];
+    }
+    scan_block(room, before, &before);
+    scan_block(room, all, &all);
+    for (uint64_t from = range.begin; from < range.end; from += kTileThreads) {
+        const uint64_t tile = from + threadIdx.x;
+        const bool mine = tile < range.end;
+        const uint64_t own = mine ? join_counts(to.in.above[tile], to.in.ties[tile]) : 0;
+        const uint64_t at = before + scan_block(room, own, &total);
 
-#pragma unroll
-        for (unsigned i = 0; i < kSumEach; i++) {
-            tile_above[i] = start + i < tiles ? in.above[start + i] : 0;
-            tile_ties[i] = start + i < tiles ? in.ties[start + i] : 0;
+        if (mine) {
+            to.first[tile] = kept_of(at, most);
+            to.in.ties[tile] = ties_of(at);
         }
-#pragma unroll
-        for (unsigned i = 0; i < kSumEach; i++)
-            mine += tile_above[i] + (static_cast<uint64_t>(tile_ties[i]) << 32);
-        before = scan_block(room, mine, &all);
-        a = above + static_cast<uint32_t>(before);
-        t = ties + static_cast<uint32_t>(before >> 32);
-#pragma unroll
-        for (unsigned i = 0; i < kSumEach; i++) {
-            if (start + i < tiles) {
-                first[start + i] = a + lesser(t, most);
-                in.ties[start + i] = t;
-            }
-            a += tile_above[i];
-            t += tile_ties[i];
-        }
-        above += static_cast<uint32_t>(all);
-        ties += static_cast<uint32_t>(all >> 32);
+        before += total;
     }
-    if (threadIdx.x == 0) {
-        first[tiles] = above + lesser(ties, most);
-        c->kept[blockIdx.x] = first[tiles];
-        if (to.count == 1)
-            c->choice.kept = first[tiles];
-    }
+    return all;
 }
 
-/* Writes the kept entries of all tiles. Each warp handles one tile at a time. */
-__device__ void write_tiles_of(const kept_list &to, const kept_side &keep, uint64_t tiles)
+/* Writes the kept entries of the block's tiles. Each warp handles one tile at a time. */
+__device__ void write_tiles_of(const kept_list &to, uint32_t *pos, const kept_side &keep,
+                               const tile_range &range)
 {
     const slots &in = to.in;
 
-    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
-        const uint32_t count = in.count[tile];
+    for (uint64_t tile = range.begin + threadIdx.x / kWarp; tile < range.end;
+         tile += kTileThreads / kWarp) {
+        const uint32_t count = in.count[tile], first = static_cast<uint32_t>(tile * kTile);
         uint32_t at = to.first[tile], ties = in.ties[tile];
 
-        for (uint32_t from = 0; from < count; from += kWarp) {
-            const uint32_t i = from + lane();
-            bool here = false;
-            const uint32_t m = i < count ? load_entry(in, tile, i, keep, &here) : 0;
-            const bool tie = here && m == keep.prefix;
-            const uint32_t all_ties = gcb::ballot(tie);
-            const bool kept = (here && m > keep.prefix) ||
-                              (tie && ties + popc(all_ties & lanes_before()) < keep.left);
-            const uint32_t all_kept = gcb::ballot(kept);
+        for (uint32_t from = 0; from < count; from += kEntriesAhead * kWarp) {
+            uint32_t bits[kEntriesAhead], offset[kEntriesAhead];
 
-            if (kept) {
-                const uint32_t mine = at + popc(all_kept & lanes_before());
+            load_entries(bits, in.bits + tile * kTile, from, count);
+            load_entries(offset, in.offset + tile * kTile, from, count);
+#pragma unroll
+            for (unsigned j = 0; j < kEntriesAhead; j++) {
+                const uint32_t m = bits[j] & GCB_MAGNITUDE_MASK;
+                const bool here = from + j * kWarp + lane() < count && is_on_side(bits[j], keep);
+                const bool tie = here && m == keep.prefix;
+                const uint32_t all_ties = gcb::ballot(tie);
+                const bool kept = (here && m > keep.prefix) ||
+                                  (tie && ties + popc(all_ties & lanes_before()) < keep.left);
+                const uint32_t all_kept = gcb::ballot(kept);
 
-                to.pos[mine] = static_cast<uint32_t>(tile * kTile) + in.offset[tile * kTile + i];
-                to.value[mine] = gcb_float_of(in.bits[tile * kTile + i]);
+                if (kept) {
+                    const uint32_t mine = at + popc(all_kept & lanes_before());
+
+                    pos[mine] = first + offset[j];
+                    to.value[mine] = gcb_float_of(bits[j]);
+                    if (to.residual)
+                        to.residual[first + offset[j]] = 0.0f;
+                }
+                at += popc(all_kept);
+                ties += popc(all_ties);
             }
-            at += popc(all_kept);
-            ties += popc(all_ties);
         }
     }
 }
 
-__global__ void write_tiles(const selection_state *c, list_set to, uint64_t tiles)
+/* Writes the number of kept entries, and the head of a message. Called by one thread. */
+__device__ void end_list(selection_state *c, const kept_list &to, uint64_t tiles, uint32_t kept,
+                         bool single)
 {
-    for (unsigned i = 0; i < to.count; i++)
-        write_tiles_of(to.list[i], c->keep[to.list[i].which], tiles);
+    to.first[tiles] = kept;
+    c->kept[to.which % kSides] = kept;
+    if (single)
+        c->choice.kept = kept;
+    if (!to.message.payload)
+        return;
+    put_u32(to.message.payload, kept);
+    to.message.result->length = GCB_CUDA_KEPT_BYTES + 2 * sizeof(uint32_t) * uint64_t{kept};
+}
+
+/* Writes the lists. */
+__global__ void write_tiles(selection_state *c, list_set to, uint64_t tiles)
+{
+    const tile_range range = tiles_of_block(tiles);
+
+    for (unsigned i = 0; i < to.count; i++) {
+        const kept_list &list = to.list[i];
+        const kept_side keep = c->keep[list.which];
+        const uint64_t all =
+            place_tiles(shared<count_room>(), list, keep.left, range, c->counts[i]);
+        const uint32_t kept = kept_of(all, keep.left);
+        uint32_t *const pos =
+            list.message.payload ? reinterpret_cast<uint32_t *>(list.value + kept) : list.pos;
+
+        sync_block();
+        write_tiles_of(list, pos, keep, range);
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            end_list(c, list, tiles, kept, to.count == 1);
+    }
 }
 
 } /* namespace */
@@ -142,13 +192,18 @@ int gcb::make_lists(gcb_device_stream *s, const selection &w, const list_set &to
 {
     const uint64_t tiles = tile_count(n), grid = grid_over(warps_over(tiles));
 
-    launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
-    launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
-    return launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+    launch(count_tiles, grid, kTileThreads, sizeof(count_room), s, w.c, to, tiles);
+    return launch(write_tiles, grid, kTileThreads, sizeof(count_room), s, w.c, to, tiles);
 }
 
 int gcb::compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen &to,
                       unsigned which)
 {
-    return make_lists(s, w, {{{w.in, to.pos, to.value, to.first, which}}, 1}, to.n);
+    kept_list list = {w.in, to.pos, to.value, to.first, which, to.message, nullptr};
+
+    if (list.message.payload) {
+        list.value = reinterpret_cast<float *>(list.message.payload + GCB_CUDA_KEPT_BYTES);
+        list.residual = to.residual;
+    }
+    return make_lists(s, w, {{list}, 1}, to.n);
 }

@@ -161,7 +161,8 @@ int gcb_cuda_select_one_sided(gcb_device_stream *s, gcb_cuda_chosen *chosen,
     const selection w = start_selection(scratch, chosen, in);
     const uint64_t n = chosen->n, most = chosen->most, tiles = tile_count(n);
     uint8_t *const rest = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
-    list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
+    list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0, {}, nullptr}, {}},
+                     kSides};
     kept_list &other = both.list[1];
 
     rank_sides(s, w, k, (1u << kSides) - 1);

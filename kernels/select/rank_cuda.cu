@@ -37,24 +37,21 @@ __global__ void count_digits(selection_state *c, slots in, uint64_t tiles, unsig
     count_room &room = shared<count_room>();
     const unsigned shift = shift_of(level), above = shift_of(level - 1);
     const uint32_t prefix[] = {c->keep[0].prefix >> above, c->keep[1].prefix >> above};
+    const auto count = [&](uint32_t bits) {
+        const uint32_t m = bits & GCB_MAGNITUDE_MASK;
+        const unsigned side = side_of(gcb_float_of(bits), sides);
+
+        if ((m || sides == 1) && m >> above == prefix[side])
+            atomic_add(&room.digits[side * kDigits + (m >> shift & (digits_of(level) - 1))], 1u);
+    };
 
     if (c->want[0] == 0 && (sides == 1 || c->want[1] == 0))
         return;
     for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
         room.digits[i] = 0;
     sync_block();
-    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
-        const uint32_t count = in.count[tile];
-
-        for (uint32_t i = lane(); i < count; i += kWarp) {
-            const uint32_t bits = in.bits[tile * kTile + i], m = bits & GCB_MAGNITUDE_MASK;
-            const unsigned side = side_of(gcb_float_of(bits), sides);
-
-            if ((m || sides == 1) && m >> above == prefix[side])
-                atomic_add(&room.digits[side * kDigits + (m >> shift & (digits_of(level) - 1))],
-                           1u);
-        }
-    }
+    for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid())
+        each_collected(in, tile, count);
     sync_block();
     add_digits(c, room.digits, level, sides);
 }

@@ -40,17 +40,16 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
     for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid()) {
         uint32_t mine[kThresholds] = {};
 
-        for (uint32_t i = lane(); i < in.count[tile]; i += kWarp) {
-            const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+        each_collected(in, tile, [&](uint32_t bits) {
             bool higher = false;
 
             for (unsigned j = 0; j < kThresholds; j++) {
-                const bool reaches = m >= c->table[j];
+                const bool reaches = (bits & GCB_MAGNITUDE_MASK) >= c->table[j];
 
                 mine[j] += reaches && !higher;
                 higher = reaches;
             }
-        }
+        });
         for (unsigned j = 0; j < kThresholds; j++)
             if (mine[j])
                 atomic_add(&c->count[j], mine[j]);

@@ -38,7 +38,9 @@ struct selection_state {
     uint32_t want[kSides];      /* rank to find on each side; 0: `keep` is already set */
     kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
     uint32_t kept[kSides];      /* lengths of lists that are made together */
-    uint32_t side;              /* the side whose list is kept */
+    uint64_t counts[kSides]
+                   [kMostBlocks]; /* for each list, what each block of count_tiles counted */
+    uint32_t side;                /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
     /* thresholds to try, and the number of elements between each threshold and the next */
     uint32_t table[kRatios], count[kRatios];
@@ -50,7 +52,7 @@ struct slots {
     uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
-    /* per tile: entries that equal the kept magnitude; after sum_tiles, the number of these entries
+    /* per tile: entries that equal the kept magnitude; in write_tiles, the number of these entries
      * in the tiles before */
     uint32_t *ties;
     double *sums; /* one for each sum block (kernels/reduce/reduce.h) */
@@ -89,7 +91,7 @@ struct scratch_parts {
 uint64_t lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in);
 selection start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x);
 
-/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Its rank-th
+/* The sample that the first kernel takes: m elements, `stride` apart, from `offset` on. Its rank-th
  * largest magnitude becomes the least magnitude to collect; if there are two sides, the smaller of
  * the sides' rank-th largest magnitudes, but never 0. The magnitude is rounded down to the top
  * `levels` of kLevels digits. If m is 0, `least` is the least magnitude to collect. */
@@ -105,7 +107,7 @@ struct sample {
  * sample to be useful. */
 sample plan_sample(uint64_t n, uint64_t k);
 
-/* Sets the state of a choice, and reads the sample (collect_cuda.cu). `want` is the rank to find on
+/* Takes the sample, and sets the state of a choice (collect_cuda.cu). `want` is the rank to find on
  * each side. If there are two sides, zeros belong to none and are not counted. */
 int begin_selection(gcb_device_stream *s, const selection &w, const sample &how, unsigned sides,
                     uint64_t want);
@@ -117,13 +119,16 @@ int collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides,
 int rank_candidates(gcb_device_stream *s, const selection &w, unsigned sides);
 
 /* A list to make of the collected elements that keep[which] describes. The arrays are those of
- * struct gcb_cuda_chosen. */
+ * struct gcb_cuda_chosen. If there is a message, values and positions go there, and the residuals
+ * of kept elements are set to 0. */
 struct kept_list {
     slots in; /* the collected elements; `above` and `ties` are written */
     uint32_t *pos;
     float *value;
     uint32_t *first;
     unsigned which;
+    gcb_cuda_message message;
+    float *residual; /* or NULL */
 };
 
 struct list_set {
@@ -138,6 +143,40 @@ int compact_list(gcb_device_stream *s, const selection &w, const gcb_cuda_chosen
                  unsigned which);
 
 /* ---- device functions ---- */
+
+/* Entries of a tile that a lane loads before it uses the first, so that the loads overlap. */
+constexpr unsigned kEntriesAhead = 8;
+
+/* Loads entries `from` + lane(), 32 apart, of an array with a tile's entries; 0 after the last. */
+template <typename T>
+__device__ __forceinline__ void load_entries(uint32_t (&v)[kEntriesAhead], const T *entry,
+                                             uint32_t from, uint32_t count)
+{
+#pragma unroll
+    for (unsigned j = 0; j < kEntriesAhead; j++) {
+        const uint32_t i = from + j * kWarp + lane();
+
+        v[j] = i < count ? entry[i] : 0;
+    }
+}
+
+/* Calls take(bits) for each collected element of a tile. Called by every thread of a warp; each
+ * element is passed to one of them. */
+template <class Take>
+__device__ __forceinline__ void each_collected(const slots &in, uint64_t tile, const Take &take)
+{
+    const uint32_t count = in.count[tile];
+
+    for (uint32_t from = 0; from < count; from += kEntriesAhead * kWarp) {
+        uint32_t bits[kEntriesAhead];
+
+        load_entries(bits, in.bits + tile * kTile, from, count);
+#pragma unroll
+        for (unsigned j = 0; j < kEntriesAhead; j++)
+            if (from + j * kWarp + lane() < count)
+                take(bits[j]);
+    }
+}
 
 /* The lowest bit of a level's digit. */
 __device__ __forceinline__ unsigned shift_of(unsigned level)

@@ -9,14 +9,14 @@
  * Chooses positions on the device: the same positions as src/lib/sparse/select_*.c choose. The
  * steps are
  *
- *   sample    one block reads up to 2^15 elements, and finds a magnitude that a few more than k
- *             elements should reach
+ *   sample    copies up to 2^15 elements; one block finds a magnitude that a few more than k elements
+ *             should reach
  *   collect   reads the tensor: stores the elements of each tile of 4096 positions that reach that
  *             magnitude in the tile's slots, in index order, and counts their leading digits
  *   judge     if too few elements were collected, collects all elements; otherwise the second
  *             launch of `collect` returns at once
  *   digits    finds the exact k-th largest of the collected elements, digit by digit
- *   compact   counts what each tile keeps, adds up the counts, and writes the kept entries
+ *   compact   counts what each tile keeps; adds up the counts and writes the kept entries
  *
  * No result depends on the sample, the order of blocks or the order of atomic operations. Functions
  * return 0 or GCB_E_DEVICE.
@@ -27,6 +27,12 @@ GCB_BEGIN_C
 struct gcb_cuda_choice {
     uint64_t kept; /* number of positions */
     uint64_t pad;
+};
+
+/* A message of values=fp32 and index=u32 without side bytes, which a selector can write itself. */
+struct gcb_cuda_message {
+    uint8_t *payload; /* aligned to 4; NULL: the selector makes a list only */
+    struct gcb_device_result *result;
 };
 
 /* Chosen positions. The pointers, except residual, are device memory in a scratch. */
@@ -41,6 +47,9 @@ struct gcb_cuda_chosen {
      * When values are written, the residuals of the kept positions are set to what the decoder will
      * not get. */
     float *residual;
+    /* The caller sets this. If there is a message, `pos` and `value` are not set: the selector
+     * writes all of the payload, and the residuals. gcb_cuda_select_one_sided makes a list only. */
+    struct gcb_cuda_message message;
     uint64_t n;    /* positions to choose from, at most 2^31 */
     uint64_t most; /* most entries that may be kept */
 };

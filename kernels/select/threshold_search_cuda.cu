@@ -103,14 +103,13 @@ __global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool
     }
     sync_block();
     for (uint64_t tile = warp_of_grid(); tile < tiles; tile += warps_of_grid())
-        for (uint32_t i = lane(); i < in.count[tile]; i += kWarp) {
-            const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+        each_collected(in, tile, [&](uint32_t bits) {
             unsigned at = 0;
 
             for (unsigned step = kRatios / 2; step; step /= 2)
-                at += room.table[at + step] <= m ? step : 0;
+                at += room.table[at + step] <= (bits & GCB_MAGNITUDE_MASK) ? step : 0;
             atomic_add(&room.count[at], 1u);
-        }
+        });
     sync_block();
     add_counts(c->count, room.count);
 }

@@ -194,6 +194,14 @@ static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_devi
     return rebuild(s, in->residual, w, &kept);
 }
 
+/* True if the selector can write the whole message. */
+static bool selector_writes(const struct gcb_device_sparse *s)
+{
+    return s->p.values == GCB_VALUES_FP32 && s->p.index == GCB_INDEX_U32 && s->p.t.positions > 0 &&
+           s->transform == gcb_device_transforms[GCB_TRANSFORM_NONE] && !s->selector->lists &&
+           gcb_device_chunks(&s->p).length == 0;
+}
+
 static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                          const struct gcb_device_call *call)
 {
@@ -207,6 +215,10 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
 
     if (in->residual && in->compensated) /* kernels change only the residuals of what they send */
         gcb_cuda_memory_copy(call->stream, in->residual, in->x, in->n);
+    if (selector_writes(s)) {
+        chosen.message = (struct gcb_cuda_message){out_dev, call->result_dev};
+        return choose(s, in, &chosen, &w);
+    }
     choose(s, in, &chosen, &w);
     gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values, scratch + values_scratch_at(s),
                         call->result_dev);

@@ -121,6 +121,7 @@ struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
     bool reuses; /* keeps a threshold between calls, in s->found */
+    bool lists;  /* always makes a list, and never writes a message itself */
     /* Bytes of scratch that `select` needs, with the chosen positions. */
     uint64_t (*scratch)(const struct gcb_sparse *p);
     /* Queues the selection from in->n = p.t.positions finite floats. The caller has set n and most

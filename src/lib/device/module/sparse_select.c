@@ -127,7 +127,9 @@ const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS] = {
     [GCB_SELECT_TOPK] = {.scratch = select_scratch, .select = select_topk},
     [GCB_SELECT_CHUNK] = {.scratch = chunk_scratch, .select = select_chunk},
     [GCB_SELECT_THRESHOLD] = {.scratch = select_scratch, .select = select_threshold},
-    [GCB_SELECT_ONE_SIDED] = {.scratch = one_sided_scratch, .select = select_one_sided},
+    [GCB_SELECT_ONE_SIDED] = {.lists = true,
+                              .scratch = one_sided_scratch,
+                              .select = select_one_sided},
     [GCB_SELECT_ALTERNATE] = {.scratch = select_scratch, .select = select_alternate},
     /* `trimmed` keeps exactly the k largest, as topk does, and topk is faster on a device. */
     [GCB_SELECT_TRIMMED] = {.scratch = select_scratch, .select = select_topk},
