@@ -10,22 +10,18 @@ namespace
 
 constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
 constexpr uint64_t kSampleMost = 1 << 15; /* most elements of a sample */
-/* Loads that a thread starts before it uses the first: the elements are far apart in memory. */
+/* Elements of the sample that a thread loads before it uses the first. */
 constexpr unsigned kSampleAhead = 8;
 
-/* Loads elements `from`, `from` + blockDim.x, ... of the sample; 0 after the last. */
-__device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
-                            uint64_t from)
+/* Copies the sample to `to`. Its elements are far apart in memory, so many blocks take part. */
+__global__ void take_sample(uint32_t *to, gcb_device_input x, sample how)
 {
     const bool open = needs_feedback(x);
 
-#pragma unroll
-    for (unsigned i = 0; i < kSampleAhead; i++) {
-        const uint64_t mine = from + i * blockDim.x;
-        const uint64_t at = (mine < how.m ? mine : from) * how.stride + how.offset;
+    for (uint64_t i = thread_of_grid(); i < how.m; i += threads_of_grid()) {
+        const uint64_t at = i * how.stride + how.offset;
 
-        v[i] = open ? compensate(x, at) : x.x[at];
-        v[i] = mine < how.m ? v[i] : 0.0f;
+        to[i] = gcb_bits_of(open ? compensate(x, at) : x.x[at]);
     }
 }
 
@@ -42,7 +38,7 @@ __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, u
 /* The rank-th largest magnitude of this side in the sample, rounded down to the top how.levels
  * digits; 0 if fewer than how.rank sampled elements of the side are not 0. Called by every thread
  * of the block. */
-__device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
+__device__ uint32_t rank_sample(search_room &room, const uint32_t *taken, const sample &how,
                                 unsigned side, unsigned sides)
 {
     uint32_t prefix = 0, rank = static_cast<uint32_t>(how.rank);
@@ -54,14 +50,19 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
             room.left = 0;
         }
         sync_block();
-        for (uint64_t from = threadIdx.x; from < how.m; from += kSampleAhead * blockDim.x) {
-            float v[kSampleAhead];
+        for (uint64_t from = 0; from < how.m; from += kSampleAhead * blockDim.x) {
+            uint32_t bits[kSampleAhead];
 
-            load_sample(v, x, how, from);
+#pragma unroll
+            for (unsigned i = 0; i < kSampleAhead; i++) {
+                const uint64_t mine = from + i * blockDim.x + threadIdx.x;
+
+                bits[i] = mine < how.m ? taken[mine] : 0;
+            }
 #pragma unroll
             for (unsigned i = 0; i < kSampleAhead; i++)
-                count_digit(room, side_of(v[i], sides) == side ? gcb_magnitude(v[i]) : 0, prefix,
-                            level);
+                if (side_of(gcb_float_of(bits[i]), sides) == side)
+                    count_digit(room, bits[i] & GCB_MAGNITUDE_MASK, prefix, level);
         }
         sync_block();
         find_digit(room, room.digits, digits_of(level), rank);
@@ -73,9 +74,9 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
 }
 
 /* Sets the state *c of a choice, with one block of threads: clears the counts, and computes
- * c->least from the sample. */
+ * c->least from the sample that take_sample has taken. */
 __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *c,
-                                                               gcb_device_input x, sample how,
+                                                               const uint32_t *taken, sample how,
                                                                unsigned sides, uint32_t want)
 {
     search_room &room = shared<search_room>();
@@ -85,7 +86,7 @@ __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *
         c->digits[i / (kLevels * kDigits)][i / kDigits % kLevels][i % kDigits] = 0;
     clear_counts(c->count);
     for (unsigned side = 0; how.m && side < sides; side++)
-        least = lesser(least, rank_sample(room, x, how, side, sides));
+        least = lesser(least, rank_sample(room, taken, how, side, sides));
     if (threadIdx.x >= kSides)
         return;
     c->want[threadIdx.x] = want;
@@ -274,7 +275,11 @@ sample gcb::plan_sample(uint64_t n, uint64_t k)
 int gcb::begin_selection(gcb_device_stream *s, const selection &w, const sample &how,
                          unsigned sides, uint64_t want)
 {
-    return launch(init_selection, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides, want);
+    if (how.m)
+        launch(take_sample, grid_over(pieces_of(how.m, kTileThreads)), kTileThreads, 0, s,
+               w.in.bits, w.x, how);
+    return launch(init_selection, 1, kOneBlock, sizeof(search_room), s, w.c, w.in.bits, how, sides,
+                  want);
 }
 
 int gcb::collect_candidates(gcb_device_stream *s, const selection &w, unsigned sides, bool second)
