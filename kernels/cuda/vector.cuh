@@ -144,6 +144,8 @@ __device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
 {
     uint32_t v = 0;
 
+    if (reinterpret_cast<uintptr_t>(in) % 4 == 0)
+        return *reinterpret_cast<const uint32_t *>(in);
     for (unsigned i = 0; i < 4; i++)
         v |= static_cast<uint32_t>(in[i]) << 8 * i;
     return v;

@@ -67,19 +67,27 @@ __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
 
 /* ---- reading: u32 ---- */
 
-/* Reads positions, and checks that they ascend and are below n. */
+/* Reads positions, and checks that they ascend and are below n. The thread of a position also sets
+ * f.first of the tiles that begin after the position before, up to the position's own tile. After
+ * damage, f.first may be wrong or unset. */
 __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                           gcb_device_result *result)
 {
-    const uint64_t kept = f.head->kept;
+    const uint64_t kept = f.head->kept, tiles = tile_count(n);
 
     in += f.head->index;
-    for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {
-        const uint32_t pos = get_u32(in + 4 * i);
+    for (uint64_t i = thread_of_grid(); i <= kept; i += threads_of_grid()) {
+        const uint64_t pos = i < kept ? get_u32(in + 4 * i) : tiles * kTile;
+        const uint64_t next = i ? get_u32(in + 4 * i - 4) + uint64_t{1} : 0;
 
-        f.pos[i] = pos;
-        if (pos >= n || (i && pos <= get_u32(in + 4 * i - 4)))
+        if (i < kept)
+            f.pos[i] = static_cast<uint32_t>(pos);
+        if (pos < next || (i < kept && pos >= n)) {
             damage(f.head, result);
+            continue;
+        }
+        for (uint64_t tile = tile_count(next); tile * kTile <= pos; tile++)
+            f.first[tile] = static_cast<uint32_t>(i);
     }
 }
 
@@ -199,8 +207,8 @@ int gcb_cuda_put_u32(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *
 int gcb_cuda_get_u32(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
                      gcb_device_result *result)
 {
-    launch(get_words, grid_over(tile_count(p->n)), kTileThreads, 0, s, *f, p->in, p->n, result);
-    return find_tiles(s, *f, p->n);
+    return launch(get_words, grid_over(tile_count(p->n)), kTileThreads, 0, s, *f, p->in, p->n,
+                  result);
 }
 
 int gcb_cuda_put_bitmap(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *chosen,

@@ -66,7 +66,7 @@ __global__ void reopen_payload(gcb_cuda_payload_head *head, gcb_cuda_payload p, 
 }
 
 /* Shared memory: a tile of decoded floats. */
-template <unsigned Width> struct tile_canvas {
+template <unsigned Width> struct alignas(16) tile_canvas {
     uint32_t bits[kTile * Width];
 };
 
@@ -82,6 +82,20 @@ template <unsigned Width> struct put_on_canvas {
     }
 };
 
+/* Stores the first `count` floats of a canvas; `out` is aligned to 16 bytes. Called by every thread
+ * of the block after a barrier. */
+template <unsigned Width>
+__device__ void store_canvas(float *out, const tile_canvas<Width> &room, unsigned count)
+{
+    for (unsigned i = 4 * threadIdx.x; i < count; i += 4 * kTileThreads) {
+        if (i + 4 <= count)
+            *reinterpret_cast<uint4 *>(out + i) = *reinterpret_cast<const uint4 *>(&room.bits[i]);
+        else
+            for (unsigned j = i; j < count; j++)
+                out[j] = gcb_float_of(room.bits[j]);
+    }
+}
+
 /* Decodes the tiles from number `first` on. Each tile is set to zero, filled and stored once; `out`
  * begins with the first of them. */
 template <unsigned Width>
@@ -93,19 +107,13 @@ __global__ void fill_tiles(float *__restrict__ out, gcb_cuda_entries kept, uint6
     for (uint64_t tile = first + blockIdx.x; tile * kTile < n; tile += gridDim.x) {
         const uint64_t from = tile * kTile, end = lesser(n, from + kTile);
 
-        for (unsigned i = threadIdx.x; i < kTile * Width; i += blockDim.x)
-            room.bits[i] = 0;
+        for (unsigned i = 4 * threadIdx.x; i < kTile * Width; i += 4 * kTileThreads)
+            *reinterpret_cast<uint4 *>(&room.bits[i]) = make_uint4(0, 0, 0, 0);
         sync_block();
         each_entry<Width>(kept, from, end, put_on_canvas<Width>{&room});
         sync_block();
-        for (unsigned w = 0; w < Width; w++) {
-            const unsigned at = w * kTile + threadIdx.x * kTileEach;
-            float v[kTileEach];
-
-            for (unsigned i = 0; i < kTileEach; i++)
-                v[i] = gcb_float_of(room.bits[at + i]);
-            store_runs(out, v, (tile - first) * kTile * Width + at, (n - first * kTile) * Width);
-        }
+        store_canvas(out + (from - first * kTile) * Width, room,
+                     static_cast<unsigned>(end - from) * Width);
         sync_block();
     }
 }

@@ -55,7 +55,7 @@ __device__ __forceinline__ void each_entry(const gcb_cuda_entries &kept, uint64_
     const gcb_cuda_decoding &f = kept.f;
     const gcb_cuda_scale scale = f.head->scale;
     const uint64_t tile = from / kTile, last = (end - 1) / kTile, all = sound_kept(f.head);
-    const uint64_t first = f.first[tile], next = f.first[last + 1];
+    const uint64_t first = all ? f.first[tile] : 0, next = all ? f.first[last + 1] : 0;
     const uint64_t stop = lesser(next, lesser(first + (last - tile + 1) * kTile, all));
     const uint8_t *in = kept.p.in + values_at(kept.p.n, kept.how);
 
