@@ -48,7 +48,7 @@ static void methods_in_turn(void **state)
                                      .nonfinite = GCB_NONFINITE_RAW};
 
     /* fp16 in pairs, qsgd with both buckets, then one by one; each with a check for infinities */
-    assert_int_equal(device_set_as_alone(&plan), 2 + 2 + 2 + 13 + 5 + 5);
+    assert_int_equal(device_set_as_alone(&plan), 2 + 2 + 2 + 10 + 5 + 5);
 }
 
 /* With too little scratch or too few tables there are more groups, and the same messages. */
