@@ -7,6 +7,11 @@ from check_oktopk import largest
 from party import GATHER, SCATTER, Party
 
 
+def piece_bytes(blocks):
+    """A head, and for each block a number of elements, and values and positions of 4 bytes each."""
+    return 4 + sum(4 + 8 * np.count_nonzero(values) for values in blocks)
+
+
 class Twin:
     """All workers, each with error feedback. `sums[w]` are worker w's sums of all positions."""
     def __init__(self, n, density, weights):
@@ -34,14 +39,18 @@ class Twin:
             sums[w, chosen] = self.weights[w] * x[chosen]
         blocks = np.array_split(np.arange(self.n), count)
         distance = 1 << (count - 1).bit_length() >> 1
+        self.sent = []
         while distance:
             sent = [[(b % count, self.thin(w, blocks[b % count], sums))
                      for b in range(w + distance, w + min(2 * distance, count))] for w in range(count)]
+            self.sent.append([piece_bytes(values for _, values in bag) for bag in sent])
             for w, bag in enumerate(sent):
                 for b, values in bag:
                     sums[(w + distance) % count, blocks[b]] += values
             distance //= 2
-        return np.concatenate([self.thin(w, blocks[w], sums) for w in range(count)])
+        own = [self.thin(w, blocks[w], sums) for w in range(count)]
+        self.sent.append([piece_bytes([values]) for values in own])
+        return np.concatenate(own)
 
 
 def check(workers, weights, steps, n=3001, density=0.01, options=""):
@@ -56,6 +65,9 @@ def check(workers, weights, steps, n=3001, density=0.01, options=""):
         want = twin.step(step, tensors)
         assert all(np.array_equal(u, updates[0]) for u in updates)
         worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))
+        if not options and all(weights):
+            assert [[len(b"".join(data)) for data in round.data] for round in sent[:-1]] == twin.sent[:-1], step
+            assert [len(data) for data in sent[-1].data] == twin.sent[-1], step
         assert [round.kind for round in sent] == [SCATTER] * (workers - 1).bit_length() + [GATHER]
     party.close()
     assert worst < 1e-5, (spec, workers, worst)

@@ -18,6 +18,14 @@ static void finish_and_conclude_agree(void **state)
         "redsync:quant=asq,dense-below=0,density=0.01",
         "topk:values=fp16,memory=dgc,momentum=0.9,residual=clear,masking=no",
         "topk:density=0.9,values=fp16,memory=dgc,momentum=0.9,residual=clear",
+        "topk:theta=0.97,memory=dgc,momentum=0.9,collective=oktopk",
+        "topk:theta=0.97,memory=dgc,momentum=0.9,collective=spardl",
+        "range:mantissa=3,memory=ef,collective=twoshot",
+        "qsgd:coding=elias,memory=ef,second-error=drop,collective=twoshot",
+        "natural:memory=dgc,collective=twoshot",
+        "terngrad:memory=dgc,residual=clear,collective=twoshot",
+        "qsgd:memory=delay,delay=2,collective=twoshot",
+        "identity:memory=gmc,collective=twoshot",
     };
     float *update = calloc(N, sizeof(*update));
 

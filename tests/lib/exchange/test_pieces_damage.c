@@ -1,5 +1,5 @@
 /*
- * Damaged messages in sparse all-reduces. A message that is cut or too long is refused. A message
+ * Damaged messages in sparse and two-shot all-reduces. A message that is cut or too long is refused. A message
  * with changed bytes is refused, or the step goes on; nothing is written outside (run with
  * sanitizers).
  */
@@ -21,6 +21,7 @@ static const char *const specs[] = {
     "sparse:theta=0.9,values=uniform,index=adaptive,collective=spardl",
     "sparse:theta=0.5,values=fp16,index=block,collective=spardl",
     "sparse:theta=0.9,index=varint,collective=spardl",
+    "qsgd:collective=twoshot",
 };
 
 /* The array that is damaged, and how: either cut or extended to `length`, or with one byte
