@@ -1,11 +1,9 @@
-/* powersgd: what a low-rank approximation promises, from known singular values, and which tensors
- * are sent whole. */
+/* powersgd: which tensors are sent whole, and what an encoder keeps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/lowrank/matrix.h"
 #include "tests/support/party.h"
 #include "tests/support/test.h"
 #include "tests/support/trip.h"
@@ -13,169 +11,6 @@
 enum { ROWS = 90, COLS = 70, COUNT = ROWS * COLS };
 
 static const uint64_t shape[] = {ROWS, COLS};
-
-/* `k` orthonormal vectors of n elements. */
-static float *orthonormal(unsigned k, uint64_t n, uint64_t seed)
-{
-    float *a = trip_tensor(k * n, TRIP_GAUSS, seed);
-    double *work = calloc(k * n, sizeof(*work));
-
-    assert_non_null(work);
-    gcb_orthonormalise(a, k, n, work);
-    free(work);
-    return a;
-}
-
-/* A matrix with these k singular values. */
-static void with_singular_values(float *x, const double *sigma, unsigned k, uint64_t seed)
-{
-    float *u = orthonormal(k, ROWS, seed), *v = orthonormal(k, COLS, seed + 1);
-
-    for (uint64_t i = 0; i < COUNT; i++) {
-        double sum = 0.0;
-
-        for (unsigned s = 0; s < k; s++)
-            sum += sigma[s] * (double)u[s * ROWS + i / COLS] * (double)v[s * COLS + i % COLS];
-        x[i] = (float)sum;
-    }
-    free(u);
-    free(v);
-}
-
-static double dot(const float *a, const float *b, uint64_t n)
-{
-    double sum = 0.0;
-
-    for (uint64_t i = 0; i < n; i++)
-        sum += (double)a[i] * (double)b[i];
-    return sum;
-}
-
-static void gram_schmidt_makes_orthonormal_vectors(void **state)
-{
-    enum { N = 1001, K = 6 };
-    float *a = trip_tensor(K * N, TRIP_GAUSS, 3);
-    double *work = calloc(K * N, sizeof(*work));
-
-    assert_non_null(work);
-    for (unsigned i = 0; i < N; i++) {
-        a[2 * N + i] = a[i] * 3.0f - a[N + i]; /* depends on the first two */
-        a[4 * N + i] = 0.0f;
-        a[3 * N + i] = a[i] * 1e4f + a[3 * N + i] * 1e-1f; /* nearly depends on the first */
-        a[5 * N + i] *= 1e-38f;
-    }
-    gcb_orthonormalise(a, K, N, work);
-    for (unsigned i = 0; i < K; i++)
-        for (unsigned j = 0; j <= i; j++) {
-            const double want = i == j && i != 2 && i != 4 ? 1.0 : 0.0;
-
-            assert_true(fabs(dot(a + i * N, a + j * N, N) - want) < 1e-6);
-        }
-    free(work);
-    free(a);
-}
-
-static double error_after(struct party *p, unsigned steps)
-{
-    for (unsigned step = 0; step < steps; step++)
-        party_step(p, step);
-    return party_distance(p->update[0], p->x[0], p->n);
-}
-
-static void a_matrix_of_low_rank_comes_back(void **state)
-{
-    static const double sigma[] = {5.0, 2.0, 0.3};
-    const struct party_options o = {.workers = 1, .shape = shape, .rank = 2};
-    struct party p;
-
-    for (int rank = 3; rank <= 5; rank++) { /* with 4 and 5, vectors of P are zero */
-        char spec[32];
-
-        snprintf(spec, sizeof(spec), "powersgd:rank=%d", rank);
-        party_open(&p, spec, COUNT, &o);
-        with_singular_values(p.x[0], sigma, 3, 1);
-        for (uint64_t step = 0; step < 4; step++) {
-            party_step(&p, step);
-            assert_true(party_distance(p.update[0], p.x[0], COUNT) < 1e-5);
-        }
-        party_close(&p);
-    }
-}
-
-/* The best approximation of rank r has the error sqrt(sum of sigma^2 after the first r). */
-static void warm_steps_come_near_the_best_error(void **state)
-{
-    static const double sigma[] = {8, 7, 6, 5, 2, 1.5, 1, 0.5};
-    const struct party_options o = {.workers = 1, .shape = shape, .rank = 2};
-    double all = 0.0, tail = 0.0, best, first, last;
-    struct party p;
-
-    for (unsigned s = 0; s < 8; s++) {
-        all += sigma[s] * sigma[s];
-        tail += s < 4 ? 0.0 : sigma[s] * sigma[s];
-    }
-    best = sqrt(tail / all);
-    party_open(&p, "powersgd:rank=4", COUNT, &o);
-    with_singular_values(p.x[0], sigma, 8, 1);
-    first = error_after(&p, 1);
-    last = error_after(&p, 12);
-    assert_true(first >= best * (1 - 1e-6) && first <= 1.0);
-    assert_true(last >= best * (1 - 1e-6) && last <= best * 1.001);
-    assert_true(first > best * 1.01);
-    party_close(&p);
-    party_open(&p, "powersgd:rank=4,start=cold", COUNT, &o);
-    with_singular_values(p.x[0], sigma, 8, 1);
-    assert_true(error_after(&p, 12) > best * 1.01); /* does not learn */
-    party_close(&p);
-}
-
-/* The update is the approximation of the weighted sum, and `own` times the sum of the weights is
- * the update. */
-static void workers_factor_their_sum(void **state)
-{
-    static const double sigma[] = {3, 2, 1};
-    static const float weights[] = {0.5f, 1.0f, 0.25f};
-    const struct party_options o = {.workers = 3, .weights = weights, .shape = shape, .rank = 2};
-    float *sum = calloc(COUNT, sizeof(*sum)), *noise = trip_tensor(COUNT, TRIP_GAUSS, 9);
-    struct party p;
-
-    assert_non_null(sum);
-    party_open(&p, "powersgd:rank=3", COUNT, &o);
-    with_singular_values(sum, sigma, 3, 4);
-    for (uint64_t i = 0; i < COUNT; i++) { /* only the sum has a low rank */
-        p.x[0][i] = sum[i] + noise[i];
-        p.x[1][i] = sum[i] / 2.0f - noise[i] / 2.0f;
-        p.x[2][i] = 0.0f;
-    }
-    party_step(&p, 0);
-    assert_true(party_distance(p.update[0], sum, COUNT) < 1e-5);
-    for (uint64_t i = 0; i < COUNT; i++)
-        sum[i] = p.own[2][i] * 1.75f;
-    assert_true(party_distance(sum, p.update[0], COUNT) < 1e-6);
-    assert_int_equal(p.rounds, 2);
-    assert_int_equal(p.round[0].bytes, 3 * ROWS * sizeof(float));
-    assert_int_equal(p.round[1].bytes, 3 * COLS * sizeof(float));
-    party_close(&p);
-    free(sum);
-    free(noise);
-}
-
-static void zeros_give_zeros_and_leave_no_trace(void **state)
-{
-    static const double sigma[] = {3, 2};
-    const struct party_options o = {.workers = 2, .shape = shape, .rank = 2};
-    struct party p;
-
-    party_open(&p, "powersgd:rank=2", COUNT, &o);
-    party_step(&p, 0);
-    for (uint64_t i = 0; i < COUNT; i++)
-        assert_true(p.update[0][i] == 0.0f && p.own[1][i] == 0.0f);
-    for (unsigned w = 0; w < 2; w++)
-        with_singular_values(p.x[w], sigma, 2, 5);
-    party_step(&p, 1);
-    assert_true(party_distance(p.update[0], p.x[0], COUNT) < 1e-5);
-    party_close(&p);
-}
 
 static const struct {
     uint64_t shape[4];
@@ -244,18 +79,16 @@ static void the_last_row_may_be_short(void **state)
  * worker begins anew. */
 static void an_encoder_starts_warm(void **state)
 {
-    static const double sigma[] = {8, 7, 6, 5, 2, 1.5, 1, 0.5};
     static const struct gcb_step steps[] = {{0, 0}, {0, 0}, {1, 0}, {2, 0}, {2, 1}, {0, 0}};
     struct gcb_coder_config config;
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     struct gcb_method method;
     struct gcb_coder *c;
-    float *x = calloc(COUNT, sizeof(*x));
+    float *x = trip_tensor(COUNT, TRIP_GAUSS, 1);
     uint8_t *bytes[6];
     size_t length = 0;
 
-    with_singular_values(x, sigma, 8, 1);
     trip_configure(&config, &queue, &kernels, &(struct trip_options){.path = "w"}, COUNT);
     config.env.shape = shape;
     config.env.rank = 2;
@@ -397,12 +230,7 @@ static void threads_change_nothing(void **state)
     party_close(&q);
 }
 
-RUN_TESTS(cmocka_unit_test(gram_schmidt_makes_orthonormal_vectors),
-          cmocka_unit_test(a_matrix_of_low_rank_comes_back),
-          cmocka_unit_test(warm_steps_come_near_the_best_error),
-          cmocka_unit_test(workers_factor_their_sum),
-          cmocka_unit_test(zeros_give_zeros_and_leave_no_trace),
-          cmocka_unit_test(shapes_decide_what_is_sent_whole),
+RUN_TESTS(cmocka_unit_test(shapes_decide_what_is_sent_whole),
           cmocka_unit_test(the_last_row_may_be_short), cmocka_unit_test(an_encoder_starts_warm),
           cmocka_unit_test(huge_tensors_are_not_approximated),
           cmocka_unit_test(a_huge_q_is_found_late), cmocka_unit_test(huge_tensors_hide_no_infinity),
