@@ -131,46 +131,6 @@ static void a_new_state_is_zero(void **state)
     }
 }
 
-/* Programs that were compiled with an older or a newer header. */
-static void states_have_a_size(void **state)
-{
-    static const float residual[N] = {1.0f};
-    struct {
-        struct gcb_memory_state s;
-        uint64_t newer;
-    } grown = {.s = {.size = sizeof(grown)}};
-    struct {
-        struct gcb_memory_view s;
-        uint64_t newer;
-    } view = {.s = {.size = sizeof(view), .residual = residual}};
-    struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL);
-    struct gcb_memory_state older = {.size = offsetof(struct gcb_memory_state, counters)};
-    struct gcb_diag diag;
-
-    older.counters[0] = 99;
-    assert_int_equal(gcb_encoder_save(e, &older, NULL), 0);
-    assert_int_equal(older.counters[0], 99); /* nothing after its size is written */
-    assert_int_equal(older.size, offsetof(struct gcb_memory_state, counters));
-    grown.s.counters[7] = 1;
-    assert_int_equal(gcb_encoder_save(e, &grown.s, NULL), 0);
-    assert_int_equal(grown.s.counters[7], 0);
-    grown.newer = 1;
-    assert_int_equal(gcb_encoder_save(e, &grown.s, &diag), GCB_E_INVALID);
-    assert_non_null(strstr(diag.text, "newer library"));
-    assert_int_equal(gcb_encoder_restore(e, &view.s, NULL), 0);
-    view.newer = 1;
-    assert_int_equal(gcb_encoder_restore(e, &view.s, &diag), GCB_E_INVALID);
-    assert_non_null(strstr(diag.text, "newer library"));
-    for (int i = 0; i < 2; i++) {
-        grown.s.size = view.s.size = i ? 4097 : 0;
-        assert_int_equal(gcb_encoder_save(e, &grown.s, &diag), GCB_E_INVALID);
-        assert_non_null(strstr(diag.text, "sizeof(struct gcb_memory_state)"));
-        assert_int_equal(gcb_encoder_restore(e, &view.s, &diag), GCB_E_INVALID);
-        assert_non_null(strstr(diag.text, "sizeof(struct gcb_memory_view)"));
-    }
-    gcb_encoder_close(e);
-}
-
 /* ---- lengths ---- */
 
 static void lengths_are_exact(void **state)
@@ -426,7 +386,6 @@ static void forgets_the_given_norm(void **state)
 
 RUN_TESTS(cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
           cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
-          cmocka_unit_test(a_new_state_is_zero), cmocka_unit_test(states_have_a_size),
-          cmocka_unit_test(lengths_are_exact), cmocka_unit_test(changes_keep_the_memory),
-          cmocka_unit_test(changes_may_be_refused), cmocka_unit_test(clips_by_the_given_norm),
-          cmocka_unit_test(forgets_the_given_norm))
+          cmocka_unit_test(a_new_state_is_zero), cmocka_unit_test(lengths_are_exact),
+          cmocka_unit_test(changes_keep_the_memory), cmocka_unit_test(changes_may_be_refused),
+          cmocka_unit_test(clips_by_the_given_norm), cmocka_unit_test(forgets_the_given_norm))

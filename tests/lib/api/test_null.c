@@ -28,180 +28,57 @@ static struct fixture {
 
 /* ---- functions with a status ---- */
 
-static int encoder_open(int null, struct gcb_diag *diag)
-{
-    struct gcb_encoder *e;
+/* A function that calls gcb_NAME with these arguments. */
+#define CALL(name, ...) \
+    static int name(int null, struct gcb_diag *diag) \
+    { \
+        return gcb_##name(__VA_ARGS__, diag); \
+    }
 
-    return gcb_encoder_open(ARG(0, &e), ARG(1, "topk"), N, NULL, diag);
-}
+/* What the calls write. */
+static struct gcb_encoder *new_encoder;
+static struct gcb_decoder *new_decoder;
+static struct gcb_sum *new_sum;
+static struct gcb_exchange *new_exchange;
+static struct gcb_device_encoder *new_device_encoder;
+static char room[ROOM];
+static size_t message_length;
+static struct gcb_own_method own;
+static struct gcb_method_info method_facts = {.size = sizeof(method_facts)};
+static struct gcb_message_info message_facts = {.size = sizeof(message_facts)};
+static struct gcb_memory_state saved = {.size = sizeof(saved)};
+static const struct gcb_memory_view view = {.size = sizeof(view)};
 
-static int encode(int null, struct gcb_diag *diag)
-{
-    char out[ROOM];
-    size_t length;
-
-    return gcb_encode(ARG(0, f.encoder), 0, 0, ARG(1, f.x), ARG(2, out), sizeof(out),
-                      ARG(3, &length), diag);
-}
-
-static int encoder_set_norm(int null, struct gcb_diag *diag)
-{
-    return gcb_encoder_set_norm(ARG(0, f.encoder), 1.0, diag);
-}
-
-static int encoder_set(int null, struct gcb_diag *diag)
-{
-    return gcb_encoder_set(ARG(0, f.encoder), ARG(1, "theta"), ARG(2, "0.5"), diag);
-}
-
-static int encoder_save(int null, struct gcb_diag *diag)
-{
-    struct gcb_memory_state s = {.size = sizeof(s)};
-
-    return gcb_encoder_save(ARG(0, f.encoder), ARG(1, &s), diag);
-}
-
-static int encoder_restore(int null, struct gcb_diag *diag)
-{
-    const struct gcb_memory_view s = {.size = sizeof(s)};
-
-    return gcb_encoder_restore(ARG(0, f.encoder), ARG(1, &s), diag);
-}
-
-static int decoder_open(int null, struct gcb_diag *diag)
-{
-    struct gcb_decoder *d;
-
-    return gcb_decoder_open(ARG(0, &d), ARG(1, "topk"), N, NULL, diag);
-}
-
-static int decoder_open_like(int null, struct gcb_diag *diag)
-{
-    struct gcb_decoder *d;
-
-    return gcb_decoder_open_like(ARG(0, &d), ARG(1, f.message), f.length, NULL, diag);
-}
-
-static int decode(int null, struct gcb_diag *diag)
-{
-    return gcb_decode(ARG(0, f.decoder), ARG(1, f.message), f.length, ARG(2, f.y), diag);
-}
-
-static int method_add(int null, struct gcb_diag *diag)
-{
-    return gcb_method_add(ARG(0, &(struct gcb_own_method){.size = 0}), diag);
-}
-
-static int device_encoder_open(int null, struct gcb_diag *diag)
-{
-    struct gcb_device_encoder *e;
-
-    return gcb_device_encoder_open(ARG(0, &e), 0, ARG(1, "topk"), N, NULL, diag);
-}
-
-static int device_encode(int null, struct gcb_diag *diag)
-{
-    return gcb_device_encode(NULL, 0, 0, f.x, NULL, f.message, f.message, NULL, diag);
-}
-
-static int device_sum_slots(int null, struct gcb_diag *diag)
-{
-    return gcb_device_sum_slots(NULL, f.message, 1, NULL, f.y, f.message, NULL, diag);
-}
-
-static int method_info(int null, struct gcb_diag *diag)
-{
-    struct gcb_method_info info = {.size = sizeof(info)};
-
-    return gcb_method_info(ARG(0, &info), 0, diag);
-}
-
-static int message_info(int null, struct gcb_diag *diag)
-{
-    struct gcb_message_info info = {.size = sizeof(info)};
-
-    return gcb_message_info(ARG(0, &info), ARG(1, f.message), f.length, diag);
-}
-
-static int sum_open(int null, struct gcb_diag *diag)
-{
-    struct gcb_sum *s;
-
-    return gcb_sum_open(ARG(0, &s), ARG(1, "topk"), N, NULL, NULL, diag);
-}
-
-static int sum_open_like(int null, struct gcb_diag *diag)
-{
-    struct gcb_sum *s;
-
-    return gcb_sum_open_like(ARG(0, &s), ARG(1, f.message), f.length, NULL, NULL, diag);
-}
-
-static int sum_add(int null, struct gcb_diag *diag)
-{
-    return gcb_sum_add(ARG(0, f.sum), ARG(1, f.message), f.length, 1.0f, diag);
-}
-
-static int sum_finish(int null, struct gcb_diag *diag)
-{
-    return gcb_sum_finish(ARG(0, f.sum), f.y, diag);
-}
-
-static int exchange_open(int null, struct gcb_diag *diag)
-{
-    struct gcb_exchange *e;
-
-    return gcb_exchange_open(ARG(0, &e), ARG(1, "topk"), N, NULL, diag);
-}
-
-static int exchange_begin(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_begin(ARG(0, f.exchange), 0, ARG(1, f.x), diag);
-}
-
-static int exchange_sum_into(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_sum_into(ARG(0, f.exchange), ARG(1, f.y), diag);
-}
-
-static int exchange_next(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_next(ARG(0, f.exchange), ARG(1, &f.round), diag);
-}
-
-static int exchange_receive(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_receive(ARG(0, f.exchange), 0, ARG(1, f.round.data), f.round.bytes, diag);
-}
-
-static int exchange_finish(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_finish(ARG(0, f.exchange), ARG(1, f.y), diag);
-}
-
-static int exchange_set_norm(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_set_norm(ARG(0, f.exchange), 1.0, diag);
-}
-
-static int exchange_set(int null, struct gcb_diag *diag)
-{
-    return gcb_exchange_set(ARG(0, f.exchange), ARG(1, "theta"), ARG(2, "0.5"), diag);
-}
-
-static int exchange_save(int null, struct gcb_diag *diag)
-{
-    struct gcb_memory_state s = {.size = sizeof(s)};
-
-    return gcb_exchange_save(ARG(0, f.exchange), ARG(1, &s), diag);
-}
-
-static int exchange_restore(int null, struct gcb_diag *diag)
-{
-    const struct gcb_memory_view s = {.size = sizeof(s)};
-
-    return gcb_exchange_restore(ARG(0, f.exchange), ARG(1, &s), diag);
-}
+CALL(encoder_open, ARG(0, &new_encoder), ARG(1, "topk"), N, NULL)
+CALL(encode, ARG(0, f.encoder), 0, 0, ARG(1, f.x), ARG(2, room), sizeof(room),
+     ARG(3, &message_length))
+CALL(encoder_set_norm, ARG(0, f.encoder), 1.0)
+CALL(encoder_set, ARG(0, f.encoder), ARG(1, "theta"), ARG(2, "0.5"))
+CALL(encoder_save, ARG(0, f.encoder), ARG(1, &saved))
+CALL(encoder_restore, ARG(0, f.encoder), ARG(1, &view))
+CALL(decoder_open, ARG(0, &new_decoder), ARG(1, "topk"), N, NULL)
+CALL(decoder_open_like, ARG(0, &new_decoder), ARG(1, f.message), f.length, NULL)
+CALL(decode, ARG(0, f.decoder), ARG(1, f.message), f.length, ARG(2, f.y))
+CALL(method_add, ARG(0, &own))
+CALL(method_info, ARG(0, &method_facts), 0)
+CALL(message_info, ARG(0, &message_facts), ARG(1, f.message), f.length)
+CALL(sum_open, ARG(0, &new_sum), ARG(1, "topk"), N, NULL, NULL)
+CALL(sum_open_like, ARG(0, &new_sum), ARG(1, f.message), f.length, NULL, NULL)
+CALL(sum_add, ARG(0, f.sum), ARG(1, f.message), f.length, 1.0f)
+CALL(sum_finish, ARG(0, f.sum), f.y)
+CALL(exchange_open, ARG(0, &new_exchange), ARG(1, "topk"), N, NULL)
+CALL(exchange_begin, ARG(0, f.exchange), 0, ARG(1, f.x))
+CALL(exchange_sum_into, ARG(0, f.exchange), ARG(1, f.y))
+CALL(exchange_next, ARG(0, f.exchange), ARG(1, &f.round))
+CALL(exchange_receive, ARG(0, f.exchange), 0, ARG(1, f.round.data), f.round.bytes)
+CALL(exchange_finish, ARG(0, f.exchange), ARG(1, f.y))
+CALL(exchange_set_norm, ARG(0, f.exchange), 1.0)
+CALL(exchange_set, ARG(0, f.exchange), ARG(1, "theta"), ARG(2, "0.5"))
+CALL(exchange_save, ARG(0, f.exchange), ARG(1, &saved))
+CALL(exchange_restore, ARG(0, f.exchange), ARG(1, &view))
+CALL(device_encoder_open, ARG(0, &new_device_encoder), 0, ARG(1, "topk"), N, NULL)
+CALL(device_encode, NULL, 0, 0, f.x, NULL, f.message, f.message, NULL)
+CALL(device_sum_slots, NULL, f.message, 1, NULL, f.y, f.message, NULL)
 
 static const struct {
     const char *name;
