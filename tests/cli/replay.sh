@@ -159,6 +159,7 @@ bound "$sample" "layers.[0-3].*" 20 topk:theta=0.99,memory=ef stc sbc sbc:p=0.05
 
 check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$sample" 0.01 5
 check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$sample" 0.6 2
+check "NumPy finds the same with momentum" python3 "$here/check_replay.py" "$GCBENCH" "$sample" 0.1 3 0.75
 
 if [ "$traj" ]; then
     for method in sbc:p=0.01,delay=4 redsync dgc demo; do
