@@ -506,55 +506,6 @@ static double on_network(double transfers, double shifts, double shift_bytes, do
     return transfers * seconds;
 }
 
-static void test_curve(void **state)
-{
-    static struct gcb_curve curve;
-
-    make_curve(&curve, false);
-    for (size_t k = 0; k < SIZES; k++) {
-        const unsigned n = sizes[k], lg = ceil_log2(n);
-        const bool power = (1u << lg) == n, even = n % 2 == 0;
-        const double bytes = 3e5 * (n - 1), one = 3e5, part = (n - 1.0) / n;
-        /* the first size's bandwidth of a first shift is the curve's own */
-        struct gcb_network net = make_network(curve.bandwidth, 99.0, n);
-        struct gcb_wire_rounds rounds = {.collective = GCB_COLLECTIVE_ALLGATHER,
-                                         .algorithm = "ring",
-                                         .count = 2,
-                                         .bytes = bytes};
-        double inner, want;
-
-        net.curve = &curve;
-        expect(gcb_wire_model(&net, &rounds), on_network(2, n - 1, bytes, 0, 0), "ring", n);
-        rounds.algorithm =
-            "doubling"; /* the last step of a power of two is between pairs, with half of all */
-        expect(gcb_wire_model(&net, &rounds),
-               on_network(2, power ? lg - 1 : lg, power ? bytes - one * n / 2 : bytes, power,
-                          power ? one * n / 2 : 0.0),
-               "doubling", n);
-        rounds = (struct gcb_wire_rounds){
-            .collective = GCB_COLLECTIVE_TWOSHOT, .count = 2, .bytes = one * part};
-        expect(gcb_wire_model(&net, &rounds),
-               on_network(2, even ? n - 2 : n - 1, one * (part - (even ? 1.0 / n : 0.0)), even,
-                          even ? one / n : 0.0),
-               "all-to-all", n);
-        rounds = (struct gcb_wire_rounds){.collective = GCB_COLLECTIVE_ALLREDUCE,
-                                          .algorithm = "ring",
-                                          .count = 2,
-                                          .bytes = 2 * part * one};
-        expect(gcb_wire_model(&net, &rounds), on_network(2, 2 * (n - 1), 2 * part * one, 0, 0),
-               "ring reduces", n);
-        rounds.algorithm = "halving"; /* all is between pairs, except the fold */
-        inner = 2.0 * one * (1.0 - 1.0 / exp2(floor(log2(n))));
-        want = on_network(2, power ? 0 : 2, power ? 0.0 : 2 * one, 2 * floor(log2(n)), inner);
-        expect(gcb_wire_model(&net, &rounds), want, "halving", n);
-        expect(gcb_sizes_model(&net, 3.0), 3 * lg * shift_seconds[0], "lengths", n);
-        net.bandwidth *= 0.5; /* a slower link: only the time of the bytes grows */
-        rounds.bytes = 2 * part * one;
-        expect(gcb_wire_model(&net, &rounds),
-               want + halving_reduce(n).bytes * one / curve.bandwidth, "slower", n);
-    }
-}
-
 /* The exchange says when it is below all measured sizes, and times with additions have no further
  * ones. */
 static void test_curve_of_an_exchange(void **state)
@@ -599,4 +550,4 @@ RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_rounds),
           cmocka_unit_test(test_reductions), cmocka_unit_test(test_half),
           cmocka_unit_test(test_two_levels), cmocka_unit_test(test_hierarchical),
           cmocka_unit_test(test_overlap), cmocka_unit_test(test_local_sgd),
-          cmocka_unit_test(test_curve), cmocka_unit_test(test_curve_of_an_exchange))
+          cmocka_unit_test(test_curve_of_an_exchange))
