@@ -104,31 +104,6 @@ static void takes_raw_messages_and_others(void **state)
     gcb_decoder_close(d);
 }
 
-/* Programs that were compiled with an older or a newer header. */
-static void infos_have_a_size(void **state)
-{
-    const size_t length = encode("qsgd", NULL);
-    struct {
-        struct gcb_message_info info;
-        uint64_t newer;
-    } grown = {.info = {.size = sizeof(grown)}, .newer = 1};
-    struct gcb_message_info older = {.size = offsetof(struct gcb_message_info, codec), .codec = 99};
-    struct gcb_diag diag;
-
-    assert_int_equal(gcb_message_info(&grown.info, message, length, NULL), 0);
-    assert_int_equal(grown.info.size, sizeof(grown));
-    assert_int_equal(grown.info.elements, N);
-    assert_int_equal(grown.newer, 0);
-    assert_int_equal(gcb_message_info(&older, message, length, NULL), 0);
-    assert_int_equal(older.elements, N);
-    assert_int_equal(older.codec, 99); /* nothing after its size is written */
-    for (int i = 0; i < 2; i++) {
-        older = (struct gcb_message_info){.size = i ? 4097 : 0};
-        assert_int_equal(gcb_message_info(&older, message, length, &diag), GCB_E_INVALID);
-        assert_non_null(strstr(diag.text, "sizeof(struct gcb_message_info)"));
-    }
-}
-
 /* What a decoder of a raw message learns from a hostile message leaves it as it was. */
 static void learns_nothing_from_a_bad_message(void **state)
 {
@@ -192,7 +167,6 @@ int main(void)
         cmocka_unit_test(opens_from_a_spec),
         cmocka_unit_test(a_spec_may_be_wrong),
         cmocka_unit_test(takes_raw_messages_and_others),
-        cmocka_unit_test(infos_have_a_size),
         cmocka_unit_test(learns_nothing_from_a_bad_message),
         cmocka_unit_test(says_what_differs),
     };

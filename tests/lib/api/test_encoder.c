@@ -294,23 +294,6 @@ static void raw_16_bit_tensors(void **state)
     }
 }
 
-/* A shape is copied; no method uses it yet. */
-static void copies_the_shape(void **state)
-{
-    uint64_t shape[] = {20, 30};
-    const struct gcb_options o = {.size = sizeof(o), .shape = shape, .rank = 2};
-    struct gcb_encoder *e = encoder_of("topk:memory=ef", &o);
-    uint8_t message[ROOM];
-    float g[N];
-
-    shape[0] = 0;
-    gradient(g, 0);
-    encode(e, 0, g, message);
-    assert_int_equal(gcb_encoder_set(e, "theta", "0.5", NULL), 0);
-    encode(e, 1, g, message);
-    gcb_encoder_close(e);
-}
-
 static void empty_tensors(void **state)
 {
     static const char *const specs[] = {"topk:memory=ef", "dgc", "fft", "sbc:delay=2"};
@@ -351,5 +334,5 @@ RUN_TESTS(cmocka_unit_test(every_method_has_its_memory),
           cmocka_unit_test(overflow_leaves_the_memory),
           cmocka_unit_test(too_little_room_leaves_the_memory),
           cmocka_unit_test(raw_messages_leave_nothing), cmocka_unit_test(takes_16_bit_tensors),
-          cmocka_unit_test(raw_16_bit_tensors), cmocka_unit_test(copies_the_shape),
-          cmocka_unit_test(empty_tensors), cmocka_unit_test(refuses_what_needs_the_sum))
+          cmocka_unit_test(raw_16_bit_tensors), cmocka_unit_test(empty_tensors),
+          cmocka_unit_test(refuses_what_needs_the_sum))

@@ -1,5 +1,6 @@
 /* Structs with a size: every function that takes one, and every size up to 16 bytes more than the
  * library's own. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -197,6 +198,25 @@ static void only_whole_fields(void **state)
             check_size(&rows[i], size);
 }
 
+/* Bytes of a newer header's fields must be 0 where the caller fills a struct in. Where the library
+ * does, they become 0. */
+static void newer_fields(void **state)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const size_t size = whole_of(&rows[i]) + NEWER;
+        const bool filled = strstr(rows[i].type, "info") || strcmp(rows[i].type, "round") == 0;
+        _Alignas(max_align_t) unsigned char s[ROOM] = {0};
+        struct gcb_diag diag;
+
+        memcpy(s, &size, sizeof(size));
+        s[size - 1] = 1;
+        assert_int_equal(rows[i].call(s, &diag), filled ? rows[i].succeeds : GCB_E_INVALID);
+        assert_int_equal(s[size - 1], !filled);
+        if (!filled)
+            assert_non_null(strstr(diag.text, "newer library"));
+    }
+}
+
 /* The table ends where the header's structs do. */
 static void table_is_complete(void **state)
 {
@@ -235,4 +255,4 @@ static int close_all(void **state)
 }
 
 RUN_TESTS_BETWEEN(open_all, close_all, cmocka_unit_test(table_is_complete),
-                  cmocka_unit_test(only_whole_fields))
+                  cmocka_unit_test(only_whole_fields), cmocka_unit_test(newer_fields))
