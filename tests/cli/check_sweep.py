@@ -3,11 +3,10 @@
 Compares the rows of a sweep with `gcbench compress` at the same settings.
 
     check_sweep.py GCBENCH ROWS [compress options...] FILE
-    check_sweep.py --answer ROWS TEXT
     check_sweep.py --stages GCBENCH ROWS [sweep options...] FILE
 
 Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs of rows that meet their targets.
---answer checks the last line of TEXT, the table of the same run. A row that reached its target meets it. If two settings share
+A row that reached its target meets it. If two settings share
 the messages, the second one misses the target, and what both reach together follows from the figures that compress has for
 them. Otherwise the row is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the
 target when its parameter changes by one step, or by a thousandth, or gains nothing by that. If
@@ -16,7 +15,6 @@ the figure is not monotonic, or the error within a limit on the size, a better s
 --stages searches the compositions in ROWS again with each stage plain, from the grid on, and compares what the stages earn.
 """
 import json
-import re
 import subprocess
 import sys
 
@@ -110,60 +108,6 @@ def check_matches(gcbench, options, rows):
     return f"{len(edges)} edges, {len(mixes)} mixes"
 
 
-def label_in(text, row):
-    """The row's first cell in the table: some parameters of its spec."""
-    pieces = set(row["spec"].partition(":")[2].split(","))
-    for name in re.findall(r"^\S+", text, flags=re.M):
-        method, _, given = name.partition(":")
-        if method == row["method"] and set(given.split(",")) - {""} <= pieces:
-            return name + (" (mixed)" if row.get("match_with") else "")
-    raise AssertionError(row["spec"])
-
-
-def against(best, other, text):
-    times, name = at_target(best, "ratio") / at_target(other, "ratio"), label_in(text, other)
-    return (f", {times:.3g} times fewer than {name}" if times >= 1.005 else f", as many as {name}" if times > 0.995
-            else f", but {1 / times:.3g} times more than {name}")
-
-
-def error_text(value):
-    return f"{value:.4f}" if value < 1 and value >= 1e-3 else f"{value:.4g}"
-
-
-def answer_to(goal, rows, text):
-    field, target = goal
-    wants_error = field in ("rel_l2", "cosine", "snr_db")
-    able = [row for row in rows if (row.get("match_field"), row.get("match_target")) == goal and row["match_reached"]
-            and row["status"] == "ok"]
-    able.sort(key=lambda row: -at_target(row, "ratio") if wants_error else at_target(row, "rel_l2"))
-    if not able:
-        return f"no method reaches {field} {target:g}"
-    said = f"at {field} {target:g}, {label_in(text, able[0])}"
-    lasts = able[0]["rel_l2"] > 0.05 and able[0]["method"] not in ("qsgd", "natural")
-    caveat = f"; the error of {able[0]['method']} lasts: it needs a memory and a training" if lasts else ""
-    if not wants_error:
-        said += f" has the smallest error: {error_text(at_target(able[0], 'rel_l2'))}"
-        said += f", against {error_text(at_target(able[1], 'rel_l2'))} of {label_in(text, able[1])}" if able[1:] else ""
-        return said + caveat
-    baselines = [row for row in rows if not row.get("match_field")]
-    published = ", the best published method" if able[0]["match_composed"] else ""
-    return (said + " sends the fewest bytes" + "".join(against(able[0], other, text) + published for other in able[1:2]) +
-            "".join(against(able[0], other, text) for other in baselines) + caveat)
-
-
-def check_answer(path, printed):
-    rows = [row for row in map(json.loads, open(path)) if row["record"] == "summary"]
-    text = open(printed).read()
-    goals = list(dict.fromkeys((row["match_field"], row["match_target"]) for row in rows if row.get("match_field")))
-    want = "; ".join([answer_to(goal, rows, text) for goal in goals] + ["training was not tested"]) if goals else (
-        f"{sum(bool(row['pareto']) for row in rows)} of {sum(row['status'] == 'ok' for row in rows)} settings (*) are beaten by "
-        "no other in rel_l2 and bits_per_element")
-    got = re.sub(r"\s+", " ", text[text.index("answer: "):]).strip()
-    assert got == "answer: " + want, (got, want)
-    stars = len(re.findall(r" \*$", text, flags=re.M))
-    assert stars == sum(bool(row["pareto"]) for row in rows), stars
-
-
 PLAIN = {"transform": "none", "select": "topk", "values": "fp32", "index": "u32"}
 
 
@@ -222,5 +166,4 @@ def main(gcbench, path, *options):
 
 
 if __name__ == "__main__":
-    what = {"--answer": check_answer, "--stages": check_stages}.get(sys.argv[1])
-    what(*sys.argv[2:]) if what else main(*sys.argv[1:])
+    check_stages(*sys.argv[2:]) if sys.argv[1] == "--stages" else main(*sys.argv[1:])
