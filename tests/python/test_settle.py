@@ -255,34 +255,6 @@ def twins(folder):
     print("ok: twins", flush=True)
 
 
-def left_out(folder):
-    """Without one of the parts of the settlement the checks fail, by name."""
-    def all_used(self, job):
-        return job._replace(pieces=[piece._replace(used=True) for piece in job.pieces])
-
-    def only_scale(self, scale, changed):
-        if scale != self._scale:
-            self._rescale(scale / self._scale)
-            self._scale = scale
-
-    def only_finite(self, scale, changed):
-        whole(self, scale, set(self._parameters))
-
-    whole = gcbench.torch.Compression._settle
-    for name, wrong, check in (("_ask_who_used", all_used, check_law), ("_settle", only_scale, check_law),
-                               ("_settle", only_finite, check_law), ("_settle", only_scale, check_twin)):
-        spec = "topk:memory=ef" if check is check_law else "topk:memory=gmc,momentum=0.5"
-        right = getattr(gcbench.torch.Compression, name)
-        setattr(gcbench.torch.Compression, name, wrong)
-        try:
-            run = Run(spec)
-            with pytest.raises(AssertionError, match="topk:memory=[a-z]*(,momentum=0.5)? (loses|applies another|keeps another)"):
-                check(run)
-        finally:
-            setattr(gcbench.torch.Compression, name, right)
-    print("ok: left out", flush=True)
-
-
 def compiled(folder):
     """Also with what torch.compile makes of the module."""
     torch._dynamo.config.optimize_ddp = False  # else it refuses such small buckets
@@ -424,7 +396,7 @@ def one_module(folder):
 
 REAL = [two_optimizers, one_module] if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler") else []
 COMPILED = [compiled] if hasattr(torch, "compile") else []
-ALL = [law, twins, left_out, *COMPILED, nothing_changes, *REAL, together]  # the last one ends the exchange
+ALL = [law, twins, *COMPILED, nothing_changes, *REAL, together]  # the last one ends the exchange
 
 
 def test_two_ranks(tmp_path):
