@@ -158,19 +158,6 @@ static void test_blocks_in_index_order(void **state)
     assert_true(f.xx == xx && f.dd == dd && f.d == d);
 }
 
-static void test_instructions_change_nothing(void **state)
-{
-    static float x[N], y[N];
-    struct gcb_kernels plain;
-    struct gcb_fidelity f, g = {0};
-
-    gcb_kernels_init(&plain, 0);
-    fill(x, y, N, 9);
-    f = measure(x, y, N);
-    gcb_fidelity_add(&g, x, y, N, &plain, &one);
-    assert_memory_equal(&f, &g, sizeof(f));
-}
-
 static void test_parts_add_up(void **state)
 {
     static float x[N], y[N];
@@ -304,7 +291,6 @@ int main(void)
         cmocka_unit_test(test_against_plain_formulas),
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_blocks_in_index_order),
-        cmocka_unit_test(test_instructions_change_nothing),
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_nearer_than_a_reference),
         cmocka_unit_test(test_zeros_and_nothing),

@@ -15,43 +15,28 @@ static struct gcb_stats stats(const double *samples, size_t count)
     return s;
 }
 
-static void test_odd(void **state)
+static void test_medians(void **state)
 {
-    const double v[] = {5.0, 1.0, 9.0, 2.0, 4.0};
-    const struct gcb_stats s = stats(v, 5);
+    static const struct {
+        double v[5];
+        size_t count;
+        double median, mad, min, max;
+    } rows[] = {
+        {{5.0, 1.0, 9.0, 2.0, 4.0}, 5, 4.0, 2.0, 1.0, 9.0}, /* deviations 0 1 2 3 5 */
+        {{8.0, 1.0, 2.0, 3.0}, 4, 2.5, 1.0, 1.0, 8.0},      /* 0.5 0.5 1.5 5.5 */
+        {{1.0, 1.5, 0.5, 1e3, 1.0}, 5, 1.0, 0.5, 0.5, 1e3}, /* an outlier changes neither */
+        {{3.0, 7.0}, 2, 5.0, 2.0, 3.0, 7.0},
+    };
+    struct gcb_stats s;
 
-    assert_true(s.median == 4.0 && s.min == 1.0 && s.max == 9.0);
-    assert_true(s.mad == 2.0); /* of 0 1 2 3 5 */
-    assert_true(v[0] == 5.0 && v[4] == 4.0);
-}
-
-static void test_even(void **state)
-{
-    const double v[] = {8.0, 1.0, 2.0, 3.0};
-    const struct gcb_stats s = stats(v, 4);
-
-    assert_true(s.median == 2.5 && s.min == 1.0 && s.max == 8.0);
-    assert_true(s.mad == 1.0); /* of 0.5 0.5 1.5 5.5 */
-}
-
-/* An outlier changes neither the median nor the deviation. */
-static void test_outlier(void **state)
-{
-    const double v[] = {1.0, 1.1, 0.9, 1000.0, 1.0};
-    const struct gcb_stats s = stats(v, 5);
-
-    assert_true(s.median == 1.0 && s.mad < 0.11);
-}
-
-static void test_few(void **state)
-{
-    const double v[] = {3.0, 7.0};
-    struct gcb_stats s = stats(v, 1);
-
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        s = stats(rows[i].v, rows[i].count);
+        assert_true(s.median == rows[i].median && s.mad == rows[i].mad);
+        assert_true(s.min == rows[i].min && s.max == rows[i].max);
+    }
+    s = stats(rows[3].v, 1);
     assert_true(s.median == 3.0 && s.min == 3.0 && s.max == 3.0);
     assert_true(isnan(s.mad)); /* one sample has no spread */
-    s = stats(v, 2);
-    assert_true(s.median == 5.0 && s.mad == 2.0);
     s = stats(NULL, 0);
     assert_true(isnan(s.median) && isnan(s.min) && isnan(s.max) && isnan(s.mad));
 }
@@ -123,6 +108,5 @@ static void test_coverage(void **state)
     assert_true(held >= 1900 && held < 1970); /* 96.5 % is exact for 15 */
 }
 
-RUN_TESTS(cmocka_unit_test(test_odd), cmocka_unit_test(test_even), cmocka_unit_test(test_outlier),
-          cmocka_unit_test(test_few), cmocka_unit_test(test_ranks), cmocka_unit_test(test_interval),
-          cmocka_unit_test(test_coverage))
+RUN_TESTS(cmocka_unit_test(test_medians), cmocka_unit_test(test_ranks),
+          cmocka_unit_test(test_interval), cmocka_unit_test(test_coverage))

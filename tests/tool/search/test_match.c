@@ -193,11 +193,6 @@ static void test_words_of_what_is_out_of_reach(void **state)
     }
 }
 
-static bool at_once(void *ctx)
-{
-    return true;
-}
-
 /* Stops after the grid: every round reads the source once. */
 static bool after_grid(void *ctx)
 {
@@ -295,36 +290,8 @@ static void test_refused_setting(void **state)
     assert_true(s[1].found.reached);
 }
 
-static void test_interrupted(void **state)
-{
-    static const struct gcb_watch hasty = {.stop = at_once};
-    const struct gcb_run_config config = config_of(NULL, 0);
-    struct gcb_match_goal error;
-    struct gcb_match_search s;
-    bool interrupted = false;
-
-    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
-    s = search_of("topk", &error, NULL);
-    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
-    assert_true(interrupted);
-    assert_int_equal(s.line.seen_count, 0);
-}
-
-static void test_columns(void **state)
-{
-    enum gcb_field columns[GCB_FIELDS];
-    const size_t count = gcb_field_columns(columns, GCB_SWEEP_RECORDS);
-
-    for (size_t n = 0; n < count; n++)
-        for (size_t i = 0; i < n; i++)
-            assert_int_not_equal(columns[i], columns[n]);
-    assert_int_equal(columns[0], GCB_FIELD_RECORD);
-    assert_int_equal(columns[count - 1], GCB_FIELD_MATCH_NOTE);
-}
-
 RUN_TESTS_BETWEEN(make, clean, cmocka_unit_test(test_found_settings_do_what_was_found),
                   cmocka_unit_test(test_words_of_what_is_out_of_reach),
                   cmocka_unit_test(test_interrupted_behind_the_grid),
                   cmocka_unit_test(test_interrupted_in_the_grid),
-                  cmocka_unit_test(test_refused_setting), cmocka_unit_test(test_interrupted),
-                  cmocka_unit_test(test_columns))
+                  cmocka_unit_test(test_refused_setting))
