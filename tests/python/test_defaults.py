@@ -1,7 +1,4 @@
 """The default dtype and device change nothing: with two ranks on this machine (this file is also the program of a rank)."""
-import ast
-from pathlib import Path
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -14,29 +11,6 @@ from torch import nn
 import gcbench.outer
 import gcbench.torch
 from gloo_ranks import be_rank, run_ranks
-
-PACKAGE = Path(gcbench.__file__).resolve().parent
-MAKERS = {"arange", "asarray", "as_tensor", "empty", "empty_strided", "eye", "full", "linspace", "logspace", "ones", "rand",
-          "randint", "randn", "randperm", "scalar_tensor", "tensor", "zeros"}
-OLD = {"Tensor", "FloatTensor", "DoubleTensor", "HalfTensor", "ByteTensor", "LongTensor", "IntTensor"}  # they take no device
-
-
-def unnamed(source):
-    """The calls of torch.* that make a tensor without naming its dtype and device."""
-    for call in ast.walk(ast.parse(source)):
-        function = getattr(call, "func", None)
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "torch":
-            wanted = {"frombuffer": {"dtype"}}.get(function.attr, {"dtype", "device"} if function.attr in MAKERS else set())
-            if function.attr in OLD or not wanted <= {keyword.arg for keyword in call.keywords}:
-                yield f"line {call.lineno}: torch.{function.attr}"
-
-
-def test_each_tensor_is_made_with_a_dtype_and_a_device():
-    assert list(unnamed("torch.empty(3)\ntorch.zeros(3, dtype=x)\ntorch.Tensor(3)\ntorch.zeros(3, dtype=x, device=y)")) == [
-        "line 1: torch.empty", "line 2: torch.zeros", "line 3: torch.Tensor"]
-    found = [f"{path.name}: {what}" for path in sorted(PACKAGE.glob("*.py"))
-             for what in unnamed(path.read_text(encoding="utf-8"))]
-    assert not found, found
 
 
 def sample(step):
