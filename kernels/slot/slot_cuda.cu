@@ -50,7 +50,7 @@ __global__ void spare(gcb_device_input in, const gcb_device_result *result)
 }
 
 /* Thread 0 changes the status only where `failed` is true for all threads anyway. */
-__global__ void end(gcb_device_input in, gcb_device_result *result)
+__global__ void end(gcb_device_input in, gcb_device_result *result, gcb_cuda_slot_rest rest)
 {
     const bool failed = nonfinite(result) || result->status;
 
@@ -58,6 +58,8 @@ __global__ void end(gcb_device_input in, gcb_device_result *result)
         copy_floats(in.residual, in.x, in.n);
     if (thread_of_grid() == 0 && nonfinite(result))
         result->status = GCB_E_NONFINITE;
+    if (thread_of_grid() < rest.bytes)
+        rest.first[thread_of_grid()] = 0;
 }
 
 __global__ void poison(float *out, uint64_t n, gcb_cuda_slots slots)
@@ -88,9 +90,11 @@ int gcb_cuda_slot_spare(gcb_device_stream *s, const gcb_device_input *in,
     return launch(spare, blocks_over(in->n), runs::threads, 0, s, *in, result);
 }
 
-int gcb_cuda_slot_end(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result)
+int gcb_cuda_slot_end(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result,
+                      const gcb_cuda_slot_rest *rest)
 {
-    return launch(end, in->residual ? blocks_over(in->n) : 1, runs::threads, 0, s, *in, result);
+    return launch(end, in->residual ? blocks_over(in->n) : 1, runs::threads, 0, s, *in, result,
+                  *rest);
 }
 
 int gcb_cuda_slot_poison(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_slots *slots)

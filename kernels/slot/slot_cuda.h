@@ -21,10 +21,16 @@ int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_inp
 int gcb_cuda_slot_spare(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         const struct gcb_device_result *result);
 
-/* After encoding: sets result->status to GCB_E_NONFINITE if the sum has an infinity or NaN. If the
+/* The bytes after a payload, at most 256. */
+struct gcb_cuda_slot_rest {
+    uint8_t *first;
+    unsigned bytes;
+};
+
+/* After encoding: sets the rest of the slot to 0, and sets result->status to GCB_E_NONFINITE if the sum has an infinity or NaN. If the
  * status is not 0, nothing counts as sent: in->x becomes the residual, if there is one. */
 int gcb_cuda_slot_end(struct gcb_device_stream *s, const struct gcb_device_input *in,
-                      struct gcb_device_result *result);
+                      struct gcb_device_result *result, const struct gcb_cuda_slot_rest *rest);
 
 /* The slots that were added to a sum. */
 struct gcb_cuda_slots {

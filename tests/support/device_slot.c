@@ -202,6 +202,8 @@ static void compare_slot(struct slot_party *p, unsigned i, const char *spec)
     if (head.status || head.payload_bytes != info.payload_bytes ||
         memcmp(slot + SLOT_HEAD, w->message + info.header_bytes, info.payload_bytes) != 0)
         fail_msg("%s: another slot for %" PRIu64 " elements, worker %u", spec, p->n, i);
+    for (size_t at = SLOT_HEAD + info.payload_bytes; at < p->slot; at++)
+        assert_int_equal(slot[at], 0);
     free(slot);
 }
 

@@ -229,6 +229,7 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
     const struct gcb_device_slot_fns *slot;
     struct gcb_device_input in;
     struct gcb_device_call call;
+    struct gcb_cuda_slot_rest rest;
     int err = e ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "the encoder is NULL");
 
     if (!err)
@@ -250,6 +251,10 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
         .scratch_dev = align_scratch(scratch_dev),
         .result_dev = slot_dev,
     };
+    rest = (struct gcb_cuda_slot_rest){
+        .first = (uint8_t *)slot_dev + HEAD + payload_of(e),
+        .bytes = (unsigned)(gcb_cuda_align256(payload_of(e)) - payload_of(e)),
+    };
     e->device.module->stream.zero(e->stream, slot_dev, HEAD);
     slot->begin(e->stream, &in, call.result_dev);
     in.compensated = 1;
@@ -257,7 +262,7 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
         slot->spare(e->stream, &in, call.result_dev);
     err =
         e->encoder->there->encode_async(e->encoder->state, &in, (uint8_t *)slot_dev + HEAD, &call);
-    slot->end(e->stream, &in, call.result_dev);
+    slot->end(e->stream, &in, call.result_dev, &rest);
     return end_call(e, err, diag);
 }
 

@@ -132,7 +132,7 @@ struct gcb_device_slot_fns {
     int (*spare)(struct gcb_device_stream *s, const struct gcb_device_input *in,
                  const struct gcb_device_result *result_dev);
     int (*end)(struct gcb_device_stream *s, const struct gcb_device_input *in,
-               struct gcb_device_result *result_dev);
+               struct gcb_device_result *result_dev, const struct gcb_cuda_slot_rest *rest);
     int (*poison)(struct gcb_device_stream *s, float *out_dev, uint64_t n,
                   const struct gcb_cuda_slots *slots);
 };
