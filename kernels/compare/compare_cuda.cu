@@ -91,33 +91,26 @@ __global__ void compare_blocks(parts out, const float *__restrict__ x, const flo
 }
 
 struct join_room {
-    double part[kSums][kChain];
+    chain_room_of<kSums> chain;
     double sum[kSums], max_abs[kWarps];
     uint64_t count[COUNTS];
 };
 
-/* Joins the sum blocks, with one block of threads. The first thread of warp k adds up sum k in
- * index order; all threads share the counts, which need no order. */
+/* Joins the sum blocks, with one block of threads: the sums in index order; the counts need no
+ * order. */
 __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
     join_room &s = shared<join_room>();
     const unsigned warp = threadIdx.x / kWarp;
+    const double *const sums[kSums] = {in.sum, in.sum + in.blocks, in.sum + 2 * in.blocks,
+                                       in.sum + 3 * in.blocks, in.sum + 4 * in.blocks};
+    const double total = chain_sums(s.chain, 0.0, sums, in.blocks);
     uint64_t mine[COUNTS] = {};
-    double total = 0.0, most = 0.0;
+    double most = 0.0;
 
     if (threadIdx.x < COUNTS)
         s.count[threadIdx.x] = 0;
-    for (uint64_t from = 0; from < in.blocks; from += kChain) {
-        const unsigned n = elements_from(in.blocks, from, kChain);
-
-        sync_block();
-        for (unsigned k = 0; k < kSums; k++)
-            for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
-                s.part[k][i] = in.sum[k * in.blocks + from + i];
-        sync_block();
-        for (unsigned i = 0; warp < kSums && lane() == 0 && i < n; i++)
-            total += s.part[warp][i];
-    }
+#pragma unroll 8
     for (uint64_t i = threadIdx.x; i < in.blocks; i += blockDim.x) {
         const counts c = in.count[i];
 

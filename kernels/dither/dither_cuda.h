@@ -70,8 +70,7 @@ struct gcb_cuda_terngrad {
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
 /* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped.
- * Reads x twice, in three launches. With clipping, each further 2^25 elements after the first 2^25
- * take one more launch. */
+ * Reads x twice, in three launches. */
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);

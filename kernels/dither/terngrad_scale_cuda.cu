@@ -77,25 +77,23 @@ struct add_room {
     uint32_t max_bits;
 };
 
-/* Adds sum blocks [from, end) to the sums over the blocks before `from`; thread 0 gets the result.
- * Called by every thread of the block. */
-__device__ measurement add_up(add_room &s, const block_sums &in, uint64_t from, uint64_t end,
-                              bool sums)
+/* Adds up `count` sum blocks; thread 0 gets the result. Called by every thread of the block. */
+__device__ measurement add_up(add_room &s, const block_sums &in, uint64_t count, bool sums)
 {
-    measurement all = from ? in.head->so_far : measurement{};
+    measurement all = {};
     uint32_t most = 0;
 
     if (threadIdx.x == 0)
-        s.max_bits = all.max_bits;
+        s.max_bits = 0;
     sync_block();
-    for (uint64_t i = from + threadIdx.x; i < end; i += blockDim.x)
+#pragma unroll 8
+    for (uint64_t i = threadIdx.x; i < count; i += blockDim.x)
         most = larger(most, in.max_bits[i]);
     raise_by_warp(&s.max_bits, most);
     if (sums) {
-        const double *const parts[] = {in.sum + from, in.sum_sq + from};
-        const double before = threadIdx.x < kWarp ? all.sum : all.sum_sq;
+        const double *const parts[] = {in.sum, in.sum_sq};
 
-        all.sum = chain_sums(s.chain, before, parts, end - from);
+        all.sum = chain_sums(s.chain, 0.0, parts, count);
         if (threadIdx.x == kWarp)
             s.sum_sq = all.sum;
     }
@@ -105,31 +103,13 @@ __device__ measurement add_up(add_room &s, const block_sums &in, uint64_t from, 
     return all;
 }
 
-/* For a long message. Block 0 adds up the sum blocks from `before` to `first`, which the previous
- * launch measured; the other blocks measure the sum blocks from `first` on. */
-__global__ void measure_next(single where, uint64_t before, uint64_t first)
-{
-    if (blockIdx.x) {
-        const uint64_t block = blockIdx.x - 1;
-
-        measure_block<true>(where.item, first + block * kWarps + threadIdx.x / kWarp);
-    } else {
-        const block_sums in = lay_out(where.item);
-        const measurement all = add_up(shared<add_room>(), in, before, first, true);
-
-        if (threadIdx.x == 0)
-            in.head->so_far = all;
-    }
-}
-
-/* One block per message. Writes the scaler to the scratch and to the payload. The sum blocks before
- * `from` have already been added up. */
-template <class Where> __global__ void choose_scaler(Where where, double clip, uint64_t from)
+/* One block per message. Writes the scaler to the scratch and to the payload. */
+template <class Where> __global__ void choose_scaler(Where where, double clip)
 {
     const gcb_device_item item = find_item(where);
     const block_sums in = lay_out(item);
     const uint64_t n = item.in.n;
-    const measurement all = add_up(shared<add_room>(), in, from, sum_blocks_of(n), clip != 0.0);
+    const measurement all = add_up(shared<add_room>(), in, sum_blocks_of(n), clip != 0.0);
     const double limit = clip != 0.0 && n > 0
                              ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
                              : 0.0;
@@ -149,50 +129,20 @@ uint64_t measuring_blocks(uint64_t n)
 }
 
 template <class Where>
-int measure_all(gcb_device_stream *s, double clip, const launch_part<Where> &all)
+int launch_scale(gcb_device_stream *s, double clip, const launch_part<Where> &measured,
+                 uint64_t messages)
 {
-    return launch(clip != 0.0 ? measure_sum_blocks<Where, true> : measure_sum_blocks<Where, false>,
-                  all.grid, kTileThreads, 0, s, all.where);
-}
-
-/* The most measuring blocks of one launch; together they read 2^25 elements. While they do, one
- * thread block adds up the sums of the 2^25 elements before, in about the same time. */
-constexpr uint64_t kMeasuring = 1024;
-
-/* Measures the sum blocks of one message, and adds up all but the last launch's. Sets *added to the
- * number of sum blocks that were added up. */
-void measure_long(gcb_device_stream *s, double clip, const launch_part<single> &all,
-                  uint64_t *added)
-{
-    const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;
-
-    measure_all<single>(s, clip, {all.where, each});
-    *added = 0;
-    for (uint64_t done = each; done < all.grid; done += each) {
-        const uint64_t blocks = lesser(all.grid - done, each);
-
-        launch(measure_next, 1 + blocks, kTileThreads, sizeof(add_room), s, all.where, *added,
-               done * kWarps);
-        *added = done * kWarps;
-    }
-}
-
-template <class Where>
-int launch_choose_scaler(gcb_device_stream *s, double clip, const launch_part<Where> &chosen,
-                         uint64_t added)
-{
-    return launch(choose_scaler<Where>, chosen.grid, kTileThreads, sizeof(add_room), s,
-                  chosen.where, clip, added);
+    launch(clip != 0.0 ? measure_sum_blocks<Where, true> : measure_sum_blocks<Where, false>,
+           measured.grid, kTileThreads, 0, s, measured.where);
+    return launch(choose_scaler<Where>, messages, kTileThreads, sizeof(add_room), s, measured.where,
+                  clip);
 }
 
 } /* namespace */
 
 int compute_scale(gcb_device_stream *s, const single &message, double clip)
 {
-    uint64_t added;
-
-    measure_long(s, clip, {message, measuring_blocks(message.item.in.n)}, &added);
-    return launch_choose_scaler<single>(s, clip, {message, 1}, added);
+    return launch_scale<single>(s, clip, {message, measuring_blocks(message.item.in.n)}, 1);
 }
 
 uint64_t cut_scale(const gcb_device_group *g)
@@ -202,8 +152,7 @@ uint64_t cut_scale(const gcb_device_group *g)
 
 int compute_scale(gcb_device_stream *s, const gcb_device_group *g, uint64_t blocks, double clip)
 {
-    measure_all<message_group>(s, clip, {grid_of(g, 2), blocks});
-    return launch_choose_scaler<message_group>(s, clip, {grid_of(g, 2), g->count}, 0);
+    return launch_scale<message_group>(s, clip, {grid_of(g, 2), blocks}, g->count);
 }
 
 } /* namespace gcb::terngrad */

@@ -4,7 +4,7 @@
 /*
  * The project's sum of floats (kernels/reduce/reduce.h) on the device. A warp sums a block of
  * GCB_SUM_BLOCK elements, and lane j is accumulator j. Lanes are joined by the fixed tree. One
- * thread adds the blocks in index order.
+ * thread adds the blocks in index order, or the threads of a block get the same result faster.
  */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/reduce/reduce_elem.h"
@@ -77,74 +77,142 @@ struct square_term {
     }
 };
 
-/* ---- sums of many parts, in index order ---- */
+/* ---- sums of many parts, in index order ----
+ *
+ * Each thread adds a run of parts from a start that it guesses; then one thread goes from run to
+ * run, and knows the true start of each. Doubles with one exponent are multiples of a unit. A start
+ * that is higher by an even number of the run's largest unit gives an end that is as much higher,
+ * as long as no sum gets another exponent by it: ties are rounded to even. So each thread adds its
+ * run from four starts, the guess and up to three units more. This is enough if no sum has an
+ * exponent above the guess's by more than 1. Otherwise the one thread adds the run again.
+ */
+constexpr unsigned kRun = 64; /* parts of a run */
+constexpr unsigned kMostRuns = 256;
+constexpr unsigned kStarts = 4;
+constexpr int64_t kNear = 1 << 20; /* units that a guess may be off, at most */
 
-constexpr unsigned kChain = 512; /* parts in shared memory at a time */
-/* Parts in registers at a time, so that an addition waits only for the addition before it. */
-constexpr unsigned kChainAhead = 32;
+/* `steady` is 1 if a start kNear units off changes no exponent, and no unit is too large. */
+struct chain_run {
+    double start, unit, end[kStarts];
+    uint32_t steady;
+};
 
-/* Shared memory of chain_sums: while one half of `part` is added up, the other half is filled. */
+/* Shared memory of chain_sums. */
 template <unsigned C> struct chain_room_of {
-    double part[2][C][kChain];
+    scan_room_of<double> scan;
+    double total[C];
+    chain_run run[C][kMostRuns + 1]; /* one more than are used: join_runs reads ahead */
 };
 using chain_room = chain_room_of<1>;
 
-/* For each sum, copies up to kChain parts to `near`, from part number `from` on. Pads the last
- * parts with +0 to a multiple of kChainAhead, which does not change a sum that began with +0.
- * `threads` threads share the work; this is number `thread`. */
-template <unsigned C>
-__device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
-                                           const double *const (&part)[C], uint64_t from,
-                                           uint64_t count, unsigned thread, unsigned threads)
+__device__ __forceinline__ uint64_t pattern_of(double v)
 {
-    const uint64_t whole = pieces_of(count, kChainAhead) * kChainAhead;
+    uint64_t u;
 
-    for (unsigned i = thread; i < kChain && from + i < whole; i += threads)
-#pragma unroll
-        for (unsigned c = 0; c < C; c++)
-            near[c][i] = from + i < count ? part[c][from + i] : 0.0;
+    memcpy(&u, &v, sizeof(u));
+    return u;
 }
 
-/* Returns total + near[0] + near[1] + ..., for n parts and the padding after them. Called by one
- * thread. */
-__device__ __forceinline__ double add_parts(double total, const double (&near)[kChain], unsigned n)
+__device__ __forceinline__ double double_of(uint64_t pattern)
 {
-    for (unsigned i = 0; i < n; i += kChainAhead) {
-        double v[kChainAhead];
+    double v;
 
+    memcpy(&v, &pattern, sizeof(v));
+    return v;
+}
+
+/* Returns total + part[0] + part[1] + ..., in this order. */
+__device__ __forceinline__ double add_parts(double total, const double *part, unsigned n)
+{
+#pragma unroll 32
+    for (unsigned i = 0; i < n; i++)
+        total += part[i];
+    return total;
+}
+
+/* The run of n parts from this start. It is steady if each sum is further than 2^-20 of itself from
+ * a power of two, and is not 2^11 times smaller than the start. */
+__device__ __forceinline__ chain_run guess_run(double start, const double *part, unsigned n)
+{
+    const uint32_t first = pattern_of(start) >> 32 & GCB_MAGNITUDE_MASK;
+    uint32_t least = first, most = first, inner = (first + 1) & 0xfffff;
+    chain_run r = {start, double_of(pattern_of(start) + 1) - start, {}, 0};
+
+    for (unsigned k = 0; k < kStarts; k++)
+        r.end[k] = double_of(pattern_of(start) + k);
+#pragma unroll 8
+    for (unsigned i = 0; i < n; i++) {
 #pragma unroll
-        for (unsigned j = 0; j < kChainAhead; j++)
-            v[j] = near[i + j];
-#pragma unroll
-        for (unsigned j = 0; j < kChainAhead; j++)
-            total += v[j];
+        for (unsigned k = 0; k < kStarts; k++)
+            r.end[k] += part[i];
+        const uint32_t high = pattern_of(r.end[0]) >> 32 & GCB_MAGNITUDE_MASK;
+
+        least = lesser(least, high);
+        most = larger(most, high);
+        inner = lesser(inner, (high + 1) & 0xfffff);
+    }
+    r.steady = inner > 1 && most >> 20 <= (first >> 20) + 1 && (least >> 20) + 11 >= first >> 20;
+    return r;
+}
+
+/* Returns total + part[0] + part[1] + ..., in this order. Called by one thread. */
+__device__ __forceinline__ double join_runs(const chain_run *run, double total, const double *part,
+                                            unsigned n)
+{
+    chain_run next = run[0];
+
+    for (unsigned i = 0; i < n; i += kRun) {
+        const chain_run r = next;
+        const int64_t off = static_cast<int64_t>(pattern_of(total) - pattern_of(r.start));
+        const unsigned k = off & (kStarts - 1);
+        const double even = k & 2 ? r.end[2] : r.end[0], odd = k & 2 ? r.end[3] : r.end[1];
+
+        next = *++run;
+        if (off == 0)
+            total = r.end[0];
+        else if (r.steady && off > -kNear && off < kNear)
+            total = (k & 1 ? odd : even) + static_cast<double>(off - k) * r.unit;
+        else
+            total = add_parts(total, part + i, lesser(n - i, kRun));
     }
     return total;
 }
-static_assert(kChain % kChainAhead == 0, "add_parts must add whole runs of kChainAhead parts");
 
 /*
  * Computes C sums at once, each total + part[c][0] + part[c][1] + ... in this order, with `count`
- * parts. Lane 0 of warp c adds up sum c and gets the result. Meanwhile the warps after the first C
- * copy the next parts to shared memory. Called by every thread of the block, which has more than C
- * warps. `room` may be used again after the next barrier.
+ * parts. Lane 0 of warp c gives the start of sum c and gets the result. Called by every thread of
+ * the block, which has at least C warps. `room` may be used again after the next barrier.
  */
 template <unsigned C>
 __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double total,
                                              const double *const (&part)[C], uint64_t count)
 {
-    const unsigned warp = threadIdx.x / kWarp;
-    unsigned now = 0;
+    const unsigned warp = threadIdx.x / kWarp, most = lesser(blockDim.x, kMostRuns) * kRun;
+    const bool joins = warp < C && lane() == 0;
+    const double *own = part[0];
 
-    sync_block();
-    copy_parts(room.part[0], part, 0, count, threadIdx.x, blockDim.x);
-    for (uint64_t from = 0; from < count; from += kChain, now ^= 1) {
+#pragma unroll
+    for (unsigned c = 1; c < C; c++)
+        own = warp == c ? part[c] : own;
+    for (uint64_t from = 0; from < count; from += most) {
+        const unsigned n = elements_from(count, from, most), first = threadIdx.x * kRun;
+        const unsigned here = first < n ? elements_from(n, first, kRun) : 0;
+
+        if (joins)
+            room.total[warp] = total;
         sync_block();
-        if (warp >= C)
-            copy_parts(room.part[now ^ 1], part, from + kChain, count, threadIdx.x - C * kWarp,
-                       blockDim.x - C * kWarp);
-        else if (lane() == 0)
-            total = add_parts(total, room.part[now][warp], elements_from(count, from, kChain));
+#pragma unroll
+        for (unsigned c = 0; c < C; c++) {
+            const double *const mine = part[c] + from + first;
+            double all;
+            const double before = scan_block(room.scan, add_parts(0.0, mine, here), &all);
+
+            if (here)
+                room.run[c][threadIdx.x] = guess_run(room.total[c] + before, mine, here);
+        }
+        sync_block();
+        if (joins)
+            total = join_runs(room.run[warp], total, own + from, n);
     }
     return total;
 }

@@ -19,7 +19,7 @@ extern "C" {
 namespace
 {
 
-constexpr uint64_t kMost = 5000;
+constexpr uint64_t kMost = 20000;
 
 /* out[0]: sum of the first parts. out[1], out[2]: both sums at once, starting from 1 and from 2. */
 __global__ void add(double *out, const double *first, const double *second, uint64_t count)
@@ -29,6 +29,7 @@ __global__ void add(double *out, const double *first, const double *second, uint
 
     if (threadIdx.x == 0)
         out[0] = one;
+    gcb::sync_block();
     const double two = gcb::chain_sums(gcb::shared<gcb::chain_room_of<2>>(),
                                        threadIdx.x < gcb::kWarp ? 1.0 : 2.0, both, count);
     if (threadIdx.x % gcb::kWarp == 0 && threadIdx.x < 2 * gcb::kWarp)
@@ -42,12 +43,19 @@ double in_order(double total, const double *part, uint64_t count)
     return total;
 }
 
-/* Values of both signs, over many binades, and -0. */
+/* By the seed: values of both signs, over many binades, and -0; positive values, like sums of
+ * squares; or quarters of the unit of sums above 2^52, so that many roundings are ties. */
 void fill(std::vector<double> &part, uint64_t seed)
 {
+    const uint64_t kind = seed / 2 % 3;
+
     for (double &v : part) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         v = static_cast<double>(static_cast<int64_t>(seed)) / (1u << (seed >> 59));
+        if (kind == 1)
+            v = static_cast<double>(seed >> 12);
+        if (kind == 2)
+            v = &v == part.data() ? 0x1.8p52 : static_cast<double>(seed >> 54) / 4;
         if (seed % 97 == 0)
             v = -0.0;
     }
@@ -88,7 +96,7 @@ void check(device &d, unsigned threads, uint64_t count, uint64_t seed)
 
 void sums_are_in_order(void **)
 {
-    const uint64_t counts[] = {0, 1, 2, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 2048, kMost};
+    const uint64_t counts[] = {0, 1, 2, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 6145, kMost};
     uint64_t seed = 1;
     void *p = nullptr;
     device d = {};
