@@ -119,7 +119,7 @@ template <class Where> __global__ void finish_bins(Where where)
     const tile_work at = find_tile(where);
     const bin_sums &sums = sums_of(at.item);
     const unsigned t = threadIdx.x;
-    float v[kTileEach], decoded[kTileEach] = {};
+    float decoded[kTileEach] = {};
 
     if (at.block && !at.item.in.residual)
         return;
@@ -131,10 +131,9 @@ template <class Where> __global__ void finish_bins(Where where)
     sync_block();
     if (!at.item.in.residual)
         return;
-    load_floats(v, at.item.in.x, at.first, at.item.in.n);
     for (unsigned i = 0; i < kTileEach && at.first + i < at.item.in.n; i++)
         decoded[i] = room.book[at.item.payload[sizeof(room.book) + at.first + i]];
-    store_residual(at.item.in, v, decoded, at.first);
+    store_residual(at.item.in, decoded, at.first);
 }
 
 /* Adds a code to the sums of its bin. */
@@ -331,7 +330,7 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
         decoded[i] = decoded_value(code[i], s, how, room.book);
     }
     if (in.residual && how.kind != GCB_CUDA_BINS)
-        store_residual(in, v, decoded, at.first);
+        store_residual(in, decoded, at.first);
     pack_codes(room.codes, code, how.width);
     if (at.item.result)
         add_by_warp(&at.item.result->clamped, clamped);

@@ -104,7 +104,7 @@ template <class Half, class Where> __global__ void put_half(Where where)
     store_halves(at.item.payload, word, first, in.n);
     if (in.residual) {
         widen_all<Half>(decoded, word);
-        store_residual(in, v, decoded, first);
+        store_residual(in, decoded, first);
     }
 }
 
@@ -132,7 +132,7 @@ template <class Where> __global__ void put_floats(Where where)
     load_input(v, in, first);
     store_floats(reinterpret_cast<float *>(at.item.payload), v, first, in.n);
     if (in.residual)
-        store_residual(in, v, v, first);
+        store_residual(in, v, first);
 }
 
 template <class Where> __global__ void get_floats(Where where)

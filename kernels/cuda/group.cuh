@@ -12,14 +12,17 @@
 namespace gcb
 {
 
-/* A message by itself. */
+/* A message by itself. `fewer`: blocks less on a multiprocessor, because a group takes more
+ * registers. */
 struct single {
+    static constexpr unsigned fewer = 0;
     gcb_device_item item;
 };
 
 /* A group of messages, and one way to cut it into blocks: first[i] is the first block of message
  * i. */
 struct message_group {
+    static constexpr unsigned fewer = 1;
     const gcb_device_item *items;
     const uint32_t *first;
     unsigned count;

@@ -33,11 +33,18 @@ __device__ __forceinline__ gcb_dither make_rounder(uint32_t levels, float norm)
 }
 
 /* Adds the byte of element i, as draw_bytes returns it, to the element's t in 256ths
- * (gcb_dither_256ths). decide_draws() then decides the elements that the byte leaves open. */
-__device__ __forceinline__ uint32_t add_draw(uint32_t t256, const gcb_philox_block &bytes,
+ * (gcb_dither_256ths); the topmost bit is the sign of its value v, which no register must keep.
+ * decide_draws() then decides the elements that the byte leaves open. */
+__device__ __forceinline__ uint32_t add_draw(uint32_t t256, float v, const gcb_philox_block &bytes,
                                              unsigned i)
 {
-    return add_byte(bytes.word[i / 4], i % 4, t256);
+    return add_byte(bytes.word[i / 4], i % 4, t256 | (gcb_bits_of(v) & ~GCB_MAGNITUDE_MASK));
+}
+
+/* The level that a draw has decided. */
+__device__ __forceinline__ uint32_t level_of(uint32_t drawn)
+{
+    return (drawn & GCB_MAGNITUDE_MASK) >> 8;
 }
 
 /* Returns a bit for each element whose lowest byte is all ones: element i has bit

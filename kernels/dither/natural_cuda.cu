@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_
 
         for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_natural_value(code[i]);
-        store_residual(in, v, decoded, at.first);
+        store_residual(in, decoded, at.first);
     }
     for (unsigned i = 0; i < kTileEach; i++)
         code[i] &= (1u << kWidth) - 1; /* a NaN's code may carry; the message is dropped */

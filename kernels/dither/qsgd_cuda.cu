@@ -166,7 +166,7 @@ __device__ void quantise(uint32_t (&code)[kTileEach], const float (&v)[kTileEach
 
 #pragma unroll
         for (unsigned i = 0; i < kTileEach; i++)
-            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), bytes, i);
+            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), v[i], bytes, i);
     } else {
         norm_walk norms(r);
 
@@ -174,20 +174,19 @@ __device__ void quantise(uint32_t (&code)[kTileEach], const float (&v)[kTileEach
         for (unsigned i = 0; i < kTileEach; i++) {
             if (norms.next_bucket(i) && i < r.count)
                 d = make_rounder(how.levels, gcb_float_of(*norms.norm));
-            drawn[i] =
-                add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top), bytes, i);
+            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top),
+                                v[i], bytes, i);
         }
     }
     decide_draws(drawn, how.draw, value_of, r.first, r.count, rounder_of);
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++)
-        code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
+        code[i] = gcb_dither_with_sign(level_of(drawn[i]), gcb_float_of(drawn[i]), how.sign_bit);
 }
 
 /* Writes the residual of this thread's elements. */
-__device__ void put_residual(const gcb_device_input &in, const float (&v)[kTileEach],
-                             const uint32_t (&code)[kTileEach], const norm_run &r,
-                             const gcb_cuda_qsgd &how)
+__device__ void put_residual(const gcb_device_input &in, const uint32_t (&code)[kTileEach],
+                             const norm_run &r, const gcb_cuda_qsgd &how)
 {
     float decoded[kTileEach];
     norm_walk norms(r);
@@ -197,7 +196,7 @@ __device__ void put_residual(const gcb_device_input &in, const float (&v)[kTileE
         norms.next_bucket(i);
         decoded[i] = i < r.count ? decode_value(code[i], gcb_float_of(*norms.norm), how) : 0.0f;
     }
-    store_residual(in, v, decoded, r.first);
+    store_residual(in, decoded, r.first);
 }
 
 /* Where the norms are computed: in `encode` itself, if tiles hold whole buckets; in a kernel before
@@ -214,7 +213,8 @@ __device__ void use_item_settings(gcb_cuda_qsgd &how, const gcb_device_item &ite
 
 /* Encodes a tile. */
 template <class Where, norm_source source>
-__global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_qsgd how)
+__global__ void __launch_bounds__(kTileThreads, 4 - Where::fewer)
+    encode(Where where, gcb_cuda_qsgd how)
 {
     encode_room &s = shared<encode_room>();
     const tile_work work = find_tile(where);
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_
     }
     quantise(code, v, plain_values{in.x}, r, how);
     if (in.residual)
-        put_residual(in, v, code, r, how);
+        put_residual(in, code, r, how);
     pack_codes(s.codes, code, width);
     sync_block();
     store_tile(out + buckets * sizeof(float) + work.start / 8 * width, s.codes,

@@ -36,12 +36,12 @@ __device__ void draw_levels(uint32_t (&drawn)[kTileEach], const float (&v)[kTile
     if (d.factor == 1.0f) {
 #pragma unroll
         for (unsigned i = 0; i < kTileEach; i++)
-            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes, i);
+            drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), v[i], bytes, i);
         return;
     }
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++)
-        drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
+        drawn[i] = add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), v[i], bytes, i);
 }
 
 /* Computes the codes 0, 1, 2 of this thread's elements v. Elements from index `end` on get code 0.
@@ -59,7 +59,7 @@ __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const fl
     decide_draws(drawn, draw, value_of, first, here, same_rounder{d});
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++)
-        code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
+        code[i] = i < here ? gcb_dither_trit_of(level_of(drawn[i]), gcb_float_of(drawn[i])) : 0u;
 }
 
 /* Computes the codes of this thread's elements of a message. Returns the number of clamped
@@ -74,10 +74,10 @@ __device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item 
     how.draw.coarse = item.coarse;
     how.draw.fine = item.fine;
     load_floats(v, item.in.x, first, end);
-    draw_codes(code, v, plain_values{item.in.x}, first, end, scale, how.draw);
     if (how.clip != 0.0)
         for (unsigned i = 0; i < kTileEach; i++)
             clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* a missing element is 0 */
+    draw_codes(code, v, plain_values{item.in.x}, first, end, scale, how.draw);
     if (item.in.residual) {
         gcb_device_input in = item.in;
         float decoded[kTileEach];
@@ -85,12 +85,14 @@ __device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item 
         in.n = end;
         for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_dither_trit_value(code[i], scale);
-        store_residual(in, v, decoded, first);
+        store_residual(in, decoded, first);
     }
     return clamped;
 }
 
-template <class Where> __global__ void encode_2bit(Where where, gcb_cuda_terngrad how)
+template <class Where>
+__global__ void __launch_bounds__(kTileThreads, 5 - Where::fewer)
+    encode_2bit(Where where, gcb_cuda_terngrad how)
 {
     tile_room &room = shared<tile_room>();
     const tile_work at = find_tile(where);

@@ -82,18 +82,6 @@ __device__ __forceinline__ float load_element(const gcb_device_input &in, uint64
     return in.x[i];
 }
 
-/* Writes a run of the residual: p minus the values that the decoder will get. */
-template <unsigned N>
-__device__ __forceinline__ void store_residual(const gcb_device_input &in, const float (&p)[N],
-                                               const float (&decoded)[N], uint64_t first)
-{
-    float r[N];
-
-    for (unsigned i = 0; i < N; i++)
-        r[i] = p[i] - decoded[i];
-    store_floats(in.residual, r, first, in.n);
-}
-
 /* What to store for element i: the decoded value if `from` is NULL. With feedback, `from` is p, and
  * the result is the residual. */
 __device__ __forceinline__ float decoded_or_residual(const float *from, uint64_t i, float decoded)
@@ -111,6 +99,16 @@ __device__ __forceinline__ void subtract_run(float (&v)[N], const float *from, u
     load_floats(p, from, first, n);
     for (unsigned i = 0; i < N; i++)
         v[i] = p[i] - v[i];
+}
+
+/* Writes a run of the residual: p, which in.x holds, minus the values that the decoder will get.
+ * Reading p again costs less than the registers that would keep it. Overwrites `decoded`. */
+template <unsigned N>
+__device__ __forceinline__ void store_residual(const gcb_device_input &in, float (&decoded)[N],
+                                               uint64_t first)
+{
+    subtract_run(decoded, in.x, first, in.n);
+    store_floats(in.residual, decoded, first, in.n);
 }
 
 } /* namespace gcb */

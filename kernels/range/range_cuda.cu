@@ -144,7 +144,8 @@ __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, g
     if (how.mantissa == 0) {
         uint64_t sum = 0;
 
-#pragma unroll 8
+        /* 33: a thread's part of the most measurements, read in four rounds */
+#pragma unroll 33
         for (unsigned i = threadIdx.x / kExponents; i < parts; i += tuning::choosers / kExponents)
             sum += part[i].exponents[threadIdx.x % kExponents];
         atomic_add(&s.range.exponents[threadIdx.x % kExponents], sum);
@@ -171,7 +172,8 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
 /* Encodes a tile. The format is `given` or, if `measured`, was chosen on the device after a first
  * read of the tensor. */
 template <class Where>
-__global__ void encode(Where where, bool measured, struct gcb_range_format given)
+__global__ void __launch_bounds__(kTileThreads, 5 - Where::fewer)
+    encode(Where where, bool measured, struct gcb_range_format given)
 {
     tile_room &room = shared<tile_room>();
     const tile_work at = find_tile(where);
@@ -196,7 +198,7 @@ __global__ void encode(Where where, bool measured, struct gcb_range_format given
 
         for (unsigned i = 0; i < kTileEach; i++)
             decoded[i] = gcb_range_decode(code[i], &f);
-        store_residual(in, v, decoded, at.first);
+        store_residual(in, decoded, at.first);
     }
     pack_codes(room, code, f.bits);
     add_by_warp(&at.item.result->clamped, clamped);

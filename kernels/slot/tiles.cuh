@@ -18,7 +18,8 @@ namespace gcb
 {
 
 /* Decodes messages. */
-template <class Where, class Tile> __global__ void decode_tiles(Where where, Tile tile)
+template <class Where, class Tile>
+__global__ void __launch_bounds__(kTileThreads, 5) decode_tiles(Where where, Tile tile)
 {
     const tile_work at = find_tile(where, Tile::size);
     float v[kTileEach];
