@@ -66,13 +66,17 @@ __device__ __forceinline__ uint64_t codes_at(const gcb_cuda_blocks &how, uint64_
     return how.scale && n ? scale_at(how, n - 1) + how.scale : how.head;
 }
 
+/* One atomic operation for each block: those of all warps would take longer than the read. */
 template <class Where> __global__ void measure_largest(Where where)
 {
+    uint32_t(&most)[kTileThreads] = shared<uint32_t[kTileThreads]>();
     const tile_work at = find_tile(where);
     float v[kTileEach];
 
     load_input(v, at.item.in, at.first);
-    raise_by_warp(&at.item.result->max_bits, largest_of(v));
+    const uint32_t all = largest_shared(most, largest_of(v), kTileThreads);
+    if (threadIdx.x == 0)
+        atomic_max(&at.item.result->max_bits, all);
 }
 
 /* ---- means of bins ---- */
@@ -452,7 +456,8 @@ template <class Where>
 int launch_scaled(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
 {
     if (how->head)
-        launch(measure_largest<Where>, part.grid, kTileThreads, 0, s, part.where);
+        launch(measure_largest<Where>, part.grid, kTileThreads, kTileThreads * sizeof(uint32_t), s,
+               part.where);
     return launch_encode<Where>(s, how, part);
 }
 
