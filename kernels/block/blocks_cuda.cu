@@ -295,16 +295,27 @@ __device__ __forceinline__ float decoded_value(uint32_t code, const sharing &s,
     return how.divides ? v / s.scale : v * s.scale;
 }
 
-template <class Where>
-__global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_cuda_blocks how)
+/* Blocks of encode_blocks on a multiprocessor: as many as their registers allow. */
+template <class Where> constexpr unsigned at_once(gcb_cuda_block_kind kind, bool drawn)
+{
+    return kind != GCB_CUDA_FLOATS ? 3 - Where::fewer : drawn ? 3 : 4;
+}
+
+/* The compiler knows the kind, and whether codes are drawn. So the loops over a thread's elements
+ * have no branches, and their arrays stay in registers. */
+template <class Where, gcb_cuda_block_kind kind, bool drawn>
+__global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
+    encode_blocks(Where where, gcb_cuda_blocks how)
 {
     block_room &room = shared<block_room>();
     const tile_work at = find_tile(where);
     gcb_device_input in = at.item.in;
     uint32_t code[kTileEach], clamped = 0;
-    float v[kTileEach], decoded[kTileEach];
+    float v[kTileEach];
     gcb_tile_draw draw = {};
 
+    how.kind = kind;
+    how.drawn = drawn;
     in.compensated |= how.head != 0;
     if (how.drawn)
         draw = gcb_tile_draw_of(gcb_philox_by(&how.keys, at.first / kTile, at.item.coarse));
@@ -318,6 +329,7 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
                                                       : share_floats(room, at, v, how);
     if (at.item.result && largest_of(v) >= how.too_much)
         set_status(&at.item.result->status, GCB_E_SEND_RAW);
+#pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t number = gcb_tile_number(&draw, at.first % kTile + i);
         const bool here = at.first + i < in.n;
@@ -330,11 +342,17 @@ __global__ void __launch_bounds__(kTileThreads) encode_blocks(Where where, gcb_c
             code[i] = how.kind == GCB_CUDA_INTEGERS
                           ? integer_code(v[i], s, number, how)
                           : small_code(v[i], s, number, how, &clamped);
-        code[i] = here ? code[i] : 0;
-        decoded[i] = decoded_value(code[i], s, how, room.book);
+        if (kind != GCB_CUDA_FLOATS) /* a missing element is 0, and so is its code as a float */
+            code[i] = here ? code[i] : 0;
     }
-    if (in.residual && how.kind != GCB_CUDA_BINS)
+    if (in.residual && kind != GCB_CUDA_BINS) {
+        float decoded[kTileEach];
+
+#pragma unroll
+        for (unsigned i = 0; i < kTileEach; i++)
+            decoded[i] = decoded_value(code[i], s, how, room.book);
         store_residual(in, decoded, at.first);
+    }
     pack_codes(room.codes, code, how.width);
     if (at.item.result)
         add_by_warp(&at.item.result->clamped, clamped);
@@ -413,6 +431,8 @@ struct block_tile {
         const unsigned skip = load_tile(
             in.codes, at.item.payload + codes_at(how, at.item.in.n) + at.start / 8 * how.width,
             (at.here * how.width + 7) / 8);
+        const unsigned here =
+            at.first < at.item.in.n ? elements_from(at.item.in.n, at.first, kTileEach) : 0;
         const bool floats = how.kind == GCB_CUDA_FLOATS;
         const uint32_t top = floats ? how.scaling.f.top : 0xffu;
         uint32_t code[kTileEach];
@@ -423,10 +443,9 @@ struct block_tile {
         sync_block();
         unpack_codes(code, in.codes, skip, how.width);
         for (unsigned i = 0; i < kTileEach; i++) {
-            const bool here = at.first + i < at.item.in.n;
             const uint32_t magnitude = floats ? code[i] & (how.scaling.f.sign - 1) : code[i];
 
-            valid &= !here || magnitude <= top;
+            valid &= i >= here || magnitude <= top;
             v[i] = decoded_value(code[i], s, how, in.book);
         }
         if (!valid)
@@ -438,8 +457,14 @@ struct block_tile {
 template <class Where>
 int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
 {
-    return launch(encode_blocks<Where>, part.grid, kTileThreads, sizeof(block_room), s, part.where,
-                  *how);
+    return launch(how->kind == GCB_CUDA_BINS       ? encode_blocks<Where, GCB_CUDA_BINS, false>
+                  : how->kind == GCB_CUDA_DYNAMIC ? encode_blocks<Where, GCB_CUDA_DYNAMIC, false>
+                  : how->kind == GCB_CUDA_INTEGERS
+                      ? how->drawn ? encode_blocks<Where, GCB_CUDA_INTEGERS, true>
+                                   : encode_blocks<Where, GCB_CUDA_INTEGERS, false>
+                  : how->drawn ? encode_blocks<Where, GCB_CUDA_FLOATS, true>
+                               : encode_blocks<Where, GCB_CUDA_FLOATS, false>,
+                  part.grid, kTileThreads, sizeof(block_room), s, part.where, *how);
 }
 
 /* After the measurement. `whole` has one block per message. */

@@ -20,7 +20,6 @@ import sys
 # Most bytes of local memory of kernels that use it. 80: a thread's 16 gaps or codes, in loops that
 # are too long to be unrolled.
 ON_STACK = {
-    "encode_blocks": 208,  # 16 elements, their codes and decoded values
     "make_adaptive_codes": 1216,  # adaptive's code lengths: one block per message
     "measure_blocks": 80,
     "put_blocks": 80,
@@ -30,6 +29,8 @@ MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Kernels with more registers: they run rarely, in one block only, or could be improved.
 MANY_REGISTERS = {
     "sum_tiles<block_tile>": 104,  # block floats
+    "encode_blocks<message_group, true, false>": 128,  # integers in groups
+    "encode_blocks<message_group, true, true>": 128,
     "strided_pass": 96,  # hadamard of long messages
     "read_tables": 144,  # one block per message
     "tile_pass": 96,  # hadamard
