@@ -339,9 +339,8 @@ __global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
         else if (how.kind == GCB_CUDA_DYNAMIC)
             code[i] = dynamic_code(v[i] / s.factor, room.book);
         else
-            code[i] = how.kind == GCB_CUDA_INTEGERS
-                          ? integer_code(v[i], s, number, how)
-                          : small_code(v[i], s, number, how, &clamped);
+            code[i] = how.kind == GCB_CUDA_INTEGERS ? integer_code(v[i], s, number, how)
+                                                    : small_code(v[i], s, number, how, &clamped);
         if (kind != GCB_CUDA_FLOATS) /* a missing element is 0, and so is its code as a float */
             code[i] = here ? code[i] : 0;
     }
@@ -457,7 +456,7 @@ struct block_tile {
 template <class Where>
 int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
 {
-    return launch(how->kind == GCB_CUDA_BINS       ? encode_blocks<Where, GCB_CUDA_BINS, false>
+    return launch(how->kind == GCB_CUDA_BINS      ? encode_blocks<Where, GCB_CUDA_BINS, false>
                   : how->kind == GCB_CUDA_DYNAMIC ? encode_blocks<Where, GCB_CUDA_DYNAMIC, false>
                   : how->kind == GCB_CUDA_INTEGERS
                       ? how->drawn ? encode_blocks<Where, GCB_CUDA_INTEGERS, true>

@@ -49,8 +49,8 @@ static int draw(const struct convert *s, const struct gcb_device_input *in, floa
 
     how.weight = weight;
     return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how,
-                                  gcb_draw_stream(&s->h.base.env, &call->at, GCB_DRAW_COARSE),
-                                  NULL, result);
+                                  gcb_draw_stream(&s->h.base.env, &call->at, GCB_DRAW_COARSE), NULL,
+                                  result);
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
