@@ -113,12 +113,14 @@ PLAIN = {"transform": "none", "select": "topk", "values": "fp32", "index": "u32"
 
 def without(row, stage):
     """The composition with the plain stage, without the parameter that is searched; None if the stage is plain."""
-    params = {key: row["params"][key] for key in ("transform", "chunk", "select", "values", "bits", "index") if key in row["params"]}
+    params = {key: row["params"][key] for key in ("transform", "chunk", "tile", "select", "values", "bits", "index") if key in row["params"]}
     if params[stage] == PLAIN[stage]:
         return None
     params[stage] = PLAIN[stage]
-    if params["transform"] == "none" and params["select"] != "chunk":
-        params.pop("chunk", None)
+    if params["transform"] == "none":
+        params.pop("tile", None)
+        if params["select"] != "chunk":
+            params.pop("chunk", None)
     if params["values"] not in ("range", "uniform"):
         params.pop("bits", None)
     return "sparse:" + ",".join(f"{key}={value}" for key, value in params.items())

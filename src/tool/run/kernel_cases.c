@@ -505,7 +505,7 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
-/* ---- block: blocks of 32, as e4m3 scaled by powers of two, or as 4-bit integers ---- */
+/* ---- block: blocks of 32, as e4m3 scaled by powers of two, as 4-bit integers, or by a book ---- */
 
 #define BLOCK_LOG2 5
 #define BLOCK_TOP 15.0f
@@ -515,6 +515,18 @@ static void run_flip(struct gcb_kernel_job *job)
 static struct gcb_affine *block_integers(const struct gcb_kernel_job *job, size_t blocks)
 {
     return (struct gcb_affine *)(void *)(job->step + 3 * blocks);
+}
+
+/* Sorts standard deviations from -3 to 3 into bins. */
+static void call_bins(struct gcb_kernel_job *job)
+{
+    const struct gcb_bins bins = gcb_bins_of(0.0, (double)job->n, job->n, GCB_BOOK);
+    int64_t *const parts = (int64_t *)(void *)job->bytes;
+    const size_t most = 4096;
+
+    for (size_t i = 0; i < job->n; i += most)
+        job->kernels.block.bins(job->code + i, parts, (uint64_t *)(void *)(parts + GCB_BOOK),
+                                job->x + i, job->n - i < most ? job->n - i : most, &bins);
 }
 
 /* Calls the kernel at this offset. */
@@ -550,6 +562,10 @@ static void call_block(struct gcb_kernel_job *job, size_t kernel)
         k->draw_integers(job->code, job->x, n, BLOCK_LOG2, a, BLOCK_TOP, 0, &draw);
     if (kernel == FN(block.from_integers))
         k->from_integers(job->y, job->code, n, BLOCK_LOG2, a, 0);
+    if (kernel == FN(block.nearest))
+        k->nearest(job->code, job->x, n, BLOCK_LOG2, factor, job->pos + 2 * blocks);
+    if (kernel == FN(block.bins))
+        call_bins(job);
 }
 
 static void run_block(struct gcb_kernel_job *job)
@@ -564,11 +580,11 @@ static void prepare_block(struct gcb_kernel_job *job)
 
     take_input(job);
     job->code = take(job, job->n * sizeof(*job->code));
-    job->pos = take(job, 2 * blocks * sizeof(*job->pos));
+    job->pos = take(job, (2 * blocks + 2 * GCB_CELLS) * sizeof(*job->pos));
     job->step = take(job, 5 * blocks * sizeof(*job->step));
     job->y = take(job, job->n * sizeof(*job->y));
-    job->bytes = take(job, job->n);
-    job->random = take_random(job, job->n, 2);
+    job->bytes = take(job, 2 * GCB_BOOK * sizeof(uint64_t));
+    gcb_book_cells(job->pos + 2 * blocks);
     call_block(job, FN(block.most));
     call_block(job, FN(block.scales));
     call_block(job, FN(block.ends));
@@ -658,6 +674,8 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"block", "integers", FN(block.integers), 0, prepare_block, run_block},
     {"block", "draw_integers", FN(block.draw_integers), 0, prepare_block, run_block},
     {"block", "from_integers", FN(block.from_integers), 0, prepare_block, run_block},
+    {"block", "nearest", FN(block.nearest), 0, prepare_block, run_block},
+    {"block", "bins", FN(block.bins), 0, prepare_block, run_block},
     {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_narrow},
     {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_narrow},
     {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_widen},

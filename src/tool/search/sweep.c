@@ -189,7 +189,7 @@ void gcb_value_list_fini(struct gcb_value_list *v)
 /* ---- combinations ---- */
 
 #define MAX_KEYS 16   /* most --vary of a command */
-#define MAX_NAMES 256 /* parameter names that a suggestion is chosen from */
+#define MAX_NAMES 64 /* of a method's parameters that a suggestion is chosen from */
 
 struct sweep {
     struct gcb_vary vary[MAX_KEYS];
@@ -296,13 +296,19 @@ static int expand_method(struct sweep *s, struct gcb_diag *diag)
 /* Returns the parameter name that the user may have meant, or NULL. */
 static const char *suggest_key(const char *key, const struct gcb_method *methods, size_t count)
 {
-    const char *names[MAX_NAMES];
-    size_t n = 0;
+    const char *near = NULL;
 
-    for (size_t m = 0; m < count; m++)
-        for (size_t row = 0; n < MAX_NAMES && gcb_method_param(&methods[m], row); row++)
-            names[n++] = gcb_method_param(&methods[m], row)->name;
-    return gcb_suggest(key, names, n);
+    for (size_t m = 0; m < count && !near; m++) {
+        const char *names[MAX_NAMES];
+        size_t n = 0;
+
+        while (n < MAX_NAMES && gcb_method_param(&methods[m], n)) {
+            names[n] = gcb_method_param(&methods[m], n)->name;
+            n++;
+        }
+        near = gcb_suggest(key, names, n);
+    }
+    return near;
 }
 
 /* Fails if a key has no effect in any setting. */

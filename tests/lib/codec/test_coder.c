@@ -302,7 +302,7 @@ static void refuses_absurd_counts(void **state)
                 struct gcb_frame f = {.codec = m.codec->wire_id,
                                       .flags = (uint8_t)(GCB_WIRE_WIDE | stored),
                                       .count = counts[k]};
-                uint8_t bytes[128], state_image[4096] = {0};
+                uint8_t bytes[128], state_image[1 << 15] = {0};
                 struct gcb_wbuf params = {.data = f.params, .cap = sizeof(f.params)};
                 struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
                 struct gcb_diag diag = {0};
