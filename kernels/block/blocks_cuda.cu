@@ -298,7 +298,9 @@ __device__ __forceinline__ float decoded_value(uint32_t code, const sharing &s,
 /* Blocks of encode_blocks on a multiprocessor: as many as their registers allow. */
 template <class Where> constexpr unsigned at_once(gcb_cuda_block_kind kind, bool drawn)
 {
-    return kind != GCB_CUDA_FLOATS ? 3 - Where::fewer : drawn ? 3 : 4;
+    const unsigned floats = kind == GCB_CUDA_FLOATS;
+
+    return floats && drawn ? 3 : 3 + floats - Where::fewer;
 }
 
 /* The compiler knows the kind, and whether codes are drawn. So the loops over a thread's elements

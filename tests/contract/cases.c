@@ -104,12 +104,15 @@ static void add_numbers(const struct gcb_method *m)
     }
 }
 
-/* Transforms on a device take no input that was rounded to float16, and no tiles. */
+/* A device has no bins, and transforms there take no input that was rounded to float16, and no
+ * tiles. */
 static bool runs_on_device(const struct gcb_method *m)
 {
+    char spec[256];
     double input;
 
-    return (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
+    return !strstr(gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL), "values=bins") &&
+           (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
            (!gcb_method_value(m, "input", &input) || input == 0.0);
 }
 

@@ -29,8 +29,8 @@ MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Kernels with more registers: they run rarely, in one block only, or could be improved.
 MANY_REGISTERS = {
     "sum_tiles<block_tile>": 104,  # block floats
-    "encode_blocks<message_group, true, false>": 128,  # integers in groups
-    "encode_blocks<message_group, true, true>": 128,
+    "encode_blocks<message_group, 1, false>": 128,  # integers in groups
+    "encode_blocks<message_group, 1, true>": 128,
     "strided_pass": 96,  # hadamard of long messages
     "read_tables": 144,  # one block per message
     "tile_pass": 96,  # hadamard
