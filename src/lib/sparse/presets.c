@@ -131,7 +131,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     {
         .name = "topk-range",
         .summary = "largest magnitudes as 5-bit range floats, adaptive positions",
-        .source = "no paper: the best composition at an error of 0.4 on an AlexNet's gradients "
+        .source = "no paper: the best composition without tiles at an error of 0.4 on an AlexNet "
                   "(docs/claims.md)",
         .defaults = "density=0.05,values=range,bits=5,index=adaptive",
         .guarantee = "the squared error is the dropped energy, and the range float's error on what "
@@ -141,7 +141,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     {
         .name = "dct-range",
         .summary = "largest DCT coefficients of all chunks as 5-bit range floats",
-        .source = "no paper: the best composition at an error of 0.4 on a ResNet's gradients "
+        .source = "no paper: the best composition without tiles at an error of 0.4 on a ResNet "
                   "(docs/claims.md)",
         .defaults = "density=0.05,transform=dct,chunk=128,values=range,bits=5,index=adaptive",
         .guarantee = "the squared error is the dropped energy of the spectrum, and the range "
