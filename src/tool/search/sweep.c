@@ -188,7 +188,7 @@ void gcb_value_list_fini(struct gcb_value_list *v)
 
 /* ---- combinations ---- */
 
-#define MAX_KEYS 16   /* most --vary of a command */
+#define MAX_KEYS 16  /* most --vary of a command */
 #define MAX_NAMES 64 /* of a method's parameters that a suggestion is chosen from */
 
 struct sweep {
