@@ -98,7 +98,7 @@ __device__ __forceinline__ bin_sums &sums_of(const gcb_device_item &item)
 
 __device__ __forceinline__ const terngrad::measurement &measured(const gcb_device_item &item)
 {
-    return static_cast<const terngrad::head *>(item.scratch)->so_far;
+    return static_cast<const terngrad::head *>(item.scratch)->all;
 }
 
 __device__ __forceinline__ gcb_bins bins_of(const gcb_device_item &item)

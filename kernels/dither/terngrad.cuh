@@ -12,7 +12,7 @@ namespace gcb::terngrad
 
 constexpr unsigned kHead = sizeof(float); /* bytes of a payload before its codes: the scaler */
 
-/* The sum, the sum of squares and the largest magnitude of all elements, or of some sum blocks. */
+/* The sum, the sum of squares and the largest magnitude of all elements. */
 struct measurement {
     double sum, sum_sq;
     uint32_t max_bits;
@@ -21,7 +21,7 @@ struct measurement {
 /* The beginning of a message's scratch. */
 struct alignas(16) head {
     float scale;
-    measurement so_far; /* over the sum blocks that were added up before; at last over all */
+    measurement all; /* set with the scaler */
 };
 
 /* Bytes of scratch. */

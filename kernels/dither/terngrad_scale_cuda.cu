@@ -116,7 +116,7 @@ template <class Where> __global__ void choose_scaler(Where where, double clip)
 
     if (threadIdx.x != 0)
         return;
-    in.head->so_far = all;
+    in.head->all = all;
     scale_of(item) = gcb_clipped_max(limit, all.max_bits);
     put_u32(item.payload, gcb_bits_of(scale_of(item)));
 }

@@ -27,8 +27,9 @@ struct gcb_cuda_slot_rest {
     unsigned bytes;
 };
 
-/* After encoding: sets the rest of the slot to 0, and sets result->status to GCB_E_NONFINITE if the sum has an infinity or NaN. If the
- * status is not 0, nothing counts as sent: in->x becomes the residual, if there is one. */
+/* After encoding: sets the rest of the slot to 0, and sets result->status to GCB_E_NONFINITE if the
+ * tensor plus its residual has an infinity or NaN. If the status is not 0, nothing counts as sent:
+ * in->x becomes the residual, if there is one. */
 int gcb_cuda_slot_end(struct gcb_device_stream *s, const struct gcb_device_input *in,
                       struct gcb_device_result *result, const struct gcb_cuda_slot_rest *rest);
 
