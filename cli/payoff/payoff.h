@@ -10,7 +10,7 @@
  * NULL. */
 struct payoff_network {
     const char *cluster;
-    struct opt_list bandwidth, workers, imports;
+    struct opt_list bandwidth, workers;
     double latency; /* in seconds; NAN: not given */
     const char *link, *nodes, *intra;
 };
@@ -53,7 +53,7 @@ struct payoff_plan {
     /* what all places share: the network's bandwidth and workers are not set; elements 0: those of
      * the dump or the rows */
     struct gcb_setting setting;
-    struct gcb_curve curve; /* of --link or --import */
+    struct gcb_curve curve; /* of --link */
 };
 /* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go
  * together. */

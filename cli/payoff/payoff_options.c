@@ -26,10 +26,6 @@ const struct opt_row payoff_network_rows[] = {
     {OPT_ROW("link", TEXT, payoff_network, link), .metavar = "FILE",
      .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate "
              "--results FILE` measured it"},
-    {OPT_ROW("import", LIST, payoff_network, imports), .metavar = "FILE",
-     .help = "instead: a log of all_reduce_perf, all_gather_perf or reduce_scatter_perf "
-             "(nccl-tests, rccl-tests), or of osu_latency, osu_bw, osu_allreduce or "
-             "osu_allgather, with the times of the network; repeatable"},
     {OPT_ROW("workers", LIST, payoff_network, workers), .metavar = "N",
      .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8, "
              "or those of --link)"},
@@ -238,15 +234,11 @@ static void add_usual(struct payoff_grid *g, const double *values, size_t count)
 
 /* ---- the plan ---- */
 
-/* Reads the network of --link or --import: its latency, and unless they are given its bandwidth and
- * number of workers. */
-static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
-                      struct gcb_diag *diag)
+/* Reads the network of --link: its latency, and unless they are given its bandwidth and number of
+ * workers. */
+static int read_curve(struct payoff_plan *p, const char *path, struct gcb_diag *diag)
 {
-    const unsigned workers = p->workers.count == 1 ? (unsigned)p->workers.values[0] : 0;
-    const int err = own->link ? gcb_curve_read(&p->curve, own->link, diag)
-                              : gcb_curve_import(&p->curve, own->imports.items, own->imports.count,
-                                                 workers, diag);
+    const int err = gcb_curve_read(&p->curve, path, diag);
 
     if (err)
         return err;
@@ -275,8 +267,8 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                         "--workers takes whole numbers from 2 to 65536, a list, or a range 2..128, "
                         "which doubles",
                         diag);
-    if (!err && (own->link || own->imports.count))
-        err = read_curve(p, own, diag);
+    if (!err && own->link)
+        err = read_curve(p, own->link, diag);
     if (cluster->name)
         add_usual(&p->bandwidths, &cluster->bandwidth, 1);
     add_usual(&p->workers, &(double){cluster->nodes * each}, 1);
@@ -299,16 +291,13 @@ static int check(const struct payoff_options *o, const struct cluster *cluster,
 {
     const struct payoff_network *own = &o->network;
     const struct payoff_exchange *x = &o->exchange;
-    const bool network = own->link || own->imports.count;
     const struct {
         bool wrong;
         const char *words;
     } rules[] = {
-        {own->link && own->imports.count, "--link and --import both give the network: give one"},
-        {network && (own->bandwidth.count || !isnan(own->latency) || cluster->name),
-         "--link and --import replace --bandwidth, --latency and --cluster: leave these out"},
-        {network && own->nodes,
-         "--link and --import describe one link for each worker: leave out --nodes"},
+        {own->link && (own->bandwidth.count || !isnan(own->latency) || cluster->name),
+         "--link replaces --bandwidth, --latency and --cluster: leave these out"},
+        {own->link && own->nodes, "--link describes one link for each worker: leave out --nodes"},
         {own->nodes && !own->intra && cluster->per_node == 1,
          "--nodes NxP is for nodes of P workers, and needs --intra, the bandwidth inside a node"},
         {own->intra && !own->nodes && cluster->per_node == 1,

@@ -159,14 +159,13 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
 {
     const struct gcb_setting *s = &j->setting;
     const double n = s->network.workers;
-    bool extrapolated = false, fixed = false;
+    bool fixed = false;
     unsigned workers = 1;
 
     for (size_t i = 0; i < j->count; i++) {
         const struct gcb_way *way = j->items[i].way;
         const bool shown = j->items[i].shown || report->verbose;
 
-        extrapolated |= shown && j->items[i].times.extrapolated;
         fixed |= shown && !way->baseline && way->workers > 1 && way->workers < n &&
                  (!ways->dump.count || !gcb_mean_averages(&way->method));
         workers = way->workers > workers ? way->workers : workers;
@@ -190,12 +189,6 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
     if (s->inner_steps > 1.0)
         opt_note(report->out, "errors are those of the dump: record changes of %.6g steps",
                  s->inner_steps);
-    if (extrapolated)
-        opt_note(report->out,
-                 "some steps are smaller than any that was measured: times are estimates");
-    if (s->network.curve && *s->network.curve->unused)
-        opt_note(report->out, "tables that are not read: %s",
-                 gcb_show(s->network.curve->unused).text);
 }
 
 void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,

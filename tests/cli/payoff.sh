@@ -35,8 +35,8 @@ for options in "--workers $digits" "--params $digits" "--bandwidth ${digits}Gb" 
     "--cluster nosuch" "--nodes 16x8" "--nodes 1x8 --intra 400GB/s" "--nodes 16 --intra 400GB/s" "--nodes 16x8 --intra 400" \
     "--intra 400GB/s" "--nodes 16x8 --intra 400GB/s --workers 8" "--cluster h100-8x400 --workers 12" \
     "--cluster h100-8x400 --workers 8" "--params 1M --model-bytes 4M" "--reduce-dtype fp32" "--sharded --inner-steps 10" \
-    "--sharded --cluster sites-100m" "--reduce-dtype fp8 --sharded" "--link x --import y" "--link x --bandwidth 1Gb" \
-    "--link x --cluster ethernet-1g" "--import x --latency 1us" "--link x --nodes 2x2 --intra 1Gb" "--method tokp" \
+    "--sharded --cluster sites-100m" "--reduce-dtype fp8 --sharded" "--link x --bandwidth 1Gb" \
+    "--link x --cluster ethernet-1g" "--link x --latency 1us" "--link x --nodes 2x2 --intra 1Gb" "--method tokp" \
     "--method qsgd:bits=99" "--stage-gbps transform=71" "--density 0.1" "--nosuch"; do
     # shellcheck disable=SC2086
     fails 2 $options
@@ -269,26 +269,6 @@ for damage in 's/"gather_rounds": [0-9.]*,//' 's/"seconds": /"seconds": -/' 's/"
     sed "$damage" "$net/exchanges.json" >"$tmp/bad.json"
     fails 1 --link "$net/link.json" "$tmp/bad.json"
 done
-
-# ---- logs of other tools ----
-fp32() { # SECONDS ALGORITHM OPTIONS...: fp32 of 4 MiB takes so long on the network of a log
-    wanted=$1 algorithm=$2
-    shift 2
-    run payoff --model-bytes 4M --format json "$@" "$results"
-    exits 0
-    check "fp32 takes $wanted by $algorithm" python3 -c "
-import json
-row = next(r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and r['method'] == 'identity')
-assert row['algorithm'] == '$algorithm', row
-assert abs(row['network_seconds'] / ($wanted) - 1) < 1e-6, row['network_seconds']"
-}
-# 14 steps of 512 KiB each, beyond the largest size of the log: 64 KiB in 12.72 us
-fp32 14*8*12.72e-6 ring --import "$net/osu_latency.log"
-# a collective takes what was measured: an all-reduce of 1 MiB takes 2159.77 us
-fp32 4*2159.77e-6 ring --import "$net/osu_allreduce.log" --workers 8
-fails 1 --import "$tmp/nosuch.log" "$results"
-fails 1 --import "$results" "$results"
-fails 2 --import "$net/osu_allgather.log" --params 25M "$results" # of how many processes?
 
 # ---- damaged and hostile rows ----
 row() { # METHOD SPEC REST

@@ -22,15 +22,6 @@ make_results() {
     head -n 6 "$here"/../data/net/exchanges.json >"$folder/exchanges"
 }
 
-# Logs of network tests, also with the prefix of a launcher.
-make_logs() {
-    local log
-    for log in "$here"/../data/net/*.log; do
-        cp "$log" "$folder"
-        sed 's/^/[1,0]<stdout>:/' "$log" >"$folder/prefix-${log##*/}"
-    done
-}
-
 count=0
 run() {
     "$gcbench" "$@" --format json >"$folder/$((++count))-$1"
@@ -39,6 +30,5 @@ run() {
 case $target in
 arrays) python3 "$here/make_arrays.py" "$folder" ;;
 results) make_results ;;
-logs) make_logs ;;
 *) "$make_seeds" "$target" "$folder" ;;
 esac

@@ -17,19 +17,6 @@ static const struct gcb_curve_line *line_of(const struct gcb_curve *curve, enum 
     return &curve->lines[curve->lines[pattern].count ? pattern : GCB_PATTERNS - 1 - pattern];
 }
 
-bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern)
-{
-    return line_of(curve, pattern)->reduces;
-}
-
-bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes)
-{
-    const double least = line_of(curve, pattern)->least;
-
-    return bytes < least && gcb_curve_at(curve, pattern, false, bytes) <
-                                0.9 * gcb_curve_at(curve, pattern, false, least);
-}
-
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
                     double bytes)
 {
@@ -125,8 +112,7 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
     err = gcb_results_read(NULL, path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
     if (!err && out->workers == 0) {
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                           "no `link` rows, which `gcbench-mpi --calibrate --results FILE` writes; "
-                           "--import reads logs of other tools");
+                           "no `link` rows, which `gcbench-mpi --calibrate --results FILE` writes");
         gcb_diag_locate(diag, err, path, "line", 0);
     }
     return err;

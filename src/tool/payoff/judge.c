@@ -273,7 +273,6 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * s->elements);
     gcb_row_real(row, GCB_FIELD_TRANSFERS, transfers_of(s));
     gcb_row_real(row, GCB_FIELD_LINK_BYTES, t->link_bytes);
-    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, t->extrapolated);
     gcb_row_text(row, GCB_FIELD_CODING, coding);
     gcb_row_real(row, GCB_FIELD_CODING_SECONDS, t->coding);
     gcb_row_real(row, GCB_FIELD_NETWORK_SECONDS, t->network);

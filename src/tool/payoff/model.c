@@ -64,9 +64,9 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
 /* ---- the network ---- */
 
 /* Returns the time of `steps` steps by the curve. The steps share the bytes evenly. `transfers` of
- * the steps are the first step of a transfer. Sets *extrapolated if gcb_curve_extrapolates. */
+ * the steps are the first step of a transfer. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
-                         double transfers, double bytes, bool *extrapolated)
+                         double transfers, double bytes)
 {
     double next, first;
 
@@ -74,14 +74,13 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
         return 0.0;
     next = gcb_curve_at(curve, pattern, false, bytes / steps);
     first = gcb_curve_at(curve, pattern, true, bytes / steps);
-    *extrapolated |= gcb_curve_extrapolates(curve, pattern, bytes / steps);
     return steps * next + transfers * (first - next);
 }
 
 /* Returns the time of all steps of an algorithm without the time for its bytes. The algorithm moves
  * `bytes` bytes through a node's link in `transfers` transfers. */
 static double latency_of(const struct gcb_algorithm *a, const struct gcb_network *network,
-                         double transfers, double bytes, bool *extrapolated)
+                         double transfers, double bytes)
 {
     const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
     const struct gcb_curve *curve = network->curve;
@@ -90,19 +89,11 @@ static double latency_of(const struct gcb_algorithm *a, const struct gcb_network
     if (!curve)
         return a->steps * transfers * network->latency;
     /* the first step of a transfer is a shift, unless all steps are pairs */
-    seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired,
-                         extrapolated) +
+    seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired) +
               steps_time(curve, GCB_PATTERN_PAIR, transfers * a->pairs,
-                         shifts > 0.0 ? 0.0 : transfers, paired, extrapolated);
+                         shifts > 0.0 ? 0.0 : transfers, paired);
     /* the result may be negative, but not its sum with the time for the bytes */
     return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
-}
-
-/* True if the measured times of the algorithm's steps include the additions of an all-reduce. */
-static bool adds_inside(const struct gcb_algorithm *a, const struct gcb_network *network)
-{
-    return network->curve &&
-           gcb_curve_reduces(network->curve, a->pairs > 0.0 ? GCB_PATTERN_PAIR : GCB_PATTERN_SHIFT);
 }
 
 /* Returns the time of steps that carry only lengths. */
@@ -185,13 +176,13 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
             (load->half ? 1.0 : 2.0) * others * (values || levels ? load->bytes : load->gradient),
         .step = NAN,
     };
-    if (!hops && !adds_inside(a, network))
+    if (!hops)
         out->adding += a->adds * c->combine / p;
     if (levels)
         out->adding += p > 1.0 ? c->add : 0.0;
     else
         out->adding += others * (values ? c->combine : load->add_gradient);
-    latency = latency_of(a, network, load->transfers, out->link_bytes, &out->extrapolated) +
+    latency = latency_of(a, network, load->transfers, out->link_bytes) +
               (rounds - 1.0) * a->steps * load->transfers * size_latency(network, 1.0);
     if (load->sizes)
         latency += size_latency(network, a->size_steps * load->transfers);
@@ -247,15 +238,14 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     struct gcb_algorithm all[GCB_ALGORITHMS];
     const size_t count = gcb_algorithms(all, rounds->collective, false, n);
     double least = INFINITY;
-    bool extrapolated = false;
 
     if (!(rounds->count > 0.0))
         return 0.0;
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
-        return latency_of(&pairwise, network, rounds->count, rounds->bytes, &extrapolated) +
+        return latency_of(&pairwise, network, rounds->count, rounds->bytes) +
                rounds->bytes / network->bandwidth;
     if (rounds->collective == GCB_COLLECTIVE_RING) /* ranks tell the length before */
-        return latency_of(&shift, network, rounds->count, rounds->bytes, &extrapolated) +
+        return latency_of(&shift, network, rounds->count, rounds->bytes) +
                rounds->bytes / network->bandwidth + size_latency(network, rounds->count);
     for (size_t i = 0; i < count; i++) {
         const double bytes = rounds->bytes * all[i].bytes / best;
@@ -263,8 +253,7 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
 
         if (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0)
             continue;
-        seconds = latency_of(&all[i], network, rounds->count, bytes, &extrapolated) +
-                  bytes / network->bandwidth;
+        seconds = latency_of(&all[i], network, rounds->count, bytes) + bytes / network->bandwidth;
         least = fmin(least, seconds);
     }
     return least;

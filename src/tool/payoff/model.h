@@ -45,9 +45,8 @@ struct gcb_exchange_times {
     double gathered;                /* the part of `network` for load->gathered */
     double link_bytes;              /* through the busiest link between nodes, in each direction */
     double inside_bytes;            /* that a worker sends inside its node */
-    bool extrapolated; /* some step is smaller than all measured ones (gcb_curve_extrapolates) */
-    double seconds;    /* coding + network + adding */
-    double step;       /* computation and exchange with overlap; NAN without `compute` */
+    double seconds;                 /* coding + network + adding */
+    double step; /* computation and exchange with overlap; NAN without `compute` */
     double cost; /* seconds that the exchange adds to a training step; the least is the best */
 };
 

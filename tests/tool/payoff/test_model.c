@@ -239,7 +239,7 @@ static void test_algorithms(void **state)
         expect(t.coding, coding_of(&all[match], &load, n), t.algorithm, n);
         expect(t.link_bytes, all[match].bytes * 1e7, t.algorithm, n);
         expect(t.cost, t.seconds, "cost", n);
-        assert_true(isnan(t.step) && !t.extrapolated && t.gathered == 0.0);
+        assert_true(isnan(t.step) && t.gathered == 0.0);
         won[c][match]++;
     }
     for (size_t c = 0; c < GCB_COLLECTIVES; c++) {
@@ -460,7 +460,7 @@ static const double shift_seconds[POINTS] = {1e-5, 1.5e-5, 9e-5, 4e-3};
 static const double pair_seconds[POINTS] = {1.2e-5, 2e-5, 1.3e-4, 6e-3};
 
 /* First transfers take twice as long. */
-static void make_curve(struct gcb_curve *curve, bool reduces)
+static void make_curve(struct gcb_curve *curve)
 {
     memset(curve, 0, sizeof(*curve));
     for (size_t i = 0; i < POINTS; i++)
@@ -471,10 +471,6 @@ static void make_curve(struct gcb_curve *curve, bool reduces)
 
             assert_int_equal(gcb_curve_add(curve, (enum gcb_pattern)p, &point, NULL), 0);
         }
-    for (int p = 0; p < GCB_PATTERNS; p++) {
-        curve->lines[p].least = point_bytes[0];
-        curve->lines[p].reduces = reduces;
-    }
 }
 
 static double on_curve(const double *seconds, double bytes)
@@ -506,8 +502,7 @@ static double on_network(double transfers, double shifts, double shift_bytes, do
     return transfers * seconds;
 }
 
-/* The exchange says when it is below all measured sizes, and times with additions have no further
- * ones. */
+/* All-reduces, and their halves, on a measured network. */
 static void test_curve_of_an_exchange(void **state)
 {
     static struct gcb_curve curve;
@@ -515,14 +510,13 @@ static void test_curve_of_an_exchange(void **state)
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
     struct gcb_exchange_times t;
 
-    make_curve(&curve, false);
+    make_curve(&curve);
     net.curve = &curve;
     net.bandwidth = curve.bandwidth;
     gcb_exchange_model(&t, &net, &load);
     assert_string_equal(t.algorithm, "ring");
     expect(t.network, on_network(3, 4, 4.0 / 3 * 1e7, 0, 0), "ring", 3);
     expect(t.adding, 7e-4 + 33e-4 + 2.0 / 3 * 13e-4, "additions", 3);
-    assert_false(t.extrapolated);
     net.workers = 8; /* half of it: a ring of 7 steps, or 3 steps between pairs */
     load.half = true;
     gcb_exchange_model(&t, &net, &load);
@@ -533,17 +527,6 @@ static void test_curve_of_an_exchange(void **state)
     gcb_exchange_model(&t, &net, &load);
     assert_string_equal(t.algorithm, "halving");
     expect(t.network, on_network(3, 0, 0.0, 3, 7.0 / 8 * 100.0), "half of few bytes", 8);
-    net.workers = 3;
-    load.half = false;
-    curve.lines[GCB_PATTERN_SHIFT].least = curve.lines[GCB_PATTERN_PAIR].least = 1e6;
-    load.bytes = 1e6;
-    gcb_exchange_model(&t, &net, &load);
-    assert_true(t.extrapolated);
-    make_curve(&curve, true);
-    load.bytes = 1e7;
-    gcb_exchange_model(&t, &net, &load);
-    assert_string_equal(t.algorithm, "ring");
-    expect(t.adding, 7e-4 + 33e-4, "no additions", 3);
 }
 
 RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_rounds),
