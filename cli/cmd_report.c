@@ -98,10 +98,9 @@ const struct cmd cmd_report = {
     .details =
         "RESULTS are files that were written with --results (`-` is standard input). The page "
         "begins with one answer. It has a table for each kind of record, which can be sorted and "
-        "filtered, and charts of the methods that you choose. Results of several dates give a "
-        "history. It is one file that loads nothing; its own script draws it from the rows, which "
-        "it contains as JSON. Other pictures need gnuplot. If one cannot be drawn, the page is "
-        "written without it, and the exit status is 1.\n",
+        "filtered, and the pictures of `gcbench plot`, which need gnuplot. It is one file that "
+        "loads nothing; its own script draws it from the rows, which it contains as JSON. If a "
+        "picture cannot be drawn, the page is written without it, and the exit status is 1.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),
     .run = report_run,

@@ -31,10 +31,6 @@ def numbers(cells):
     return [float(cell) for cell in cells if cell != "-"]
 
 
-def marks(b, at="#methods"):
-    return b.run(f"document.querySelectorAll('{at} svg .mark:not(.key)').length")
-
-
 def clicks(b):
     b.open(page("page"))
     head = "#methods-rows th[data-f=ratio] button"
@@ -54,15 +50,12 @@ def clicks(b):
     b.run("(i => { i.value = ''; i.dispatchEvent(new Event('input')); })(document.querySelector('#methods input'))")
     assert sorted(numbers(column(b, "methods-rows", "ratio"))) == sorted(before), "all rows are back"
 
-    lines = b.run("document.querySelectorAll('#answer svg .line').length")
-    points = marks(b)
     b.click("#shown label[data-m=topk]")
     assert not any("topk" in cell for cell in column(b, "methods-rows", "page_label")), "topk is hidden"
-    assert marks(b) < points and b.run("document.querySelectorAll('#answer svg .line').length") == lines - 1
     b.click("#shown button[value=none]")
-    assert column(b, "methods-rows", "page_label") == [] and marks(b) == 0
+    assert column(b, "methods-rows", "page_label") == []
     b.click("#shown button[value=all]")
-    assert marks(b) == points
+    assert len(column(b, "methods-rows", "page_label")) == len(before)
 
 
 def structure(b):
@@ -75,9 +68,6 @@ def structure(b):
     b.open(page("page"))
     legend = b.run("[...document.querySelectorAll('#shown label')].map(e => e.textContent.trim())")
     assert len(set(legend)) == len(legend) and "sbc:theta=0.99" in legend and "topk, 2 settings" in legend, legend
-    colours = b.run("[...document.querySelectorAll('#shown label')].map(e => e.style.getPropertyValue('--c'))")
-    own = [colour for colour in colours if colour != "var(--text)"]
-    assert len(set(own)) == len(own) > 3, "methods share a colour"
     assert b.run("document.querySelectorAll('#methods dl dt').length") == b.run("document.querySelectorAll('#methods-rows th[title]').length")
 
 
@@ -149,50 +139,22 @@ def keys(b):
     assert numbers(column(b, "methods-rows", "rel_l2")) == sorted(before)
     b.key("Tab")
     assert b.run("document.activeElement.parentNode.dataset.f") == "cosine", "Tab goes to the next column"
-    b.run("document.querySelector('#methods svg').focus()")
-    seen = set()
-    for _ in range(marks(b)):
-        b.key("ArrowRight")
-        seen.add(b.run("document.querySelector('#methods .tip:not([hidden]) b').textContent"))
-    assert seen >= set(b.run("[...document.querySelectorAll('#methods svg .label')].map(e => e.textContent)")), seen
-    b.key("Escape")
-    assert b.run("document.querySelectorAll('.tip:not([hidden])').length") == 0
     b.run("document.querySelector('#shown input').focus()")
     b.key(" ")
     assert not b.run("document.querySelector('#shown input').checked"), "the space bar hides a method"
 
 
-def chart(b):
+def answers(b):
     b.open(page("page"))
     assert "above" not in b.run("document.querySelector('#answer').textContent")
     assert b.run("document.querySelector('main').firstElementChild.id") == "answer", "the answer comes first"
-    answers = b.run("[...document.querySelectorAll('.answer, #answer li')].map(p => p.textContent)")
+    told = b.run("[...document.querySelectorAll('.answer, #answer li')].map(p => p.textContent)")
     assert b.run("document.querySelectorAll('.answer').length") == 1, "one answer, the others are folded"
     rows = [json.loads(line) for name in ("payoff", "sweep") for line in open(f"{FOLDER}/{name}.json")]
     for row in rows:
         if row["record"] == "answer":
             wanted = row["answer"].replace("`", "") + "."
-            assert any(text.startswith(wanted) for text in answers), (wanted, answers)
-
-    # the point of fft: its name, its setting and its figures
-    b.run("document.querySelector('#methods svg').scrollIntoView({block: 'center'})")
-    places = b.run("[...document.querySelectorAll('#methods svg .mark')].map(e => { const r = e.getBoundingClientRect(); "
-                   "return [r.x + r.width / 2, r.y + r.height / 2]; })")
-    tips = []
-    for x, y in places:
-        b.mouse(x, y)
-        tips.append(b.run("document.querySelector('#methods .tip:not([hidden])')?.textContent || ''"))
-    row = next(row for row in map(json.loads, open(FOLDER + "/bench.json"))
-               if row["record"] == "summary" and row["method"] == "fft")
-    tip = next(tip for tip in tips if tip.startswith("fft"))
-    assert row["spec"] in tip and f'{row["ratio"]:.3g}' in tip and row["collective"] in tip, tip
-    b.mouse(5, 5)
-    assert b.run("document.querySelectorAll('.tip:not([hidden])').length") == 0
-
-    # other axes
-    b.run("(s => { s.value = [...s.options].find(o => o.text === 'enc GB/s').value; "
-          "s.dispatchEvent(new Event('change')); })(document.querySelector('#methods select'))")
-    assert b.run("[...document.querySelectorAll('#methods svg .name')].map(e => e.textContent)")[1] == "enc GB/s"
+            assert any(text.startswith(wanted) for text in told), (wanted, told)
 
 
 def widths(b):
@@ -201,15 +163,7 @@ def widths(b):
             b.open(page("page"), width=width, dark=dark)
             b.screenshot(f"{SHOTS}/page-{width}-{'dark' if dark else 'light'}.png")
             assert b.run("document.documentElement.scrollWidth") <= width, f"{width}: the page scrolls sideways"
-            assert b.run("Math.min(...[...document.querySelectorAll('figure.chart')].map(f => f.querySelector('svg')"
-                         "?.getBoundingClientRect().width || 0))") > width * 0.8, f"{width}: a chart is missing"
-            outside = b.run(
-                "[...document.querySelectorAll('svg text')].filter(e => { const r = e.getBoundingClientRect(), "
-                "s = e.ownerSVGElement.getBoundingClientRect(); return r.left < s.left - 1 || r.right > s.right + 1; })"
-                ".map(e => e.textContent)")
-            assert outside == [], f"{width}: outside of the chart: {outside}"
-            back, text = b.run("[getComputedStyle(document.body).backgroundColor, "
-                               "getComputedStyle(document.querySelector('svg .label')).fill]")
+            back, text = b.run("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
             assert (sum(map(int, back[4:-1].split(", "))) < 200) == dark, back
             assert (sum(map(int, text[4:-1].split(", "))) > 500) == dark, text
 
@@ -217,9 +171,7 @@ def widths(b):
 def hostile(b):
     b.open(page("hostile"))
     b.click("#methods-rows th[data-f=ratio] button")
-    b.run("document.querySelector('#methods svg').focus()")
-    b.key("ArrowRight")
-    assert "<script>alert(1)</script>" in b.run("document.querySelector('#methods .tip').textContent")
+    assert "<script>alert(1)</script>" in column(b, "methods-rows", "page_label")[0]
     assert "<script>alert(5)</script>" in b.run("document.title")
     assert b.run("document.querySelectorAll('script').length") == 2
     assert b.run("document.querySelectorAll('img, [onload], [onerror]').length") == 0
@@ -234,18 +186,6 @@ def hostile(b):
 
 def history(b):
     b.open(page("history"))
-    label = next(text for text in column(b, "history-rows", "page_label") if text.startswith("topk"))
-    at = [i for i, text in enumerate(column(b, "history-rows", "page_label")) if text == label]
-    take = lambda field: [column(b, "history-rows", field)[i] for i in at]
-    assert [date[:10] for date in take("date")] == ["2026-01-01", "2026-01-02", "2026-01-03"]
-    assert take("git_revision") == ["000abcde", "111abcde", "222abcde"]
-    assert numbers(take("ratio")) == [3, 6, 12] and take("ratio_change") == ["1.00", "2.00", "4.00"]
-    assert take("speed_change") == ["1.00", "0.500", "0.250"]
-    shown = marks(b, "#history figure:nth-of-type(1)")
-    assert shown == len(column(b, "history-rows", "page_label")), (shown, column(b, "history-rows", "page_label"))
-    axes = b.run("document.querySelector('#history svg .axes').textContent")
-    assert all(text in axes for text in ("2026-01-02 12:00", "111abcde", "enc / first")), axes
-
     # the newest answer is open, and the earlier ones are folded with their dates
     assert [p[-10:] for p in b.run("[...document.querySelectorAll('.answer')].map(p => p.textContent)")] == ["2026-01-03"]
     fold = "document.querySelector('#answer details')"
@@ -260,13 +200,6 @@ def history(b):
     assert b.run(f"{quiet}.closest('details').open") is False
     assert b.run(f"{quiet}.tBodies[0].rows.length") == 2 * b.run("document.getElementById('methods-rows').tBodies[0].rows.length")
     assert "2026-01-03" in b.run("document.querySelector('.lede').textContent"), "the newest run is named at the top"
-    for width in (1400, 800, 390):
-        for dark in (False, True):
-            b.open(page("history"), width=width, dark=dark)
-            assert b.run("document.documentElement.scrollWidth") <= width, f"{width}: the page scrolls sideways"
-            names = b.run("[...document.querySelectorAll('#history figure:nth-of-type(1) svg .label')].map(e => e.textContent)")
-            assert any(name.startswith("topk") for name in names), f"{width}: lines without names: {names}"
-            b.screenshot(f"{SHOTS}/history-{width}-{'dark' if dark else 'light'}.png")
 
 
 def many(b):
@@ -296,6 +229,6 @@ def print_page(b):
 
 
 with Browser() as browser:
-    for part in (structure, figures, clicks, keys, chart, widths, hostile, history, many, print_page):
+    for part in (structure, figures, clicks, keys, answers, widths, hostile, history, many, print_page):
         part(browser)
         assert browser.messages == [], (part.__name__, browser.messages)

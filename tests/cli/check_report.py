@@ -19,7 +19,7 @@ from html.parser import HTMLParser
 
 VOID = {"meta", "br", "wbr", "img", "input"}
 KNOWN = VOID | {
-    "noscript", "dl", "dt", "dd", "select", "option", "svg", "g", "path", "text", "html", "head", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a",
+    "noscript", "dl", "dt", "dd", "html", "head", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a",
     "b", "span", "code", "div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "details", "summary",
     "script", "small", "i", "fieldset", "legend", "label", "button"}
 IMAGE = "data:image/svg+xml,"
@@ -35,7 +35,7 @@ def is_drawing(document):
 
 
 def data_of(path):
-    """The data of a page, {"title", "records", "styles", "figures", "without"}."""
+    """The data of a page, {"title", "records", "baselines", "figures", "without"}."""
     with open(path, encoding="utf-8") as file:
         return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S)[1])
 

@@ -39,7 +39,7 @@ from check_report import data_of, rows_of
 
 page = tmp + "/dir/r.html"
 data = data_of(page)
-assert data["figures"] == [] and data["title"] is None and data["styles"]["fp16"]["base"], data["styles"]
+assert data["figures"] == [] and data["title"] is None and data["baselines"]["fp16"], data["baselines"]
 files = [f"{tmp}/{name}.json" for name in ("r", "replay", "verdicts", "promises", "payoff", "truth")]
 files.append(here + "/../data/net/exchanges.json")
 rows = [json.loads(line) for name in files for line in open(name)]

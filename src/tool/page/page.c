@@ -18,6 +18,7 @@
 
 #define MAX_ROWS 2000    /* most rows kept of a record; further rows are only counted */
 #define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
+#define MAX_PAGES 6      /* most pictures of a plot; `gcbench plot` draws all */
 #define DIGITS 7         /* of numbers in the JSON; the page shows at most 4 */
 
 /* The state of gcb_page_write. */
@@ -248,7 +249,7 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
     return err;
 }
 
-/* Draws all plots that the page shows. A plot that fails is left out. If gnuplot is not installed,
+/* Draws all plots that the rows allow. A plot that fails is left out. If gnuplot is not installed,
  * all further plots are left out too. */
 static void draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                          const struct gcb_page_config *config, const struct gcb_plot_data *data)
@@ -256,7 +257,8 @@ static void draw_figures(json_t *out, struct gcb_page_outcome *outcome,
     struct gcb_plot_job job = {.data = data, .folder = config->plot_folder, .type = GCB_PLOT_SVG};
 
     for (size_t i = 0; (job.plot = gcb_plot_at(i)); i++) {
-        const size_t pages = job.plot->pictured ? gcb_plot_pages(job.plot, data) : 0;
+        const size_t all = gcb_plot_pages(job.plot, data),
+                     pages = all < MAX_PAGES ? all : MAX_PAGES;
 
         for (job.page = 0; job.page < pages; job.page++) {
             struct gcb_diag why = {.status = 0};
@@ -340,8 +342,8 @@ static json_t *make_record(const struct page *page, enum gcb_record record)
     return out;
 }
 
-/* Returns the colour and mark of each method, as in plots: {method: {colour, mark, base}}. */
-static json_t *make_styles(const struct page *page)
+/* Returns the baselines among the methods: {method: true}. */
+static json_t *list_baselines(const struct page *page)
 {
     json_t *out = json_object(), *row;
     size_t i;
@@ -350,15 +352,9 @@ static json_t *make_styles(const struct page *page)
         json_array_foreach(page->rows[records_kept[r]], i, row)
         {
             const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
-            json_t *style;
 
-            if (!method || json_object_get(out, method))
-                continue;
-            style = json_object();
-            gcb_json_set(style, "colour", json_string(gcb_plot_style_of(method, 0).colour));
-            gcb_json_set(style, "mark", json_integer(gcb_plot_style_of(method, 0).point));
-            gcb_json_set(style, "base", json_boolean(gcb_plot_baseline(method) != 0));
-            gcb_json_set(out, method, style);
+            if (method && gcb_plot_baseline(method))
+                gcb_json_set(out, method, json_true());
         }
     return out;
 }
@@ -390,7 +386,7 @@ static void write_page(FILE *out, const struct page *page, json_t *data, const c
         gcb_json_set(records, gcb_record_name(records_kept[r]), make_record(page, records_kept[r]));
     gcb_json_set(data, "title", gcb_row_make_text(title));
     gcb_json_set(data, "records", records);
-    gcb_json_set(data, "styles", make_styles(page));
+    gcb_json_set(data, "baselines", list_baselines(page));
     write_lines(out, page_before);
     if (json_dump_callback(data, write_json, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) &&
         !ferror(out))

@@ -1,6 +1,6 @@
 /*
  * Makes the report page from its data, which page.c writes: the rows of the files by column, what
- * their fields mean, the looks of methods, and the pictures. Texts from the files are set as text,
+ * their fields mean, the baselines, and the pictures. Texts from the files are set as text,
  * never as markup.
  */
 'use strict';
@@ -10,8 +10,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const all = (css, at) => [...(at || document).querySelectorAll(css)];
 /* Appends an element to `parent`, and returns it. */
 function add(parent, tag, attributes, text) {
-    const space = tag === 'svg' ? 'http://www.w3.org/2000/svg' : parent.namespaceURI;
-    const e = document.createElementNS(space, tag);
+    const e = document.createElement(tag);
     for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);
     if (text !== undefined) e.textContent = text;
     return parent.appendChild(e);
@@ -51,36 +50,17 @@ const runOf = row => rows.environment[row.page_run - 1];
 const dateOf = row => runOf(row)?.date || '';
 const timed = run => [...rows.summary, ...rows.kernel].some(row => runOf(row) === run);
 
-/* Returns the rows of cases that ran at several dates, in the order of dates. Sets `older` in all
- * rows of a case except the newest. */
-function makeHistory() {
-    const cases = new Map(), history = [];
-    for (const row of rows.summary) {
-        const {spec, file = '', scope, device, isa, cache, threads} = row;
-        const key = JSON.stringify([spec, baseName(file), scope, device, isa, cache, threads]);
-        if (spec && dateOf(row)) cases.set(key, [...(cases.get(key) || []), row]);
-    }
-    for (const list of cases.values()) {
-        list.sort((a, b) => dateOf(a).localeCompare(dateOf(b), 'en'));
-        const newest = dateOf(list[list.length - 1]), first = list[0];
-        if (dateOf(first) === newest) continue;
-        for (const row of list) {
-            const {date, git_revision} = runOf(row), copy = {...row, date};
-            if (git_revision) copy.git_revision = git_revision.slice(0, 8);
-            for (const [to, from] of [['ratio_change', 'ratio'], ['speed_change', 'encode_gbps']])
-                if (Number.isFinite(row[from] / first[from])) copy[to] = row[from] / first[from];
-            history.push(copy);
-            row.older = date !== newest;
-        }
-    }
-    return history;
+/* Marks the rows of a case that ran again at a later date. */
+function markOlder() {
+    const newest = new Map();
+    const keyOf = ({spec, file = '', scope, device, isa, cache, threads}) =>
+        JSON.stringify([spec, baseName(file), scope, device, isa, cache, threads]);
+    const dated = rows.summary.filter(row => row.spec && dateOf(row));
+    for (const row of dated)
+        if (dateOf(row) > (newest.get(keyOf(row)) || '')) newest.set(keyOf(row), dateOf(row));
+    for (const row of dated) row.older = dateOf(row) !== newest.get(keyOf(row));
 }
-rows.history = makeHistory();
-data.records.history = {columns: {
-    ...data.records.summary.columns, ...data.records.environment.columns,
-    ratio_change: {show: 'number', meaning: '`ratio` / that of the first run of the case'},
-    speed_change: {show: 'number', meaning: '`encode_gbps` / that of the first run of the case'},
-}};
+markOlder();
 
 /* If there are more than 8 ways, those that no answer names and that are never the bar are
  * folded. */
@@ -131,15 +111,11 @@ const shows = {
 function makeColumn(record, column) {
     const [title, field, interval] = Array.isArray(column) ? column : [column, column];
     const {show, meaning, heat} = data.records[record].columns[field] || {};
-    const numeric = show in shows || field === 'date';
-    return {title, field, interval, show, meaning, heat, numeric};
+    return {title, field, interval, show, meaning, heat, numeric: show in shows};
 }
 const makeColumns = (record, columns) => columns.map(column => makeColumn(record, column));
-/* Returns the number in a cell, in seconds if it is a date; NaN if there is no number. */
-function valueOf(column, row) {
-    if (!column.numeric) return NaN;
-    return column.field === 'date' ? Date.parse(row.date) / 1000 : row[column.field] ?? NaN;
-}
+/* Returns the number in a cell; NaN if there is no number. */
+const valueOf = (column, row) => column.numeric ? row[column.field] ?? NaN : NaN;
 /* Returns the text of a cell. */
 function say(column, row) {
     const value = row[column.field];
@@ -161,8 +137,6 @@ function endsOf(field, row) {
 const name = ['method', 'page_label'];
 const places = [['run', 'page_run'], 'file', 'scope', 'device', 'threads', 'isa', 'cache',
     'status'];
-const where = ['page_run', ...places.slice(1)];
-const bar = 'A way is faster than the bar where its line is below those of fp32, fp16 and bf16.';
 
 /*
  * The tables in the order of the page. A column is a field, or [title, field], or [title, field,
@@ -171,7 +145,6 @@ const bar = 'A way is faster than the bar where its line is below those of fp32,
  *   where   true: if rows differ in run, file, scope and so on, columns show these fields
  *   folds   more than 40 rows are folded under a line with this text
  *   quiet   rows of rank 2 are folded under a line with this text
- *   charts  `hold`: if rows differ in these fields, the reader chooses the value for the chart
  */
 const sections = [
     {
@@ -198,13 +171,6 @@ const sections = [
             ['network', 'network_seconds'], ['adding', 'adding_seconds'], ['time', 'seconds'],
             'bar', ['x', 'speedup_bar', true], ['limit', 'speedup_limit'],
             ['x of a step', 'speedup_step'], 'advice'],
-        charts: [
-            {caption: `Time of one exchange at each bandwidth, with the error of each way. ${bar}`,
-                x: 'bandwidth_gbit', y: 'seconds', hold: [...where, 'workers'], lines: true},
-            {caption: 'Time of one exchange with each number of workers, with the error of each ' +
-                `way. ${bar}`,
-                x: 'workers', y: 'seconds', hold: [...where, 'bandwidth_gbit'], lines: true},
-        ],
     },
     {
         id: 'exchanges', title: 'Measured exchanges', record: 'exchange', where: true,
@@ -228,10 +194,6 @@ const sections = [
         columns: [name, 'ratio', ['bits/el', 'bits_per_element'], ['rel L2', 'rel_l2'], 'cosine',
             'collective', ['enc GB/s', 'encode_gbps', true], ['dec GB/s', 'decode_gbps', true],
             ['Pareto', 'pareto'], 'reason'],
-        charts: [
-            {caption: 'Ratio and error of each method. Smaller is up, more accurate is left.',
-                x: 'rel_l2', y: 'ratio', hold: where},
-        ],
     },
     {
         id: 'targets', title: 'At the same target', record: 'summary', where: true,
@@ -277,23 +239,6 @@ const sections = [
             ['union', 'union_density'], 'alpha', 'cosine', ['cum error', 'cumulative_error'],
             ['residual', 'residual_norm'], ['stale p50', 'staleness_p50'], ['p99', 'staleness_p99'],
             ['of bound', 'bound_ratio'], ['bound holds', 'bound_holds']],
-        charts: [
-            {caption: 'Error after all steps, and ratio. Smaller is up, more accurate is left.',
-                x: 'cumulative_error', y: 'ratio', hold: where},
-        ],
-    },
-    {
-        id: 'history', title: 'History', record: 'history', where: true,
-        intro: 'Cases that ran at several dates. Compare speeds only of machines that were alike.',
-        folds: 'one for each case and date',
-        columns: [name, 'date', ['revision', 'git_revision'], 'ratio',
-            ['ratio / first', 'ratio_change'], ['rel L2', 'rel_l2'],
-            ['enc GB/s', 'encode_gbps', true], ['enc / first', 'speed_change'],
-            ['dec GB/s', 'decode_gbps', true]],
-        charts: [
-            {caption: 'Speed of encoding in each run, in units of the first run of the case.',
-                x: 'date', y: 'speed_change', hold: where.slice(1, -1), lines: true},
-        ],
     },
     {
         id: 'kernels', title: 'Kernels', record: 'kernel',
@@ -346,25 +291,15 @@ makeTensors();
 
 /* ---- methods ---- */
 
-/* For each method: its look, its labels, and the box that hides it. No two methods have the same
- * colour. */
-const methods = new Map(), taken = new Set();
-function addMethod(name) {
-    const {colour, mark, base} = data.styles[name];
-    let own = colour;
-    if (base) own = 'var(--text)';
-    else if (taken.has(colour)) own = `hsl(${methods.size * 137.5 % 360} 60% 45%)`;
-    taken.add(own);
-    methods.set(name, {colour: own, mark, base, labels: new Set()});
-}
+/* For each method: its labels, and the box that hides it. */
+const methods = new Map();
 for (const [record, list] of Object.entries(rows)) for (const row of list) {
     if (!row.method) continue;
-    if (!methods.has(row.method)) addMethod(row.method);
+    if (!methods.has(row.method)) methods.set(row.method, {labels: new Set()});
     if (!['payoff', 'measured', 'verdict'].includes(record)) /* these tables name ways and cases */
         methods.get(row.method).labels.add(row.page_label);
 }
-const look = row => methods.get(row.method) || {colour: 'var(--text)', mark: 7};
-const isBaseline = row => row.baseline || look(row).base;
+const isBaseline = row => row.baseline || Object.hasOwn(data.baselines, row.method);
 /* Returns the words beside a method's box: its label, or its name and the number of its labels. */
 const callMethod = ([method, {labels}]) => labels.size > 1 ? `${method}, ${labels.size} settings`
     : [...labels][0] || method;
@@ -374,7 +309,7 @@ function showMethods(parent) {
     const shown = add(parent, 'fieldset', {id: 'shown'});
     add(shown, 'legend', {}, 'Methods shown');
     for (const known of methods) {
-        const label = add(shown, 'label', {'data-m': known[0], style: `--c:${known[1].colour}`});
+        const label = add(shown, 'label', {'data-m': known[0]});
         known[1].box = add(label, 'input', {type: 'checkbox', checked: ''});
         label.append(' ' + callMethod(known));
     }
@@ -448,7 +383,6 @@ function showAnswer(main) {
         const items = add(fold(section, `${command}: ${plural(list.length, kind)}`), 'ul');
         for (const answer of list) writeAnswer(add(items, 'li'), answer);
     }
-    return section;
 }
 
 /* Lists reasons to doubt the figures. */
@@ -585,7 +519,7 @@ function makeTest(t, word) {
     return ({line}) => line.textContent.toLowerCase().includes(word.toLowerCase());
 }
 
-/* Hides rows that the filters or the boxes of methods leave out, and draws the charts anew. */
+/* Hides rows that the filters or the boxes of methods leave out. */
 function apply() {
     for (const t of tables) {
         const tests = t.words.map(word => makeTest(t, word));
@@ -596,7 +530,6 @@ function apply() {
         const shown = count(t.rows, ({line}) => !line.hidden), all = t.rows.length;
         if (t.note) t.note.textContent = shown < all ? `${shown} of ${all} rows` : '';
     }
-    charts.forEach(draw);
 }
 
 /* Writes once the places that all rows share. */
@@ -618,19 +551,15 @@ function showMeanings(parent, columns) {
 }
 
 const listOf = ({record, needs}) => rows[record].filter(row => !needs || row[needs] !== undefined);
-const chartsOf = ({charts = []}, list) => charts.filter(c => has(list, c.y) && differs(list, c.x));
 
-/* Draws a section: its table and its charts. The first chart of the first section with charts
- * stands below the answer. */
-function showSection(main, section, isFirst, answer) {
+/* Draws a section and its table. */
+function showSection(main, section) {
     const list = listOf(section), part = add(main, 'section', {id: section.id});
     const isQuiet = row => section.quiet && rank(row) === 2;
     const loud = list.filter(row => !isQuiet(row)), rest = list.filter(isQuiet);
     add(part, 'h2', {}, section.title);
     if (section.intro) add(part, 'p', {}, section.intro);
     showCommon(part, section, list);
-    const figures = chartsOf(section, list).map((chart, i) =>
-        [add(isFirst && !i ? answer : part, 'figure', {class: 'chart'}), chart]);
     const folded = section.folds && list.length > 40;
     const box = folded ? fold(part, `${list.length} rows: ${section.folds}`) : part;
     const drawn = loud.length ? [drawTable(box, section, loud, 'rows')] : [];
@@ -640,7 +569,6 @@ function showSection(main, section, isFirst, answer) {
     showMeanings(box, [...columns.values()]);
     const {more} = data.records[section.record];
     if (more) add(part, 'p', {class: 'note'}, `${more} more rows are in the files.`);
-    for (const [figure, chart] of figures) makeChart(figure, chart, drawn[0]);
 }
 
 /* ---- pictures and runs ---- */
@@ -649,8 +577,9 @@ function showPictures(main) {
     const part = add(main, 'section', {id: 'plots'});
     add(part, 'h2', {}, 'Pictures');
     if (data.figures.length) {
-        const many = `${plural(data.figures.length, 'picture')} of gcbench plot`;
-        const box = add(fold(part, many), 'div', {class: 'plots'});
+        const folded = fold(part, `${plural(data.figures.length, 'picture')} of gcbench plot`);
+        const box = add(folded, 'div', {class: 'plots'});
+        folded.open = true;
         for (const {title, svg} of data.figures) {
             const figure = add(box, 'figure'); /* a browser runs no script of an image */
             add(figure, 'img', {alt: title, src: 'data:image/svg+xml,' + encodeURIComponent(svg)});
@@ -700,315 +629,18 @@ function showRuns(main) {
     if (older) add(part, 'p', {class: 'note'}, `${older} older runs are in the files.`);
 }
 
-/* ---- charts ---- */
-
-const charts = [];
-const left = 70; /* room for the numbers and the name of the axis that goes up */
-const NAMES = 12; /* most lines with a name beside them */
-const short = text => text.length > 28 ? text.slice(0, 26) + '...' : text;
-
-/* Return ticks from a to b. logTicks takes decades, and gives the same digits in each. */
-function logTicks(a, b) {
-    const ticks = [], every = Math.ceil((b - a) / 8);
-    let digits = [1];
-    if (b - a < 1.2) digits = [1, 2, 3, 4, 5, 6, 8];
-    else if (b - a < 3) digits = [1, 2, 5];
-    for (let decade = Math.floor(a); decade <= b; decade++)
-        for (const s of decade % every ? [] : digits) ticks.push(s * 10 ** decade);
-    return ticks;
-}
-function linearTicks(a, b) {
-    const ticks = [], raw = (b - a) / 6, power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find(s => s * power >= raw) * power;
-    for (let k = Math.ceil(a / step); k * step <= b; k++) ticks.push(k * step);
-    return ticks;
-}
-
-/* Returns an axis: its ticks, and a function that gives the place of a value on it, from 0 to 1.
- * Dates of runs are equally far apart. */
-function makeAxis(values, log, isDate) {
-    if (isDate) {
-        const runs = [...new Set(values)].sort((p, q) => p - q);
-        return {at: v => (runs.indexOf(v) + 0.5) / runs.length, ticks: runs};
-    }
-    const low = Math.min(...values), high = Math.max(...values);
-    const f = log ? Math.log10 : v => v;
-    /* room around the data, also if all values are equal */
-    const room = (f(high) - f(low)) * 0.05 || (log ? 0.3 : Math.abs(low) * 0.1 || 1);
-    const a = f(low) - room, b = f(high) + room;
-    const ticks = log ? logTicks(a, b) : linearTicks(a, b);
-    return {at: v => (f(v) - a) / (b - a), ticks: ticks.filter(v => f(v) >= a && f(v) <= b)};
-}
-const trim = text => text.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
-const sayTick = ({field, show}, v) => field !== 'date' ? trim((shows[show] || String)(v, {}))
-    : new Date(v * 1000).toISOString().slice(0, 16).replace('T', ' ');
-
-/* SVG paths of marks, by gnuplot's numbers. Above 4, an odd number is the filled form of the number
- * before it. */
-const shapes = {1: 'M-4 0H4M0-4V4', 2: 'M-3-3L3 3M3-3L-3 3', 3: 'M-4 0H4M0-4V4M-3-3L3 3M3-3L-3 3',
-    4: 'M-3.5-3.5h7v7h-7z', 6: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z', 8: 'M0-4.5L4.5 3.5h-9z',
-    10: 'M0 4.5L4.5-3.5h-9z', 12: 'M0-5L5 0L0 5L-5 0z',
-    14: 'M0-4.5L4.3-1.4L2.6 3.6h-5.2L-4.3-1.4z'};
-const shapeOf = mark => shapes[mark < 4 ? mark : mark - mark % 2] || shapes[6];
-
-/* Adds a menu to a chart; [value, text] are its options. */
-function addChoice(chart, words, options, chosen, change) {
-    const select = add(add(chart.bar, 'label', {}, words + ' '), 'select');
-    options.forEach(([value, text]) => add(select, 'option', {value}, text));
-    select.value = chosen;
-    select.addEventListener('change', () => {
-        change(select.value);
-        draw(chart);
-    });
-}
-
-/* Makes a chart of a table: its caption, and menus for its axes and the values that it holds. */
-function makeChart(figure, {caption, x, y, hold, lines}, t) {
-    const column = field => t?.columns.find(c => c.field === field);
-    if (!column(x) || !column(y)) {
-        figure.remove();
-        return;
-    }
-    const chart = {figure, t, lines, x: column(x), y: column(y), error: column('error_of_mean'),
-        hold: [], points: [], at: -1};
-    add(figure, 'figcaption', {}, caption);
-    chart.bar = add(figure, 'p', {class: 'bar'});
-    const axes = t.columns.filter(c => c.numeric).map(c => [c.field, c.title]);
-    addChoice(chart, 'Up', axes, y, v => { chart.y = column(v); });
-    addChoice(chart, 'across', axes, x, v => { chart.x = column(v); });
-    for (const c of hold.map(column).filter(Boolean)) {
-        const values = new Map(); /* each text of the column, and the places of its rows */
-        for (const {row} of t.rows)
-            values.set(say(c, row), (values.get(say(c, row)) || new Set()).add(row[x]));
-        if (values.size < 2) continue;
-        const held = {column: c, value: [...values].sort((a, b) => b[1].size - a[1].size)[0][0]};
-        chart.hold.push(held);
-        const options = [...values.keys()].map(k => [k, short(k)]);
-        addChoice(chart, c.title, options, held.value, v => { held.value = v; });
-    }
-    chart.box = add(figure, 'div', {class: 'box'});
-    chart.note = add(figure, 'p', {class: 'note'});
-    chart.tip = add(chart.box, 'div', {class: 'tip', role: 'status', hidden: ''});
-    new ResizeObserver(() => {
-        if (chart.width !== chart.box.clientWidth) draw(chart);
-    }).observe(chart.box);
-    charts.push(chart);
-}
-
-/* Collects the rows that a chart shows as points. Returns the series: lists of points by label, or
- * by method if the chart has no lines. */
-function collect(chart, width, height) {
-    const {t, x, y} = chart, series = new Map();
-    const isFinite = (column, row) => Number.isFinite(valueOf(column, row));
-    const isHeld = row => chart.hold.every(h => say(h.column, row) === h.value);
-    const list = t.rows.filter(({line}) => !line.hidden).map(({row}) => row)
-        .filter(row => isFinite(x, row) && isFinite(y, row) && isHeld(row));
-    const axis = column => {
-        const values = list.map(row => valueOf(column, row)), positive = values.filter(v => v > 0);
-        const log = column.field !== 'date' && Math.min(...values) >= 0 &&
-            Math.max(...positive) > 15 * Math.min(...positive);
-        return makeAxis(log ? positive : values, log, column.field === 'date');
-    };
-    chart.points = [];
-    chart.note.textContent = '';
-    if (!list.length) return series;
-    [chart.across, chart.up] = [axis(x), axis(y)];
-    const acrossOf = row => chart.across.at(valueOf(x, row));
-    const upOf = row => chart.up.at(valueOf(y, row));
-    const isOn = row => Number.isFinite(acrossOf(row) + upOf(row));
-    const labelOf = row => say(t.columns[0], row), off = list.filter(row => !isOn(row));
-    if (off.length)
-        chart.note.textContent = 'Not on a logarithmic axis, because a value is 0: ' +
-            [...new Set(off.map(labelOf))].slice(0, 9).join(', ') + '.';
-    for (const row of list.filter(isOn)) {
-        const label = labelOf(row), key = chart.lines ? label : row.method || label;
-        const point = {row, label, look: look(row),
-            x: left + acrossOf(row) * (width - left - chart.side),
-            y: 10 + (1 - upOf(row)) * (height - 56)};
-        if (!series.has(key)) series.set(key, []);
-        series.get(key).push(point);
-        chart.points.push(point);
-    }
-    series.forEach(points => points.sort((a, b) => a.x - b.x));
-    chart.points.sort((a, b) => a.x - b.x || a.y - b.y);
-    return series;
-}
-
-const write = (parent, x, y, text, attributes) =>
-    add(parent, 'text', {x, y, 'text-anchor': 'middle', ...attributes}, text);
-
-function drawAxes(chart, svg, width, height) {
-    const {x, y, across, up, side} = chart, foot = height - 46, g = add(svg, 'g', {class: 'axes'});
-    const revisions = new Map(x.field === 'date'
-        ? chart.points.map(({row}) => [valueOf(x, row), row.git_revision || '']) : []);
-    let end = -Infinity;
-    for (const v of across.ticks) {
-        const at = left + across.at(v) * (width - left - side), text = sayTick(x, v);
-        const half = text.length * 3.3;
-        add(g, 'path', {d: `M${at} 10V${foot}`});
-        if (at - half < end + 8 || at + half > width) continue;
-        write(g, at, foot + 16, text);
-        write(g, at, foot + 30, revisions.get(v) || '');
-        end = at + half;
-    }
-    end = Infinity;
-    for (const v of up.ticks) {
-        const at = 10 + (1 - up.at(v)) * (height - 56);
-        add(g, 'path', {d: `M${left} ${at}H${width - side}`});
-        if (at > end - 14) continue;
-        write(g, left - 6, at + 4, sayTick(y, v), {'text-anchor': 'end'});
-        end = at;
-    }
-    write(g, (width + left - side) / 2, height - (revisions.size ? 2 : 8),
-        x.title + (revisions.size ? ' and revision' : ''), {class: 'name'});
-    write(g, -(foot + 10) / 2, 12, y.title, {transform: 'rotate(-90)', class: 'name'});
-}
-
-/* Writes the names of the lowest lines beside their ends, or below the chart if it is narrow. */
-function nameEnds(chart, svg, series, width, height) {
-    const last = [...series.values()].map(points => points[points.length - 1]);
-    const names = last.sort((a, b) => a.y - b.y).slice(-NAMES);
-    const beside = chart.side > 16, step = beside ? 13 : 16;
-    names.forEach((p, i) => {
-        const above = i ? names[i - 1].end + step : 0;
-        p.end = beside ? Math.max(p.y, 10 + i * step, above) : height + 14 + i * step;
-    });
-    for (let i = names.length - 1, most = height - 8; beside && i >= 0; i--)
-        most = (names[i].end = Math.min(names[i].end, most)) - step;
-    for (const p of names) {
-        const x = beside ? width - chart.side + 14 : 60, style = `--c:${p.look.colour}`;
-        const error = chart.error ? `, error ${say(chart.error, p.row)}` : '';
-        if (beside) add(svg, 'path', {d: `M${p.x} ${p.y}L${x - 8} ${p.end}`, class: 'lead', style});
-        add(svg, 'path', {d: shapeOf(p.look.mark), class: 'mark key', style,
-            transform: `translate(${x} ${p.end}) scale(.7)`});
-        add(svg, 'text', {x: x + 7, y: p.end + 4, class: 'label'},
-            (beside ? short(p.label) : p.label) + error);
-    }
-    if (last.length > names.length)
-        chart.note.append(` The lowest ${names.length} of ${last.length} lines are named.`);
-    if (!beside) svg.setAttribute('viewBox', `0 0 ${width} ${height + 12 + names.length * step}`);
-}
-
-/* Writes the name of a series beside its last point, at the first place where no mark and no other
- * name is in the way. */
-function nameSeries(svg, points, taken, width, height) {
-    const p = points[points.length - 1], text = short(points.length === 1 ? p.label : p.row.method);
-    const w = text.length * 7;
-    const isFree = box => !taken.some(({x, y, w = 10, h = 10}) =>
-        box.x < x + w && x < box.x + box.w && box.y < y + h && y < box.y + box.h);
-    for (const [dx, dy] of [[8, 4], [-9 - w, 4], [-w / 2, -9], [-w / 2, 18], [6, -8], [6, 16]]) {
-        const box = {x: p.x + dx, y: p.y + dy - 10, w, h: 13};
-        if (box.x < left + 2 || box.x + w > width - 2 || box.y < 4 || box.y > height - 60) continue;
-        if (!isFree(box)) continue;
-        taken.push(box);
-        add(svg, 'text', {x: box.x, y: box.y + 10, class: 'label'}, text);
-        return;
-    }
-}
-
-function draw(chart) {
-    const width = chart.width = chart.box.clientWidth, names = chart.error ? 300 : 210;
-    const height = Math.max(260, Math.min(440, width * 0.5));
-    hide(chart);
-    chart.svg?.remove();
-    chart.svg = null;
-    if (!width) return;
-    chart.side = chart.lines && width > 600 ? names : 16; /* room on the right */
-    const series = collect(chart, width, height), {x, y, points} = chart;
-    const svg = chart.svg = add(chart.box, 'svg', {viewBox: `0 0 ${width} ${height}`, tabindex: 0,
-        role: 'img',
-        'aria-label': `${y.title} over ${x.title}, ${points.length} points; arrow keys read them`});
-    if (!series.size) {
-        write(svg, width / 2, height / 2, 'Every row is hidden.');
-        return;
-    }
-    drawAxes(chart, svg, width, height);
-    for (const points of series.values()) {
-        const style = `--c:${points[0].look.colour}`;
-        if (points.length > 1)
-            add(svg, 'path', {d: 'M' + points.map(p => `${p.x} ${p.y}`).join('L'), style,
-                class: isBaseline(points[0].row) ? 'line base' : 'line'});
-    }
-    const size = chart.points.length < 150 ? '' : ' scale(.6)';
-    for (const p of chart.points) {
-        const {mark, colour} = p.look;
-        p.mark = add(svg, 'path', {d: shapeOf(mark), style: `--c:${colour}`,
-            class: mark % 2 && mark > 3 ? 'mark' : 'mark open',
-            transform: `translate(${p.x} ${p.y})${size}`});
-    }
-    const taken = chart.points.slice(0, 2000).map(p => ({x: p.x - 5, y: p.y - 5}));
-    if (chart.lines) nameEnds(chart, svg, series, width, height);
-    else for (const points of series.values()) nameSeries(svg, points, taken, width, height);
-    svg.addEventListener('pointermove', e => showNearest(chart, e));
-    svg.addEventListener('pointerleave', () => hide(chart));
-    svg.addEventListener('blur', () => hide(chart));
-    svg.addEventListener('keydown', e => {
-        const steps = {ArrowRight: 1, ArrowLeft: -1}[e.key], many = chart.points.length;
-        if (e.key === 'Escape') hide(chart);
-        if (!steps) return;
-        e.preventDefault();
-        show(chart, chart.at < 0 && steps < 0 ? many - 1 : (chart.at + steps + many) % many);
-    });
-}
-
-/* Shows the row of the point nearest to the pointer, if it is less than 30 pixels away. */
-function showNearest(chart, e) {
-    const box = chart.svg.getBoundingClientRect();
-    let best = -1, least = 30 * 30;
-    chart.points.forEach((p, i) => {
-        const d = (p.x - e.clientX + box.left) ** 2 + (p.y - e.clientY + box.top) ** 2;
-        if (d < least) [best, least] = [i, d];
-    });
-    if (best < 0) hide(chart);
-    else show(chart, best);
-}
-
-function hide(chart) {
-    chart.points[chart.at]?.mark?.classList.remove('hot');
-    chart.at = -1;
-    chart.tip.hidden = true;
-}
-
-/* Shows the row of point i: its name, its setting and the columns that have a value. */
-function show(chart, i) {
-    const p = chart.points[i], tip = chart.tip;
-    if (i === chart.at) return;
-    hide(chart);
-    chart.at = i;
-    p.mark.classList.add('hot');
-    tip.replaceChildren();
-    add(tip, 'b', {}, p.label);
-    if (p.row.spec && p.row.spec !== p.label) add(tip, 'p', {}, p.row.spec);
-    const same = chart.points.filter(o => o !== p && Math.hypot(o.x - p.x, o.y - p.y) < 3);
-    if (same.length)
-        add(tip, 'p', {}, 'also here: ' + same.slice(0, 5).map(o => o.label).join(', '));
-    const list = add(tip, 'dl');
-    for (const column of chart.t.columns.slice(1)) {
-        const text = say(column, p.row);
-        if (text === '-' || text.length > 60) continue;
-        add(list, 'dt', {}, column.title);
-        add(list, 'dd', {}, text);
-    }
-    tip.hidden = false;
-    const at = p.x > chart.width / 2 ? p.x - tip.offsetWidth - 14 : p.x + 14;
-    tip.style.left = `${Math.max(0, Math.min(at, chart.width - tip.offsetWidth))}px`;
-    tip.style.top = `${Math.max(0, p.y - tip.offsetHeight / 2)}px`;
-}
-
 /* ---- the whole page ---- */
 
 function showPage() {
     showHead();
-    const main = add(document.body, 'main'), answer = showAnswer(main);
+    const main = add(document.body, 'main');
+    showAnswer(main);
     showMethods(main);
     showRemarks(main);
     const nav = add(add(main, 'nav', {'aria-label': 'Contents'}), 'ul');
     const shown = sections.filter(section => listOf(section).length);
-    const first = shown.find(section => chartsOf(section, listOf(section)).length);
-    for (const section of sections) {
-        if (shown.includes(section)) showSection(main, section, section === first, answer);
-        if (section.id === 'targets' && (data.figures.length || data.without)) showPictures(main);
-    }
+    if (data.figures.length || data.without) showPictures(main);
+    for (const section of shown) showSection(main, section);
     showRuns(main);
     for (const section of all('section', main).slice(1))
         add(add(nav, 'li'), 'a', {href: `#${section.id}`}, section.firstChild.textContent);

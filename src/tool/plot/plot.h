@@ -53,8 +53,6 @@ struct gcb_plot {
     const char *title;   /* what the plot shows, for lists */
     const char *needs;   /* rows that the plot needs, and the command for them */
     const char *heading; /* heading above the picture; NULL: `add` writes it */
-    /* the report draws the plot, because no chart or table of the report shows its rows */
-    bool pictured;
     enum gcb_record record;
     /* True if the plot shows this row, whose kind is `record`. */
     bool (*is_wanted)(const struct gcb_plot_record *row);
