@@ -75,9 +75,8 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     if (o->methods.specs.count == 0 && o->methods.rules.count == 0)
         return gcb_invalid(
             diag, "no method given: add --method fft, for example; `gcbench methods` lists them");
-    if (o->common.save.output && (o->methods.specs.count > 1 || o->methods.nearer_than))
-        return gcb_invalid(
-            diag, "-o keeps the messages of one method: name one, and leave out --nearer-than");
+    if (o->common.save.output && o->methods.specs.count > 1)
+        return gcb_invalid(diag, "-o keeps the messages of one method: name one");
     if (o->common.save.output && o->common.save.results &&
         gcb_outfile_same(o->common.save.output, o->common.save.results))
         return gcb_invalid(diag, "-o and --results name the same file: change one");
@@ -112,8 +111,8 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Finds the methods: those that the user named, that of --nearer-than first; then fp16, unless the
- * user named it or gave --no-baselines. */
+/* Finds the methods: those that the user named; then fp16, unless the user named it or gave
+ * --no-baselines. */
 static int find_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_methods *named = &c->o->methods;
@@ -218,11 +217,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     config.keep = c->keep;
     config.trial.check_sums = true;
-    config.compare = c->o->methods.nearer_than;
-    if (c->shapes || config.compare) /* both need the input and the decoded tensor at once */
+    if (c->shapes) /* they need the input and the decoded tensor at once */
         config.in_place = 0;
-    if (config.compare)
-        c->s.setting.nearer_than = &c->methods[0];
     c->trial = config.trial;
     session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
@@ -423,7 +419,6 @@ static void show_tables(struct compress *c)
         opt_wrap(report->out, p->text, fprintf(report->out, "policy:"), 2);
     for (size_t m = 0; wants_losses(c) && m < c->given; m++)
         print_loss(c, m, report->out);
-    out_nearer(report, c->methods, c->given, &c->result);
     out_failures(report->out, NULL, &c->result);
     if (!report->quiet)
         print_notes(c, report->out);
@@ -513,7 +508,6 @@ static int compress_run(const void *options, const struct opt_list *operands,
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
     OPT_GROUP("Methods", opt_policy_rows, struct compress_options, methods),
-    OPT_GROUP("Methods", opt_nearer_rows, struct compress_options, methods),
     SESSION_GROUPS(struct compress_options),
     OPT_GROUP("Running", opt_shard_rows, struct compress_options, common.shard),
     OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),

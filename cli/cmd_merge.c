@@ -72,7 +72,6 @@ static void show_case(struct merge *c, const struct gcb_merge_case *at)
         out_figures(table, out_columns, OUT_COLUMNS, t, 8);
     }
     out_table(&c->report, table);
-    out_nearer(&c->report, at->methods, at->result.method_count, &at->result);
     note_rest(c, at);
 }
 

@@ -333,12 +333,6 @@ const struct opt_row opt_policy_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row opt_nearer_rows[] = {
-    {OPT_ROW("nearer-than", TEXT, opt_methods, nearer_than), .metavar = "SPEC",
-     .help = "also run this method, and count for how many elements each of the others is nearer "
-             "to the input than this one"},
-    {.name = NULL},
-};
 /* clang-format on */
 
 /* Returns the *i-th name in a table, where each row counts with its own name and then its
@@ -410,15 +404,13 @@ bool opt_methods_all(const struct gcb_method *m)
     return strcmp(m->name, "sparse") != 0;
 }
 
-/* Lists the texts of the methods: that of --nearer-than, then those of --method or, if there are
- * none, the names of the `wanted` methods. Release *out with opt_list_fini. */
+/* Lists the texts of the methods: those of --method or, if there are none, the names of the `wanted`
+ * methods. Release *out with opt_list_fini. */
 static void list_specs(struct opt_list *out, const struct opt_methods *in,
                        bool (*wanted)(const struct gcb_method *))
 {
     struct gcb_method m;
 
-    if (in->nearer_than)
-        opt_list_add(out, in->nearer_than);
     opt_list_add_all(out, in->specs.items, in->specs.count);
     for (size_t i = 0; !in->specs.count && wanted && gcb_method_at(&m, i); i++)
         if (wanted(&m))
@@ -437,14 +429,8 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
     list_specs(&specs, in, wanted);
     methods = gcb_must_array(specs.count + 1, sizeof(*methods));
 
-    for (size_t i = 0; !err && i < specs.count; i++) {
-        const bool compared = in->nearer_than && i > 0;
-
-        err = resolve_one(&methods[n], specs.items[i], in, used, diag);
-        /* the method of --nearer-than is not compared with itself */
-        if (!compared || !gcb_method_equal(&methods[n], &methods[0]))
-            n++;
-    }
+    for (; !err && n < specs.count; n++)
+        err = resolve_one(&methods[n], specs.items[n], in, used, diag);
     if (!err)
         err = check_used(used, in, methods, n, diag);
     opt_list_fini(&specs);
@@ -490,9 +476,6 @@ int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, str
                           "--method-for makes one policy, and --method is for the rest of its "
                           "tensors: name one method, not %zu",
                           in->specs.count);
-    if (!err && in->nearer_than)
-        err = gcb_invalid(diag, "--nearer-than compares methods, and --method-for makes a policy "
-                                "of several: leave one out");
     for (size_t i = 0; !err && i < in->rules.count; i++)
         err = add_rule(out, in->rules.items[i], in, used, diag);
     if (!err && in->specs.count) {

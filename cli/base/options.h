@@ -150,21 +150,17 @@ struct opt_methods {
     struct opt_list specs;     /* of --method */
     struct opt_list overrides; /* options that set parameters: alternately a key and its value */
     struct opt_list rules;     /* of --method-for */
-    const char *nearer_than;   /* the method that the others are compared with; NULL: none */
     double seconds;            /* of --plugin-timeout; 0: the default */
 };
 extern const struct opt_row opt_methods_rows[];
-extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */
 extern const struct opt_row opt_policy_rows[]; /* --method-for */
 /* Returns the i-th name among those of all parameters and their complements: of every codec, of the
  * memory, and of the exchange. NULL past the end; a name may occur more than once. For `name_at` of
  * a command's opt_extra. */
 const char *opt_methods_key_at(size_t i);
 /*
- * Makes the list of the methods that --method names, in the order given, with the method of
- * --nearer-than before them. A method equal to that of --nearer-than is left out after it. Each
- * method takes those overrides that it has as parameters. Without
- * --method, the list has the methods for which `wanted` is true, with their default parameters;
+ * Makes the list of the methods that --method names, in the order given. Each method takes those
+ * overrides that it has as parameters. Without --method, the list has the methods for which `wanted` is true, with their default parameters;
  * none if `wanted` is NULL. GCB_E_INVALID also for an override that no method has. Release *out
  * with gcb_free.
  */

@@ -257,40 +257,6 @@ void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
     gcb_table_cell(table, text);
 }
 
-void out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
-                const struct gcb_run_result *result)
-{
-    static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
-                                                      {.title = "nearer"},
-                                                      {.title = "farther"},
-                                                      {.title = "equal"}};
-    struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
-    struct gcb_table *table = NULL;
-    char text[64];
-
-    for (size_t i = 1; i < count; i++) {
-        const struct gcb_fidelity *f = &result->totals[i].tally.fidelity;
-        const uint64_t counts[] = {f->nearer, f->farther, f->compared - f->nearer - f->farther};
-
-        if (f->compared == 0 || methods[i].codec == gcb_copy_method.codec)
-            continue;
-        if (!table)
-            table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-        gcb_table_cell(table, labels[i].text);
-        for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
-            snprintf(text, sizeof(text), "%.1f %%",
-                     100.0 * (double)counts[k] / (double)f->compared);
-            gcb_table_cell(table, text);
-        }
-    }
-    if (table) {
-        opt_wrapf(r->out, 0, 0,
-                  "\nelements that are nearer to the input than with %s:", labels[0].text);
-        out_table(r, table);
-    }
-    gcb_free(labels);
-}
-
 /* ---- the answer ---- */
 
 void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,

@@ -68,14 +68,6 @@ int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *dia
 
 /* Prints a table on r->out, and releases it. */
 void out_table(const struct out_report *r, struct gcb_table *table);
-/*
- * Prints a table of the methods except methods[0], with shares of the elements: those that the
- * method decodes nearer to the input than methods[0] does, farther from the input, and equally
- * near. Prints nothing if the run made no comparison (gcb_run_config.compare).
- */
-void out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
-                const struct gcb_run_result *result);
-
 /* Prints a note for each method that keeps more than twice as many elements as its density says,
  * because it sends small tensors whole. */
 void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,

@@ -201,9 +201,6 @@ static void open_run(struct bench *c)
         .no_sums = c->options.own.no_sums,
     };
 
-    config.run.compare = c->options.methods.nearer_than;
-    if (config.run.compare)
-        config.run.in_place = 0;
     if (!c->s.files->count && !c->suite_files.count)
         config.run.nonfinite = GCB_POLICY_RAW; /* synthetic tensors are finite: no need to look */
     c->run = gcb_suite_run_open(&config);
@@ -287,7 +284,6 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[at->cache];
     c->s.setting.without_samples = !c->options.own.samples;
-    c->s.setting.nearer_than = c->options.methods.nearer_than ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
     c->s.progress.deadline = c->deadline;
@@ -455,7 +451,6 @@ static void show_case(struct bench *c, const struct gcb_suite_case *at,
         if (result->totals[i].tally.messages)
             add_line(table, c, at, &c->methods[i], &result->totals[i].tally);
     out_table(report, table);
-    out_nearer(report, c->methods, result->method_count, result);
     if (!report->quiet)
         out_note_dense(report->out, c->methods, result->method_count, result);
     out_failures(report->out, NULL, result);
@@ -613,7 +608,6 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
 
 static const struct opt_group groups[] = {
     OPT_SUITE_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
-    OPT_SUITE_GROUP("Methods", opt_nearer_rows, struct bench_options, methods),
     OPT_GROUP("Cases", bench_suite_rows, struct bench_options, own),
     OPT_SUITE_GROUP("Cases", bench_case_rows, struct bench_options, own),
     OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),

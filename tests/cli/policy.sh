@@ -130,7 +130,6 @@ fails 2 "a glob has at most 1023 bytes" compress --method-for "$(printf '%1024s'
 fails 2 "leave out --scope model" compress --method-for '*=fp16' --scope model "$sample"
 fails 2 "--shard" compress --method-for '*=fp16' --shard 0/2 "$sample"
 fails 2 "name one method, not 2" compress --method-for '*=fp16' --method topk --method fft "$sample"
-fails 2 "--nearer-than" compress --method-for '*=fp16' --nearer-than topk "$sample"
 fails 2 "--theta: no method given has this parameter" compress --method-for '*=fp16' --theta 0.5 "$sample"
 
 finish

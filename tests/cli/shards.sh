@@ -62,7 +62,7 @@ assert max(sizes) < 1.01 * min(sizes), sizes
 PY
 
 same 3 compress --method sbc --repeat 6 --step 1 --scope bucket --bucket-bytes 20K --dense '*t00?' plain.h5
-same 5 compress --method topk --repeat 1 --nearer-than qsgd --step 0 --worker 0 --min-elements 100 plain.h5
+same 5 compress --method topk --repeat 1 --step 0 --worker 0 --min-elements 100 plain.h5
 same 4 compress --method topk --repeat 1 --nonfinite skip nan.h5
 prints "left out, because of infinities or NaNs: 200 messages"
 same 4 compress --method topk --repeat 1 --nonfinite raw --dataset '*5' nan.h5

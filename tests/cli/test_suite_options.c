@@ -55,7 +55,7 @@ static void test_everything(void **state)
     const struct gcb_suite_plan *p = &m.plan;
 
     assert_int_equal(make(&m,
-                          HEAD ",\"methods\":[\"fft:theta=0.9\",\"topk\"],\"nearer_than\":\"sbc\","
+                          HEAD ",\"methods\":[\"fft:theta=0.9\",\"topk\"],"
                                "\"scopes\":[\"model\",\"tensor\"],\"devices\":[\"cpu\",\"cuda:1\"],"
                                "\"threads\":[2,4],\"caches\":[\"cold\",\"warm\"],\"warmup\":0,"
                                "\"min_time\":0.5,\"max_time\":2,\"precision\":0.1,"
@@ -64,7 +64,6 @@ static void test_everything(void **state)
                      0);
     assert_int_equal(m.given.methods.specs.count, 2);
     assert_string_equal(m.given.methods.specs.items[0], "fft:theta=0.9");
-    assert_string_equal(m.given.methods.nearer_than, "sbc");
     assert_true(p->scope_count == 2 && p->scopes[0] == GCB_SCOPE_MODEL);
     assert_true(p->device_count == 2 && strcmp(p->devices[1], "cuda:1") == 0);
     assert_true(p->thread_count == 2 && p->threads[0] == 2 && p->threads[1] == 4);

@@ -128,21 +128,6 @@ int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, c
     return 0;
 }
 
-void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,
-                          const float *reference, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        const double error = fabs((double)x[i] - (double)y[i]);
-        const double other = fabs((double)x[i] - (double)reference[i]);
-
-        if (gcb_magnitude(x[i]) >= GCB_INF_BITS)
-            continue;
-        f->compared++;
-        f->nearer += error < other;
-        f->farther += error > other;
-    }
-}
-
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other)
 {
     f->xx += other->xx;
@@ -158,9 +143,6 @@ void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other
     f->elements += other->elements;
     f->nonfinite += other->nonfinite;
     f->nonfinite_kept += other->nonfinite_kept;
-    f->compared += other->compared;
-    f->nearer += other->nearer;
-    f->farther += other->farther;
 }
 
 static double share(double part, uint64_t whole)
@@ -198,8 +180,6 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->snr_db = 20.0 * log10(gain);
     out->accuracy_gain_bits = log2(gain) - bits_per_element;
     out->compression_gain = f->xx > 0.0 ? f->yy / f->xx : NAN;
-    out->nearer_share = share((double)f->nearer, f->compared);
-    out->farther_share = share((double)f->farther, f->compared);
 }
 
 const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, enum gcb_field field)
@@ -217,8 +197,6 @@ const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, en
         {GCB_FIELD_SNR_DB, &figures->snr_db},
         {GCB_FIELD_ACCURACY_GAIN_BITS, &figures->accuracy_gain_bits},
         {GCB_FIELD_COMPRESSION_GAIN, &figures->compression_gain},
-        {GCB_FIELD_NEARER_SHARE, &figures->nearer_share},
-        {GCB_FIELD_FARTHER_SHARE, &figures->farther_share},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

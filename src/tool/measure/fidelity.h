@@ -23,10 +23,6 @@ struct gcb_fidelity {
     uint64_t elements;                     /* all elements, with infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
     uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */
-    /* Comparison with a reference, which is another decoded tensor of the same input. */
-    uint64_t compared; /* elements compared */
-    uint64_t nearer;   /* elements whose y is nearer to x than the reference is */
-    uint64_t farther;  /* elements whose y is farther from x than the reference is */
 };
 
 /* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. The sums of blocks of
@@ -42,12 +38,6 @@ uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n);
  * has too little scratch. */
 int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
                            const float *y_dev, uint64_t n, struct gcb_diag *diag);
-
-/* Compares y with a reference. Counts the elements with |x-y| < |x-reference| in f->nearer, the
- * elements with |x-y| > |x-reference| in f->farther, and all elements in f->compared. Leaves out
- * infinities and NaNs in x. */
-void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,
-                          const float *reference, uint64_t n);
 
 /* Adds the sums of `other` to `f`. */
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other);
@@ -65,8 +55,6 @@ struct gcb_fidelity_figures {
     double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */
     double compression_gain;   /* norm(y)^2 / norm(x)^2: the variance that is kept */
-    double nearer_share;       /* nearer / compared */
-    double farther_share;      /* farther / compared */
 };
 /* `bits_per_element`: size of the messages in bits, divided by the number of elements. */
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,

@@ -671,8 +671,6 @@ static int add_row(struct joining *j, const struct item *item, const json_t *row
         return err;
     for (int i = 0; i < GCB_TIMED; i++)
         take_samples(&j->samples[i], row, gcb_rows_times[i]->samples);
-    if (gcb_results_text(row, GCB_FIELD_NEARER_THAN))
-        j->at.setting.nearer_than = &j->methods[0];
     gcb_run_total_add(&j->at.result.totals[item->method], &trial);
     return 0;
 }

@@ -55,9 +55,6 @@ static const struct member sums[] = {
     {COUNT(ELEMENTS, fidelity.elements)},
     {COUNT(NONFINITE, fidelity.nonfinite)},
     {COUNT(NONFINITE_KEPT, fidelity.nonfinite_kept)},
-    {COUNT(COMPARED, fidelity.compared)},
-    {COUNT(NEARER, fidelity.nearer)},
-    {COUNT(FARTHER, fidelity.farther)},
     {COUNT(KEPT, kept)},
     {COUNT(POSITIONS, positions)},
     {COUNT(CLAMPED, clamped)},
@@ -131,11 +128,9 @@ static void put_rates(struct gcb_row *row, const struct gcb_method *method,
     gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamps, t->clamped);
 }
 
-static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
-                         const struct gcb_tally *t)
+static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
 {
     const struct gcb_fidelity_figures figures = gcb_tally_figures(t);
-    char spec[512] = "";
 
     for (enum gcb_field field = 0; field < GCB_FIELDS; field++) {
         const double *figure = gcb_fidelity_figure(&figures, field);
@@ -143,9 +138,6 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
         if (figure)
             gcb_row_real(row, field, *figure);
     }
-    if (s->nearer_than && t->fidelity.compared)
-        gcb_method_spec(spec, sizeof(spec), s->nearer_than, GCB_SPEC_FULL);
-    gcb_row_text(row, GCB_FIELD_NEARER_THAN, spec[0] ? spec : NULL);
 }
 
 const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
@@ -261,7 +253,7 @@ static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
 {
     put_sizes(row, t);
     put_rates(row, method, t);
-    put_fidelity(row, s, t);
+    put_fidelity(row, t);
 }
 
 /* Writes the options that give the policy, or in a result only the rule for its tensor. `trial` is

@@ -12,13 +12,12 @@
 struct gcb_rows_setting {
     const char *scope, *order, *device, *isa;
     int threads;
-    double read_gbps, fill_gbps;          /* bandwidth of the CPU with `threads`; NAN: unknown */
-    double device_copy_gbps;              /* copy bandwidth of `device`, if it is not the CPU */
-    const char *suite;                    /* NULL: none */
-    const char *cache;                    /* "warm" or "cold"; NULL: not controlled */
-    bool without_samples;                 /* leave out the samples */
-    const struct gcb_policy *policy;      /* policy of the run's gcb_policy_method; NULL: none */
-    const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
+    double read_gbps, fill_gbps;     /* bandwidth of the CPU with `threads`; NAN: unknown */
+    double device_copy_gbps;         /* copy bandwidth of `device`, if it is not the CPU */
+    const char *suite;               /* NULL: none */
+    const char *cache;               /* "warm" or "cold"; NULL: not controlled */
+    bool without_samples;            /* leave out the samples */
+    const struct gcb_policy *policy; /* policy of the run's gcb_policy_method; NULL: none */
 };
 
 /* For each enum gcb_timed_work: the fields of its times. */

@@ -30,10 +30,8 @@ struct run {
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    bool *to_scan; /* of a shard: the tensors to scan; NULL: all */
-    float *input;  /* elements of the current span */
-    /* elements that methods[0] decoded, in the same places; NULL without config->compare */
-    float *reference;
+    bool *to_scan;                /* of a shard: the tensors to scan; NULL: all */
+    float *input;                 /* elements of the current span */
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so its input must be read again */
     double scan_work;          /* elements to scan */
@@ -244,19 +242,6 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
-/* Keeps the elements that methods[0] decoded as the reference. For another method, compares its
- * decoded elements with the reference, unless methods[0] has failed. */
-static void compare(struct run *r, struct gcb_run_trial *t)
-{
-    const struct gcb_run_total *first = &r->result->totals[0];
-    float *reference = r->reference + (t->input - r->input);
-
-    if (t->method == 0)
-        memcpy(reference, t->decoded, t->plan->count * sizeof(*reference));
-    else if (!first->failure.status)
-        gcb_fidelity_compare(&t->tally.fidelity, t->input, t->decoded, reference, t->plan->count);
-}
-
 /* Adds a trial to the totals and passes it to the observer. */
 static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
 {
@@ -266,8 +251,6 @@ static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
 
     t->first = gcb_source_tensor(c->source, t->plan->pieces[0].tensor);
     t->method = r->method;
-    if (r->reference)
-        compare(r, t);
     gcb_run_total_add(&r->result->totals[t->method], t);
     if (r->observer->trial)
         err = r->observer->trial(r->observer->ctx, t, diag);
@@ -455,9 +438,7 @@ static int start(struct run *r, struct gcb_diag *diag)
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
     r->span = gcb_must_zero(1, sizeof(*r->span));
-    if (c->compare)
-        r->reference = gcb_alloc_array(largest, sizeof(*r->reference));
-    if (!r->input || (c->compare && !r->reference))
+    if (!r->input)
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
     err = prepare_in_place(r, &largest_other, diag);
     return err ? err : gcb_trial_bench_init(&r->bench, &trial, largest_other, diag);
@@ -487,7 +468,6 @@ out:
     gcb_nonfinite_scan_fini(&r.scan);
     gcb_free(r.original.window);
     gcb_free(r.input);
-    gcb_free(r.reference);
     gcb_free(r.span);
     gcb_free(r.to_scan);
     return err;

@@ -38,9 +38,6 @@ struct gcb_run_config {
      * is read again for the comparison. 0: no messages. Only on the CPU, without trial.copy, and
      * from files that can be read in parts (gcb_source_has_parts). */
     uint64_t in_place;
-    /* Compare each method's decoded elements with those of methods[0] (gcb_fidelity_compare). The
-     * comparison needs the input and the decoded tensor together, so `in_place` must be 0. */
-    bool compare;
     bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
 

@@ -171,28 +171,6 @@ static void test_parts_add_up(void **state)
     assert_agrees(&f, x, y, N, 1.0);
 }
 
-/* Elements that are not finite in x are not compared. One that is not finite only in y is farther
- * than a finite one. */
-static void test_nearer_than_a_reference(void **state)
-{
-    const float x[] = {1.0f, 1.0f, 1.0f, -2.0f, 0.0f, INFINITY, NAN, 3.0f, 1e-30f};
-    const float y[] = {1.0f, 1.1f, 0.8f, -2.5f, -0.0f, INFINITY, 0.0f, INFINITY, 2e-30f};
-    const float reference[] = {1.5f, 1.1f, 1.1f, -1.4f, 0.0f, 0.0f, NAN, 2.0f, 0.0f};
-    struct gcb_fidelity_figures figures;
-    struct gcb_fidelity f = {0}, g = {0};
-
-    gcb_fidelity_compare(&f, x, y, reference, 4);
-    gcb_fidelity_compare(&g, x + 4, y + 4, reference + 4, 5);
-    gcb_fidelity_merge(&f, &g);
-    assert_int_equal(f.compared, 7);
-    assert_int_equal(f.nearer, 2);  /* the first and the fourth */
-    assert_int_equal(f.farther, 2); /* the third and the eighth */
-    gcb_fidelity_figures(&figures, &f, 1.0);
-    assert_true(figures.nearer_share == 2.0 / 7.0 && figures.farther_share == 2.0 / 7.0);
-    gcb_fidelity_figures(&figures, &(struct gcb_fidelity){0}, 1.0);
-    assert_true(isnan(figures.nearer_share) && isnan(figures.farther_share));
-}
-
 static void test_zeros_and_nothing(void **state)
 {
     const float zero[3] = {0.0f, -0.0f, 0.0f}, some[3] = {0.0f, 1.0f, 0.0f};
@@ -292,7 +270,6 @@ int main(void)
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_blocks_in_index_order),
         cmocka_unit_test(test_parts_add_up),
-        cmocka_unit_test(test_nearer_than_a_reference),
         cmocka_unit_test(test_zeros_and_nothing),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_extremes),
