@@ -17,9 +17,8 @@ enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 struct replay_own {
     uint64_t loops, tune_steps; /* 0: not given */
     struct gcb_replay_order order;
-    const char *suite, *schedule, *lr; /* NULL: not given */
-    double lipschitz;                  /* 0: not given */
-    int per;                           /* enum replay_per */
+    const char *suite, *schedule; /* NULL: not given */
+    int per;                      /* enum replay_per */
 };
 
 struct replay_options {
@@ -44,12 +43,7 @@ static const struct opt_row own_rows[] = {
     {OPT_ROW("split-steps", FLAG, replay_own, order.split_steps),
      .help = "with --workers: consecutive steps of the dump become workers of one step"},
     {OPT_ROW("theta-schedule", TEXT, replay_own, schedule), .metavar = "SCHEDULE",
-     .help = "theta by step: 0.9@0,0.5@8 (0.9 from step 0 on, 0.5 from step 8 on), sqrt-lr "
-             "(theta^2 = L lr, L from --lipschitz) or dgc-warmup[:STEPS_PER_EPOCH]"},
-    {OPT_ROW("lr", TEXT, replay_own, lr), .metavar = "RATE",
-     .help = "learning rate for sqrt-lr: V or V@STEP,... (default: the dump's lr)"},
-    {OPT_ROW("lipschitz", REAL, replay_own, lipschitz), .metavar = "L", .min = 1e-300, .max = 1e300,
-     .help = "for sqrt-lr: L, the Lipschitz constant of the gradient"},
+     .help = "theta by step: 0.9@0,0.5@8 is 0.9 from step 0 on, 0.5 from step 8 on"},
     {OPT_ROW("tune-steps", U64, replay_own, tune_steps), .min = 1, .max = 1e9,
      .help = "after N steps, fix the max of each range float at the largest value so far"},
     {.name = NULL},
@@ -102,27 +96,6 @@ static int resolve_methods(struct replay *c, struct gcb_diag *diag)
                              "--suite that names methods; `gcbench methods` lists them");
 }
 
-/* Makes the schedule that the options describe. GCB_E_INVALID: the options do not go together. */
-static int read_schedule(struct gcb_schedule *out, const struct replay_own *own,
-                         struct gcb_diag *diag)
-{
-    int err = 0;
-
-    memset(out, 0, sizeof(*out));
-    if (own->schedule)
-        err = gcb_schedule_parse(out, own->schedule, diag);
-    if (err)
-        return err;
-    if (out->kind != GCB_SCHEDULE_SQRT_LR && (own->lr || own->lipschitz > 0.0))
-        return gcb_invalid(
-            diag, "--lr and --lipschitz have a meaning only with --theta-schedule sqrt-lr");
-    if (out->kind == GCB_SCHEDULE_SQRT_LR && !(own->lipschitz > 0.0))
-        return gcb_invalid(
-            diag, "--theta-schedule sqrt-lr needs the gradient's Lipschitz constant: --lipschitz");
-    out->lipschitz = own->lipschitz;
-    return own->lr ? gcb_points_parse(&out->lr, own->lr, "--lr", diag) : 0;
-}
-
 /* GCB_E_INVALID: a schedule is given and no method has a theta; or tuning is asked for and no
  * method has a range to tune. */
 static int check_methods(const struct gcb_replay_config *config, const struct gcb_method *methods,
@@ -134,7 +107,7 @@ static int check_methods(const struct gcb_replay_config *config, const struct gc
         scheduled += gcb_replay_schedules(config, &methods[i]);
         tuned += gcb_replay_tunes(config, &methods[i]);
     }
-    if (config->schedule.kind != GCB_SCHEDULE_NONE && !scheduled)
+    if (config->schedule.count && !scheduled)
         return gcb_invalid(diag, "--theta-schedule: no method given has a theta");
     if (config->tune_steps && !tuned)
         return gcb_invalid(diag, "--tune-steps: no method given has a range whose maximum can be "
@@ -148,8 +121,8 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
 
     if (!err)
         err = session_resolve(&c->s);
-    if (!err)
-        err = read_schedule(&c->config.schedule, &c->o->own, diag);
+    if (!err && c->o->own.schedule)
+        err = gcb_schedule_parse(&c->config.schedule, c->o->own.schedule, diag);
     c->config.tune_steps = c->o->own.tune_steps;
     if (!err && c->o->own.order.split_steps && !c->o->own.order.workers)
         err = gcb_invalid(diag, "--split-steps needs a number of --workers");

@@ -35,8 +35,6 @@ fails 2 "no method given" replay "$sample"
 fails 2 "no input file" replay --method topk
 fails 2 "--allow-gaps" replay --method topk "$sample"
 fails 2 "0.9@x" replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
-fails 2 "--lipschitz" replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
-fails 2 "--lr" replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
 fails 2 "'delay' has a meaning only with memory=delay" replay --method topk:delay=4 --allow-gaps "$sample"
 fails 2 "--nonfinite raw" replay --method topk --nonfinite raw --allow-gaps "$sample"
 run replay --method topk --loop 0 "$sample"
@@ -111,9 +109,6 @@ import json
 rows = [json.loads(line) for line in open('$out')]
 assert [r['clamped_share'] for r in rows if r['record'] == 'replay_step'][0] is None
 assert 0 <= rows[-2]['clamped_share'] < 0.2"
-run replay --method topk --theta-schedule sqrt-lr --lipschitz 2 --lr 0.32 --allow-gaps --format json "$sample"
-exits 0
-check "theta is the root of L lr" grep -q '"theta": 0.8,.*"lr": 0.32' "$out"
 run replay --method qsgd:memory=ef,decay=0.9 --scope model --threads 2 --allow-gaps --format json "$sample"
 exits 0
 check "what a memory does is in its spec" grep -q '"memory": "ef", "decay": 0.9' "$out"

@@ -76,7 +76,6 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_row_u64(row, GCB_FIELD_STEP, step->step);
     put_setting(row, setting, method, plan);
     gcb_row_real(row, GCB_FIELD_THETA, step->theta);
-    gcb_row_real(row, GCB_FIELD_LR, step->lr);
     put_figures(row, method, &step->figures, step, NULL);
 }
 

@@ -74,7 +74,7 @@ void gcb_replay_close(struct gcb_replay *r)
 
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method)
 {
-    return config->schedule.kind != GCB_SCHEDULE_NONE && gcb_method_value(method, "theta", NULL);
+    return config->schedule.count && gcb_method_value(method, "theta", NULL);
 }
 
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method)
@@ -306,22 +306,19 @@ static int fix_ranges(struct run *run, struct gcb_diag *diag)
 }
 
 /* Before a step: sets theta if there is a schedule, and `max` when the tuning steps are over. Fills
- * in step->theta and step->lr. */
+ * in step->theta. */
 static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gcb_diag *diag)
 {
     const struct gcb_replay_config *c = &run->r->config;
-    const struct gcb_schedule_step at = {c->source, step->index, step->step,
-                                         run->r->plan.recorded[0].number};
     double theta = NAN;
     int err = 0;
 
-    step->theta = step->lr = NAN;
-    if (gcb_method_value(run->method, "theta", &theta))
-        step->theta = theta;
-    if (run->scheduled)
-        err = gcb_schedule_theta(&c->schedule, &at, theta, &step->theta, &step->lr, diag);
-    if (!err && run->scheduled)
+    gcb_method_value(run->method, "theta", &theta);
+    step->theta = theta;
+    if (run->scheduled) {
+        step->theta = gcb_schedule_theta(&c->schedule, step->index, theta);
         err = set_theta(run, step->theta, diag);
+    }
     if (!err && run->tunes && step->index == c->tune_steps)
         err = fix_ranges(run, diag);
     return err;

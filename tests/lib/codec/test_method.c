@@ -143,8 +143,6 @@ static bool is_option(const char *name)
         "samples",
         "loop",
         "allow-gaps",
-        "lr",
-        "lipschitz",
         "tune-steps",
         "theta-schedule",
     };

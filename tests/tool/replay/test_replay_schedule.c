@@ -21,44 +21,6 @@ static void schedules(void **state)
     assert_true(isnan(s->seen.step[1].theta));
 }
 
-static void schedule_by_learning_rate(void **state)
-{
-    struct replay_setup *s = *state;
-
-    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "sqrt-lr", &s->diag), 0);
-    s->config.schedule.lipschitz = 2.0;
-    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
-    assert_non_null(strstr(s->diag.text, "step 10 has no attribute lr"));
-    replay_source.lr = 0.32;
-    assert_int_equal(replay_run(s, "topk"), 0);
-    replay_expect(s->seen.step[0].theta, 0.8, 1e-12);
-    replay_expect(s->seen.step[3].theta, 0.4, 1e-12);
-    replay_expect(s->seen.step[3].lr, 0.08, 1e-12);
-    assert_int_equal(gcb_points_parse(&s->config.schedule.lr, "5@0,0.02@2", "--lr", NULL), 0);
-    assert_int_equal(replay_run(s, "topk"), 0);
-    replay_expect(s->seen.step[0].theta, 0.999999, 0.0);
-    replay_expect(s->seen.step[2].theta, 0.2, 1e-12);
-}
-
-static void schedule_by_epoch(void **state)
-{
-    static const double density[STEPS] = {0.25, 0.25, 0.0625, 0.0625, 0.015625, 0.015625};
-    struct replay_setup *s = *state;
-
-    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "dgc-warmup", &s->diag), 0);
-    assert_int_equal(replay_run(s, "dgc"), GCB_E_INVALID);
-    assert_non_null(strstr(s->diag.text, "has no attribute epoch"));
-    replay_source.epoch = 7.0; /* two steps to an epoch */
-    assert_int_equal(replay_run(s, "dgc"), 0);
-    for (size_t t = 0; t < STEPS; t++)
-        replay_expect(s->seen.step[t].theta, 1.0 - density[t], 1e-12);
-    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "dgc-warmup:1", &s->diag), 0);
-    assert_int_equal(replay_run(s, "dgc"), 0);
-    replay_expect(s->seen.step[3].theta, 0.996, 1e-12);
-    replay_expect(s->seen.step[4].theta, 0.999, 1e-12);
-    replay_expect(s->seen.step[5].theta, 0.999, 1e-12);
-}
-
 static void schedules_explain_themselves(void **state)
 {
     static const char *const bad[][2] = {
@@ -69,9 +31,8 @@ static void schedules_explain_themselves(void **state)
         {"0.9@0,0.5", "'0.5' is not"},
         {"0.9@4,0.5@4", "steps must ascend"},
         {"1@0", "theta must be in [0, 1)"},
-        {"dgc-warmup:0", "STEPS_PER_EPOCH"},
         {"nan@0", "'nan@0' is not"},
-        {"sqrt-lr:3", "is not VALUE@STEP"},
+        {"sqrt-lr", "is not VALUE@STEP"},
     };
     struct gcb_schedule schedule;
     struct gcb_diag diag;
@@ -107,6 +68,5 @@ static void tuning(void **state)
                 s->seen.step[4].figures.clamped_share < 1.0);
 }
 
-RUN_TESTS(REPLAY_CASE(schedules), REPLAY_CASE(schedule_by_learning_rate),
-          REPLAY_CASE(schedule_by_epoch), cmocka_unit_test(schedules_explain_themselves),
+RUN_TESTS(REPLAY_CASE(schedules), cmocka_unit_test(schedules_explain_themselves),
           REPLAY_CASE(tuning))
