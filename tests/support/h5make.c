@@ -74,11 +74,6 @@ void h5make_integer(struct h5make *m, const char *path, const char *name, int64_
     put_attribute(m, path, name, H5T_NATIVE_INT64, &value);
 }
 
-void h5make_real(struct h5make *m, const char *path, const char *name, double value)
-{
-    put_attribute(m, path, name, H5T_NATIVE_DOUBLE, &value);
-}
-
 void h5make_text(struct h5make *m, const char *path, const char *name, const char *value)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);

@@ -22,7 +22,6 @@ void h5make_put(struct h5make *m, const char *path, hid_t type, uint64_t n, floa
                 uint64_t chunk);
 
 void h5make_integer(struct h5make *m, const char *path, const char *name, int64_t value);
-void h5make_real(struct h5make *m, const char *path, const char *name, double value);
 void h5make_text(struct h5make *m, const char *path, const char *name, const char *value);
 
 /* Removes the folder and the files that h5make_open made. */

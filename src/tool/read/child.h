@@ -37,7 +37,6 @@ struct gcb_port_record {
     const char *texts[GCB_RECORD_TEXTS]; /* NULL is sent as "" */
     uint64_t kind;                       /* chosen by the lister, below 254 (child.c) */
     uint64_t numbers[2];
-    double value;
     struct gcb_tensor tensor;
 };
 

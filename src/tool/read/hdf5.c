@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { MAX_ATTRIBUTES = 256 }; /* most attributes of a group that are read, of any type */
-
 /* ---- types ---- */
 
 /*
@@ -161,56 +159,17 @@ static bool is_wanted(void *ctx, const char *path, bool below)
     return gcb_listing_wants(((const struct visit *)ctx)->listing, path, below);
 }
 
-/* The context of on_attribute, which sends the attributes of a group. */
-struct collector {
-    struct gcb_listing *listing;
-    const char *path; /* path of the group */
-    bool texts;       /* send texts too, not only numbers */
-    int left;         /* how many attributes of any type may still be read */
-    struct gcb_diag *diag;
-    int err;
-};
-
-/* Sends an attribute if it is a number, or if it is a text and c->texts is true. Skips an attribute
- * whose name is too long. Returns 1 to end the iteration. */
-static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
-{
-    struct collector *c = ctx;
-    char text[GCB_LISTING_TEXT];
-    double number = 0.0;
-
-    if (strlen(name) > GCB_READ_NAME)
-        return 0;
-    if (gcb_h5attr_number(object, name, &number))
-        c->err = gcb_listing_attribute(c->listing, c->path, name, NULL, number, c->diag);
-    else if (c->texts && gcb_h5attr_text(object, name, text, sizeof(text)))
-        c->err = gcb_listing_attribute(c->listing, c->path, name, text, number, c->diag);
-    return c->err || --c->left == 0;
-}
-
-static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
-{
-    struct collector c = {.listing = ((const struct visit *)ctx)->listing,
-                          .path = path,
-                          .left = MAX_ATTRIBUTES,
-                          .diag = diag};
-    hsize_t at = 0;
-
-    if (gcb_listing_keeps(path, &c.texts))
-        (void)H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_NATIVE, &at, on_attribute, &c);
-    return c.err;
-}
-
 static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
 {
     struct visit v = {listing, state};
-    const struct gcb_h5visitor visitor = {.ctx = &v,
-                                          .group = on_group,
-                                          .dataset = on_dataset,
-                                          .wanted = is_wanted,
-                                          .left_out = on_left_out};
+    const struct gcb_h5visitor visitor = {
+        .ctx = &v, .dataset = on_dataset, .wanted = is_wanted, .left_out = on_left_out};
+    char version[16];
+    int err = 0;
 
-    return gcb_h5walk(v.file, &visitor, diag);
+    if (gcb_h5attr_text(v.file->id, "gcbench_container", version, sizeof(version)))
+        err = gcb_listing_remark(listing, GCB_REMARK_MESSAGES, "/", true, diag);
+    return err ? err : gcb_h5walk(v.file, &visitor, diag);
 }
 
 /* ---- reading ---- */

@@ -72,13 +72,12 @@ char *gcb_h5file_cause(char *out, size_t size);
 bool gcb_h5attr_sound(hid_t object);
 
 /*
- * The next three functions read one attribute of an object for which gcb_h5attr_sound is true (the
+ * The next two functions read one attribute of an object for which gcb_h5attr_sound is true (the
  * walk, gcb_h5file_open and gcb_h5dataset_open check that). They return false and leave their
  * results unchanged if the attribute is absent, damaged, of another type or too large. A number is
  * a scalar, or an array with one element. The magnitude of an integer is at most 2^53. A text is
  * terminated, and takes at most `size` bytes with its terminator.
  */
-bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 
@@ -176,8 +175,6 @@ uint64_t gcb_h5plugin_unpacked(const struct gcb_h5dataset *d, const void *stored
  */
 struct gcb_h5visitor {
     void *ctx;
-    /* Called for the group `id`, before its members. The first group is "/". May be NULL. */
-    int (*group)(void *ctx, hid_t id, const char *path, struct gcb_diag *diag);
     /* Called for a dataset that is open but not vetted. The walk closes it after the call. */
     int (*dataset)(void *ctx, struct gcb_h5dataset *dataset, const char *path,
                    struct gcb_diag *diag);

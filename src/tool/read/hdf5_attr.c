@@ -52,7 +52,7 @@ static bool is_plain_number(const struct attribute *a)
             H5Tequal(a->type, H5T_IEEE_F64BE) > 0 || H5Tequal(a->type, H5T_IEEE_F32BE) > 0);
 }
 
-bool gcb_h5attr_number(hid_t object, const char *name, double *value)
+static bool read_number(hid_t object, const char *name, double *value)
 {
     struct attribute a;
     double v;
@@ -71,7 +71,7 @@ bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
 {
     double v;
 
-    if (!gcb_h5attr_number(object, name, &v) || !(fabs(v) <= 0x1p53) || v != floor(v))
+    if (!read_number(object, name, &v) || !(fabs(v) <= 0x1p53) || v != floor(v))
         return false;
     *value = (int64_t)v;
     return true;

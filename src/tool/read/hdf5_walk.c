@@ -173,8 +173,6 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
         err = list_links(w, group, &links);
     if (err)
         err = fail_if_wanted(w, err, true);
-    else if (w->visitor->group)
-        err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
     w->above[w->depth++] = key;
     for (size_t i = 0; i < links.count && !err; i++)
         err = visit_member(w, group, &links.all[i]);

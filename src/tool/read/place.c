@@ -99,7 +99,7 @@ struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked)
         else if (!p.has_worker && parse_numbered(name, end, worker_words, &p.worker))
             p.has_worker = true;
         else if (!p.has_step && parse_numbered(name, end, epoch_words, &p.step))
-            p.has_step = p.epoch = true;
+            p.has_step = true;
         else if (!p.has_step && name == p.below && parse_numbered(name, end, no_word, &p.step))
             p.has_step = bare = true;
         else
@@ -109,23 +109,9 @@ struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked)
         if (*end == '\0' || (!known && (linked & 1)))
             break;
     }
-    p.epoch &= !sure;
     if (!group)
         p.doubt = find_doubt(&p, bare && !sure);
     return p;
-}
-
-bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch)
-{
-    const struct gcb_place p = gcb_place_of(path, true, 0);
-    const char *name = strrchr(path, '/') + 1, *end = name + strlen(name);
-
-    *epoch = p.epoch;
-    /* the last component, and not a group above it, must give the step */
-    return p.has_step && *p.below == '\0' &&
-           (parse_numbered(name, end, p.epoch ? epoch_words : step_words, step) ||
-            parse_numbered(name, end, no_word, step)) &&
-           *step == p.step;
 }
 
 /* Returns the rank of a character in the order of paths: first the end of a path, then '/', then

@@ -98,6 +98,7 @@ enum gcb_remark {
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
     GCB_REMARK_FILES,      /* files in a folder whose names are those of no reader, left out */
+    GCB_REMARK_MESSAGES,   /* files of `compress -o`, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
     GCB_REMARK_ALIASES,    /* names left out, because another name has more of step and worker */
     GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
@@ -128,14 +129,6 @@ int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct
  * counted, but an --exclude pattern that matches its path counts as used. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag);
-/* True if attributes of this group are kept. Then *texts says whether texts are kept too, and not
- * only numbers. */
-bool gcb_listing_keeps(const char *group, bool *texts);
-#define GCB_LISTING_TEXT 4096 /* bytes of the longest text that is kept, with its terminator */
-/* Lists an attribute of a group: `text`, or if that is NULL the number `value`. */
-int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *name,
-                          const char *text, double value, struct gcb_diag *diag);
-
 /* ---- the table ---- */
 
 /* Functions that return int return 0 or a negative status (infile.h) with its message. */
@@ -159,7 +152,7 @@ struct gcb_reader {
      */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,
                 struct gcb_diag *diag);
-    /* Lists tensors and attributes (gcb_listing_). */
+    /* Lists tensors (gcb_listing_). */
     int (*list)(void *state, struct gcb_listing *listing, struct gcb_diag *diag);
     /*
      * Reads elements of a tensor that was listed, from element `from` on, as they are stored,

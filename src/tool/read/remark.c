@@ -28,6 +28,8 @@ static const struct {
     [GCB_REMARK_OTHERS] = {"dataset", "of other types than floats skipped", NULL},
     [GCB_REMARK_FILES] = {"file", "of other kinds in a folder skipped",
                           "name a file to see how it can be read"},
+    [GCB_REMARK_MESSAGES] = {"file", "of messages skipped",
+                             "`gcbench decompress` restores its tensors"},
     [GCB_REMARK_UNREADABLE] = {"object", "skipped, unreadable and not selected", NULL},
     [GCB_REMARK_ALIASES] = {"tensor", "read only under another name, which has a step or worker",
                             NULL},

@@ -15,8 +15,6 @@ void gcb_source_close(struct gcb_source *source)
     gcb_free(source->files);
     gcb_free(source->tensors);
     gcb_free(source->met);
-    gcb_free(source->values);
-    gcb_free(source->notes);
     gcb_free(source->synthetic);
     gcb_strings_fini(&source->strings);
     gcb_free(source);
@@ -42,17 +40,6 @@ bool gcb_source_matches(const struct gcb_source *source, const char *glob)
     for (size_t i = 0; i < source->count; i++)
         if (gcb_glob(glob, source->tensors[i].path))
             return true;
-    return false;
-}
-
-bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
-                           double *value)
-{
-    for (size_t i = 0; i < source->value_count; i++)
-        if (source->values[i].step == step && strcmp(source->values[i].name, name) == 0) {
-            *value = source->values[i].value;
-            return true;
-        }
     return false;
 }
 

@@ -118,17 +118,4 @@ bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
                          float *out, struct gcb_diag *diag);
 
-/*
- * Gets a numeric attribute of a step group, such as "loss", "lr", "epoch" or "loss_scale". Returns
- * false if the step has no such attribute.
- */
-bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
-                           double *value);
-
-/*
- * Returns the root attribute `name` (such as "model" or "momentum") of the first file that has it;
- * NULL if no file has it. A number is returned as decimal text. Escape the text before showing it.
- */
-const char *gcb_source_note(const struct gcb_source *source, const char *name);
-
 #endif

@@ -10,16 +10,12 @@
 const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, &gcb_npy, &gcb_npz, &gcb_safetensors,
                                                 NULL};
 
-enum { MAX_NOTES = 256 }; /* most root attributes that are kept from all files together */
-
 /*
  * The kinds of records, and the members of a record that they use:
  *   R_TENSOR  a tensor: `tensor`
- *   R_NUMBER  a numeric attribute: texts are the path of its group and its name; `value`
- *   R_TEXT    a text attribute: texts are the path of its group, its name and the text
  *   R_REMARK  a remark: texts[0] is the path of the object; numbers are the kind and the count
  */
-enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK };
+enum { R_TENSOR = 1, R_REMARK };
 
 /* ---- selection ---- */
 
@@ -109,24 +105,6 @@ int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *
                : 0;
 }
 
-bool gcb_listing_keeps(const char *group, bool *texts)
-{
-    uint64_t step;
-    bool epoch;
-
-    *texts = group[1] == '\0';
-    return *texts || gcb_place_is_step(group, &step, &epoch);
-}
-
-int gcb_listing_attribute(struct gcb_listing *l, const char *group, const char *name,
-                          const char *text, double value, struct gcb_diag *diag)
-{
-    const struct gcb_port_record r = {
-        .kind = text ? R_TEXT : R_NUMBER, .texts = {group, name, text}, .value = value};
-
-    return gcb_port_put(l->port, &r, diag);
-}
-
 /* Lists the file for struct gcb_lister. Then sends how many objects, besides the example that was
  * sent before, have a remark of each kind. */
 static int list_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
@@ -163,13 +141,6 @@ static void add_tensor(struct gcb_source *s, struct gcb_tensor *t)
     s->tensors[s->count++] = *t;
 }
 
-/* Drops the last l->pending values, which are from a group epoch_N that is not a step. */
-static void drop_pending(struct gcb_listing *l)
-{
-    l->source->value_count -= l->pending;
-    l->pending = 0;
-}
-
 /* Takes a tensor, and adds it to the source if it is selected. */
 static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
                        struct gcb_diag *diag)
@@ -178,10 +149,6 @@ static int take_tensor(struct gcb_listing *l, const struct gcb_port_record *r,
     struct gcb_tensor t = r->tensor;
     const enum gcb_remark doubt = locate_tensor(&t, l, r->texts[0], t.linked);
 
-    if (l->pending && gcb_place_of(t.dataset, false, t.linked).epoch &&
-        t.step == s->values[s->value_count - 1].step)
-        l->pending = 0; /* this tensor shows that the epoch is a step, so its values are kept */
-    drop_pending(l);
     l->seen++;
     if (t.step > l->last_step)
         l->last_step = t.step;
@@ -227,56 +194,6 @@ static int take_remark(struct gcb_listing *l, const struct gcb_port_record *r,
     return 0;
 }
 
-/* Adds a number that is an attribute of a step's group. If the group is named epoch_N, the number
-  * is pending until a tensor shows that the epoch is a step. */
-static void take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
-                        double number)
-{
-    struct gcb_source *s = l->source;
-    const char *copy = gcb_strings_add(&s->strings, name, strlen(name));
-
-    if (!epoch || (l->pending && s->values[s->value_count - 1].step != step))
-        drop_pending(l);
-    gcb_must_grow(&s->values, &s->value_cap, s->value_count, sizeof(*s->values));
-
-    s->values[s->value_count++] = (struct gcb_step_value){step, copy, number};
-    l->pending += epoch;
-}
-
-const char *gcb_source_note(const struct gcb_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->note_count; i++)
-        if (strcmp(source->notes[i].name, name) == 0)
-            return source->notes[i].text;
-    return NULL;
-}
-
-/* Adds a note, unless the source has a note of this name or MAX_NOTES notes. */
-static void add_note(struct gcb_source *s, const char *name, const char *text)
-{
-    if (s->note_count >= MAX_NOTES || gcb_source_note(s, name))
-        return;
-    gcb_must_grow(&s->notes, &s->note_cap, s->note_count, sizeof(*s->notes));
-    s->notes[s->note_count++] =
-        (struct gcb_note){.name = gcb_strings_add(&s->strings, name, strlen(name)),
-                          .text = gcb_strings_add(&s->strings, text, strlen(text))};
-}
-
-/* Takes an attribute of the root as a note, or a numeric attribute of a step's group. */
-static void take_attribute(struct gcb_listing *l, const struct gcb_port_record *r)
-{
-    const char *path = r->texts[0], *name = r->texts[1];
-    const bool is_text = r->kind == R_TEXT;
-    char decimal[32];
-    uint64_t step;
-    bool epoch;
-
-    if (path[1] == '\0') /* of the root: a number is kept as text, too, like all notes */
-        add_note(l->source, name, is_text ? r->texts[2] : gcb_real_text(decimal, r->value));
-    else if (!is_text && gcb_place_is_step(path, &step, &epoch))
-        take_number(l, step, epoch, name, r->value);
-}
-
 static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_diag *diag)
 {
     struct gcb_listing *l = ctx;
@@ -287,10 +204,7 @@ static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_di
         return take_tensor(l, r, diag);
     if (r->kind == R_REMARK)
         return take_remark(l, r, diag);
-    if (r->kind != R_NUMBER && r->kind != R_TEXT)
-        return fail_record(l, diag);
-    take_attribute(l, r);
-    return 0;
+    return fail_record(l, diag);
 }
 
 /* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
@@ -339,7 +253,5 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
     l->place = gcb_place_of_file(path);
     file = &s->files[s->file_count++];
     *file = (struct gcb_source_file){.found = l->found};
-    err = gcb_source_use(s, file, &lister, diag);
-    drop_pending(l);
-    return err;
+    return gcb_source_use(s, file, &lister, diag);
 }

@@ -174,7 +174,7 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
     char why[GCB_REMARK_TEXT] = "", shown[112];
     size_t room;
 
-    if (gcb_source_note(s, "gcbench_container"))
+    if (s->remarks[GCB_REMARK_MESSAGES].count)
         return gcb_invalid(
             diag, "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
             gcb_escape(shown, sizeof(shown), file), more);

@@ -65,7 +65,6 @@ void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
-    bool epoch;            /* `step` is the number of a group epoch_N */
     const char *below;     /* the rest of the path, after the groups of step and worker */
     enum gcb_remark doubt; /* why step or worker may be wrong; GCB_REMARKS: no doubt */
 };
@@ -78,10 +77,6 @@ struct gcb_place {
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
-/* True if `path` is the group of a step, which may have attributes such as loss. Sets *step. Sets
- * *epoch if the group is named epoch_N, which is a step only if no group below it is a step. */
-bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
-
 /*
  * Finds the step and worker of a file, for its tensors whose paths have none: the last "stepN",
  * "iterN", "rankN" or "workerN" in its name, at the start of a word, or, without, its folders,
@@ -90,18 +85,6 @@ bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 struct gcb_place gcb_place_of_file(const char *file);
 
 /* ---- the source ---- */
-
-/* A numeric attribute of a step's group. */
-struct gcb_step_value {
-    uint64_t step;
-    const char *name;
-    double value;
-};
-
-/* An attribute of the root, as text. */
-struct gcb_note {
-    const char *name, *text;
-};
 
 /* Most files that are open at a time. Several files stay open, because the files of a dump with a
  * file for each worker are read in turn. */
@@ -117,11 +100,6 @@ struct gcb_source {
         const char *file, *dataset; /* an example */
     } remarks[GCB_REMARKS];
     bool *met; /* met[i]: glob i of the selection matched a tensor (gcb_source_met) */
-
-    struct gcb_step_value *values;
-    size_t value_count, value_cap;
-    struct gcb_note *notes;
-    size_t note_count, note_cap;
 
     struct gcb_synthetic *synthetic; /* how to make each tensor; NULL if the tensors are in files */
     uint64_t seed;
@@ -149,25 +127,22 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
 
 /*
  * The state of listing files. A child process (child.h) lists a file with a copy of this struct.
- * Its reader calls gcb_listing_tensor and the like (reader.h), which send a record for each tensor
- * and for each attribute that is kept. The parent takes the records, checks them and fills the
- * source.
+ * Its reader calls gcb_listing_tensor and the like (reader.h), which send a record for each tensor.
+ * The parent takes the records, checks them and fills the source.
  */
 struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_source_config *config;
     struct gcb_numbers steps, workers;
-    uint64_t last_step; /* greatest step so far, selected or not */
-    uint64_t seen;      /* number of tensors so far, selected or not */
-    size_t pending; /* how many of the last values are from a group epoch_N that may be no step */
+    uint64_t last_step;            /* greatest step so far, selected or not */
+    uint64_t seen;                 /* number of tensors so far, selected or not */
     struct gcb_place place;        /* step and worker of the file's tensors whose paths have none */
     struct gcb_infile found;       /* the file that is being listed */
     struct gcb_port *port;         /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 
-/* Lists the file `path`: appends its selected tensors, its step values and its notes to the source.
- * The tensors are in the order in which the reader lists them. */
+/* Lists the file `path`: appends its selected tensors to the source. The tensors are in the order in which the reader lists them. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

@@ -30,11 +30,6 @@ static void make_dump(void)
     h5make_integer(&dump, "/step_000010/worker_0/a-", "index", 2);
     h5make_integer(&dump, "/step_000010/worker_0/Z", "index", 1);
     h5make_integer(&dump, "/step_000010/worker_0/a/x", "index", -7);
-    h5make_real(&dump, "/step_000010", "loss", 2.25);
-    h5make_integer(&dump, "/step_000010", "found_inf", 1);
-    h5make_text(&dump, "/step_000010", "missing", "a.b");
-    h5make_text(&dump, "/", "model", "ResNet-20");
-    h5make_real(&dump, "/", "momentum", 0.9);
     h5make_close(&dump);
 }
 
@@ -60,14 +55,6 @@ static void make_epochs(void)
     h5make_put(&epochs, "/epoch_2/worker_0/w", H5T_IEEE_F32LE, 3, 0, 0);
     h5make_put(&epochs, "/epoch_3/step_30/w", H5T_IEEE_F32LE, 3, 0, 0);
     h5make_put(&epochs, "/epoch_4/count", H5T_NATIVE_INT, 3, 0, 0);
-    for (int i = 1; i <= 4; i++) {
-        char path[32];
-
-        snprintf(path, sizeof(path), "/epoch_%d", i);
-        h5make_real(&epochs, path, "lr", 0.25 * i);
-        h5make_real(&epochs, path, "loss", i);
-    }
-    h5make_real(&epochs, "/epoch_3/step_30", "loss", 30.0);
     h5make_close(&epochs);
 }
 
@@ -289,35 +276,8 @@ static void test_facts(void **state)
     const char *files[] = {rank0.path, dump.path};
     const struct gcb_source_config config = {.files = files, .file_count = 2};
     struct gcb_source *source = open_ok(&config);
-    double v = -1;
 
     check_remark(source, GCB_REMARK_OTHERS, "1 dataset of other types than floats skipped");
-    assert_true(gcb_source_step_value(source, 10, "loss", &v) && v == 2.25);
-    assert_true(gcb_source_step_value(source, 10, "found_inf", &v) && v == 1.0);
-    assert_false(gcb_source_step_value(source, 10, "missing", &v)); /* a text */
-    assert_false(gcb_source_step_value(source, 9, "loss", &v));
-    assert_string_equal(gcb_source_note(source, "model"), "ResNet-20");
-    assert_string_equal(gcb_source_note(source, "momentum"), "0.9");
-    assert_null(gcb_source_note(source, "dataset"));
-    gcb_source_close(source);
-}
-
-/* The attributes of epoch_N are those of step N, except if steps are below it. */
-static void test_epoch_values(void **state)
-{
-    const char *files[] = {epochs.path};
-    const struct gcb_source_config config = {.files = files, .file_count = 1};
-    struct gcb_source *source = open_ok(&config);
-    double v;
-
-    for (unsigned step = 1; step <= 2; step++) {
-        assert_true(gcb_source_step_value(source, step, "loss", &v) && v == step);
-        assert_true(gcb_source_step_value(source, step, "lr", &v) && v == 0.25 * step);
-    }
-    assert_false(gcb_source_step_value(source, 3, "loss", &v));
-    assert_false(gcb_source_step_value(source, 4, "lr", &v));
-    assert_true(gcb_source_step_value(source, 30, "loss", &v) && v == 30.0);
-    assert_false(gcb_source_step_value(source, 30, "lr", &v));
     gcb_source_close(source);
 }
 
@@ -570,5 +530,4 @@ RUN_TESTS_BETWEEN(make_all, clean, cmocka_unit_test(test_order), cmocka_unit_tes
                   cmocka_unit_test(test_facts), cmocka_unit_test(test_types),
                   cmocka_unit_test(test_max_bytes), cmocka_unit_test(test_many_files),
                   cmocka_unit_test(test_special), cmocka_unit_test(test_external),
-                  cmocka_unit_test(test_external_gone), cmocka_unit_test(test_epoch_values),
-                  cmocka_unit_test(test_step_without_tensor))
+                  cmocka_unit_test(test_external_gone), cmocka_unit_test(test_step_without_tensor))

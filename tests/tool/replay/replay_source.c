@@ -20,15 +20,6 @@ int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag 
     return 0;
 }
 
-bool gcb_source_step_value(const struct gcb_source *s, uint64_t step, const char *name,
-                           double *value)
-{
-    const double at = (double)(step - 10);
-
-    *value = strcmp(name, "lr") == 0 ? s->lr / (at + 1.0) : s->epoch + at / 2.0;
-    return !isnan(*value);
-}
-
 /* The library's allocator, but for one call that fails. */
 size_t replay_calls, replay_fail_at;
 
@@ -50,7 +41,6 @@ static void fill_source(void)
     static const uint64_t counts[NAMES] = {LARGEST, 70};
     uint32_t seed = 1;
 
-    replay_source.lr = replay_source.epoch = NAN;
     for (size_t i = 0; i < TENSORS; i++) {
         replay_source.tensor[i] = (struct gcb_tensor){
             .path = names[i % NAMES],

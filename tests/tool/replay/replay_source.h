@@ -22,7 +22,6 @@
 struct gcb_source {
     struct gcb_tensor tensor[TENSORS];
     float data[TENSORS][LARGEST];
-    double lr, epoch; /* of step 10 + s: lr / (s + 1), epoch + s / 2; NAN: none */
 };
 
 extern struct gcb_source replay_source;
