@@ -15,7 +15,7 @@
 enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 
 struct replay_own {
-    uint64_t loops, tune_steps; /* 0: not given */
+    uint64_t loops; /* 0: not given */
     struct gcb_replay_order order;
     const char *suite, *schedule; /* NULL: not given */
     int per;                      /* enum replay_per */
@@ -44,8 +44,6 @@ static const struct opt_row own_rows[] = {
      .help = "with --workers: consecutive steps of the dump become workers of one step"},
     {OPT_ROW("theta-schedule", TEXT, replay_own, schedule), .metavar = "SCHEDULE",
      .help = "theta by step: 0.9@0,0.5@8 is 0.9 from step 0 on, 0.5 from step 8 on"},
-    {OPT_ROW("tune-steps", U64, replay_own, tune_steps), .min = 1, .max = 1e9,
-     .help = "after N steps, fix the max of each range float at the largest value so far"},
     {.name = NULL},
 };
 
@@ -96,23 +94,16 @@ static int resolve_methods(struct replay *c, struct gcb_diag *diag)
                              "--suite that names methods; `gcbench methods` lists them");
 }
 
-/* GCB_E_INVALID: a schedule is given and no method has a theta; or tuning is asked for and no
- * method has a range to tune. */
+/* GCB_E_INVALID: a schedule is given and no method has a theta. */
 static int check_methods(const struct gcb_replay_config *config, const struct gcb_method *methods,
                          size_t count, struct gcb_diag *diag)
 {
-    size_t scheduled = 0, tuned = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        scheduled += gcb_replay_schedules(config, &methods[i]);
-        tuned += gcb_replay_tunes(config, &methods[i]);
-    }
-    if (config->schedule.count && !scheduled)
-        return gcb_invalid(diag, "--theta-schedule: no method given has a theta");
-    if (config->tune_steps && !tuned)
-        return gcb_invalid(diag, "--tune-steps: no method given has a range whose maximum can be "
-                                 "tuned (fft and range have one, unless max is given)");
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        if (gcb_replay_schedules(config, &methods[i]))
+            return 0;
+    return config->schedule.count
+               ? gcb_invalid(diag, "--theta-schedule: no method given has a theta")
+               : 0;
 }
 
 static int resolve(struct replay *c, struct gcb_diag *diag)
@@ -123,7 +114,6 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
         err = session_resolve(&c->s);
     if (!err && c->o->own.schedule)
         err = gcb_schedule_parse(&c->config.schedule, c->o->own.schedule, diag);
-    c->config.tune_steps = c->o->own.tune_steps;
     if (!err && c->o->own.order.split_steps && !c->o->own.order.workers)
         err = gcb_invalid(diag, "--split-steps needs a number of --workers");
     return err ? err : check_methods(&c->config, c->methods, c->count, diag);
@@ -314,7 +304,6 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
         gcb_append(note, NOTE,
                    "steps since an element was sent: %" PRIu64 " (median), %" PRIu64 " (99 %%); ",
                    f->staleness_median, f->staleness_p99);
-    add_share(note, "", f->clamped_share, " of the values clamped after tuning");
     add_bound(note, t);
     opt_wrap(out, note, at, name ? 2 : 0);
     if (t->unsent_steps)
@@ -594,7 +583,6 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
                 "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
                 "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
-                "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n"
                 "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n"
                 "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =

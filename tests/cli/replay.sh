@@ -102,13 +102,6 @@ check "dashes are explained" sh -c "
     grep -q '^topk:theta=0.85: kept' '$out' && ! grep -q 'contraction - ' '$out'"
 run replay --method sbc:delay=3 --loop 2 --allow-gaps --format json "$sample"
 has unsent_steps 1
-run replay --method fft --tune-steps 1 --allow-gaps --format json "$sample"
-exits 0
-check "a share was clamped" python3 -c "
-import json
-rows = [json.loads(line) for line in open('$out')]
-assert [r['clamped_share'] for r in rows if r['record'] == 'replay_step'][0] is None
-assert 0 <= rows[-2]['clamped_share'] < 0.2"
 run replay --method qsgd:memory=ef,decay=0.9 --scope model --threads 2 --allow-gaps --format json "$sample"
 exits 0
 check "what a memory does is in its spec" grep -q '"memory": "ef", "decay": 0.9' "$out"

@@ -54,7 +54,6 @@ pair $(printf -- '--method %s ' sparse:transform=hadamard,memory=demo,momentum=0
 # All workers, other scopes, schedules and tuning.
 pair --method dgc --method redsync --scope model --dataset 'layers.0.b*' --allow-gaps "$sample"
 pair --method topk:memory=ef --theta-schedule 0.9@0,0.5@2 --loop 2 $few "$sample"
-pair --method range:memory=ef --tune-steps 2 --loop 2 $few "$sample"
 pair --method topk --dense 'layers.0.b1.weight' $few "$sample"
 
 # After a change of theta the device searches a threshold again, and the CPU beside it too.

@@ -104,8 +104,8 @@ struct gcb_reduce_round {
 
 /*
  * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
- * nominal_bits, density and largest to NAN, and all else to 0. init sets max_payload, and changes
- * other fields if its codec needs that. The last four fields are results.
+ * nominal_bits and density to NAN, and all else to 0. init sets max_payload, and changes
+ * other fields if its codec needs that. The last three fields are results.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
@@ -127,7 +127,6 @@ struct gcb_codec_base {
      * the coder drops the message. */
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
-    double largest;   /* largest magnitude; NAN: the encoder did not need it */
     /* Why the last encode, read or describe failed. NULL: the status says it. */
     const char *words;
 };

@@ -188,8 +188,6 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     struct job job = {.s = s, .stats = &stats, .from = in->data};
 
     gcb_parallel(s->base.env.queue, spans, measure_span, &job);
-    if (s->p.max == 0.0)
-        s->base.largest = (double)gcb_float_of(stats.max_bits);
     s->base.nonfinite = stats.max_bits >= GCB_INF_BITS;
     gcb_range_choose(&job.format, &s->p, &stats);
     gcb_range_put_scale(out, &job.format);

@@ -95,7 +95,7 @@ static int make_state(struct gcb_coder *c, struct gcb_diag *diag)
     if (!c->state)
         return gcb_diag_nomem(diag, size, "a codec's state");
     c->state->env = c->env;
-    c->state->nominal_bits = c->state->density = c->state->largest = (double)NAN;
+    c->state->nominal_bits = c->state->density = (double)NAN;
     gcb_param_store(c->method.codec->params, c->method.value, c->state);
     err = (c->there ? c->there->init : gcb_coder_ops(c)->init)(c->state, &c->state->env, diag);
     if (err != GCB_E_INVALID || !c->env.from_message)

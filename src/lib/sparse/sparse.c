@@ -218,9 +218,6 @@ int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, stru
             ops->put(v, body + gcb_values_bytes(ops, v, i), x + i, m);
     }
     s->base.clamped = v->clamped + s->t.saturated;
-    s->base.largest = v->stats.max_bits && v->range.max == 0.0
-                          ? (double)gcb_float_of(v->stats.max_bits)
-                          : (double)NAN;
     return 0;
 }
 

@@ -94,9 +94,7 @@ extern const struct gcb_preset gcb_sparse_presets[];
 void gcb_sparse_bind(struct gcb_sparse *s);
 
 /* Appends the scale and the n values x, and adds what is clamped to the state. Sets base.clamped,
- * base.nonfinite if a value is not finite, and base.largest. That is NAN if the value coder does not
- * need the largest value, if the parameter `max` gives it, or if all values are 0. Returns 0 or
- * GCB_E_NOSPACE. */
+ * and base.nonfinite if a value is not finite. Returns 0 or GCB_E_NOSPACE. */
 int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, struct gcb_wbuf *out);
 
 /* The beginning of a payload. Pointers borrow the payload. */

@@ -46,9 +46,6 @@ struct gcb_replay_config {
     uint64_t loops;         /* times the recorded steps are replayed; 0: once */
     struct gcb_replay_order order;
     struct gcb_schedule schedule;
-    /* After this many steps, the `max` of range floats becomes the largest value so far. 0: `max`
-     * stays as set. */
-    uint64_t tune_steps;
 };
 
 #define GCB_REPLAY_ROUNDS 64 /* most rounds of an exchange */
@@ -58,8 +55,6 @@ struct gcb_replay_config {
 struct gcb_replay_traffic {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
     struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
-    uint64_t tuned_values;       /* values coded with a tuned `max` */
-    uint64_t tuned_clamped;      /* of tuned_values, the values that were clamped */
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
     unsigned rounds;      /* the most rounds of a message */
     uint64_t round_bytes[GCB_REPLAY_ROUNDS]; /* bytes on the links of all workers in each round */
@@ -85,7 +80,6 @@ struct gcb_replay_figures {
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */
     uint64_t staleness_median, staleness_p99, staleness_max; /* last; in steps */
-    double clamped_share; /* share of values that were clamped to a tuned `max` */
 };
 
 struct gcb_replay_step {
@@ -138,8 +132,6 @@ void gcb_replay_close(struct gcb_replay *r); /* a zeroed struct is allowed */
 
 /* True if the schedule changes the theta of this method. */
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
-/* True if tuning changes the `max` of this method. */
-bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 
 /* Replays all steps with one method, and fills *out. Returns 0, the result with which the observer
  * ended the replay, or an error. After a stop it returns 0, sets out->interrupted, and *out has the

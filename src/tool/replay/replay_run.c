@@ -16,7 +16,6 @@ struct run {
     struct gcb_replay_step_sums step;
     double theta;   /* theta of the current step */
     bool scheduled; /* gcb_replay_schedules */
-    bool tunes;     /* gcb_replay_tunes */
 
     struct gcb_replay_traffic traffic;
     uint64_t sent_steps;               /* steps with a message */
@@ -75,13 +74,6 @@ void gcb_replay_close(struct gcb_replay *r)
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method)
 {
     return config->schedule.count && gcb_method_value(method, "theta", NULL);
-}
-
-bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method)
-{
-    double max;
-
-    return config->tune_steps && gcb_method_value(method, "max", &max) && max == 0.0;
 }
 
 /* ---- figures ---- */
@@ -170,7 +162,6 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     out->cosine = sent ? f.cosine : NAN;
     out->second_error = traffic->again ? sqrt(ratio(traffic->again_lost, traffic->again_sum)) : NAN;
     out->dropped = traffic->sparse ? ratio(traffic->selected.dd, traffic->selected.xx) : NAN;
-    out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
 }
 
 /* Fills the norms and the contraction of a step, and updates the sums for the bound of the
@@ -206,8 +197,6 @@ static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_
 {
     gcb_tally_merge(&sum->tally, &added->tally);
     gcb_fidelity_merge(&sum->updates, &added->updates);
-    sum->tuned_values += added->tuned_values;
-    sum->tuned_clamped += added->tuned_clamped;
     sum->input_bytes += added->input_bytes;
     sum->rounds = added->rounds > sum->rounds ? added->rounds : sum->rounds;
     for (unsigned i = 0; i < added->rounds; i++)
@@ -288,40 +277,17 @@ static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
     return err;
 }
 
-/* Sets the `max` of each message's range floats to the largest value coded so far. A message with
- * only zeros so far keeps its `max`. */
-static int fix_ranges(struct run *run, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (size_t j = 0; !err && j < run->state.count; j++) {
-        struct gcb_replay_message *m = &run->state.messages[j];
-
-        if (!(m->largest > 0.0) || !gcb_method_value(&m->method, "max", NULL))
-            continue;
-        err = gcb_replay_assign(&run->state, m, "max", m->largest, diag);
-        m->tuned = true;
-    }
-    return err;
-}
-
-/* Before a step: sets theta if there is a schedule, and `max` when the tuning steps are over. Fills
- * in step->theta. */
+/* Before a step: sets theta if there is a schedule. Fills in step->theta. */
 static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gcb_diag *diag)
 {
-    const struct gcb_replay_config *c = &run->r->config;
     double theta = NAN;
-    int err = 0;
 
     gcb_method_value(run->method, "theta", &theta);
     step->theta = theta;
-    if (run->scheduled) {
-        step->theta = gcb_schedule_theta(&c->schedule, step->index, theta);
-        err = set_theta(run, step->theta, diag);
-    }
-    if (!err && run->tunes && step->index == c->tune_steps)
-        err = fix_ranges(run, diag);
-    return err;
+    if (!run->scheduled)
+        return 0;
+    step->theta = gcb_schedule_theta(&run->r->config.schedule, step->index, theta);
+    return set_theta(run, step->theta, diag);
 }
 
 /* ---- steps ---- */
@@ -394,7 +360,6 @@ static int start(struct run *run, struct gcb_diag *diag)
     if (!run->step.workers || !run->ages)
         return gcb_diag_nomem(diag, 0, "sums");
     run->scheduled = gcb_replay_schedules(&r->config, run->method);
-    run->tunes = gcb_replay_tunes(&r->config, run->method);
     gcb_method_value(run->method, "theta", &run->theta);
     return gcb_replay_state_init(&run->state, &r->config, &r->plan, run->method, diag);
 }

@@ -143,31 +143,15 @@ static int run_rounds(struct gcb_replay_sending *job, struct gcb_diag *diag)
 
 /* ---- the end ---- */
 
-/* Counts the values that a tuned range float coded, and the values beyond its `max`. */
-static void count_tuned(const struct gcb_replay_sending *job, const struct gcb_tally *t)
-{
-    double bits;
-
-    if (!job->message->tuned || t->stored ||
-        !gcb_method_value(&job->message->method, "bits", &bits))
-        return;
-    job->step->traffic.tuned_values += (uint64_t)((double)t->value_bytes * 8.0 / bits);
-    job->step->traffic.tuned_clamped += t->clamped;
-}
-
-/* Adds to the tally what the encoder knows about its message. Raises message->largest to the
- * largest value that the encoder has coded. */
+/* Adds to the tally what the encoder knows about its message. */
 static void ask_encoder(const struct gcb_replay_sending *job, struct gcb_tally *t)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
-    double density, largest;
+    double density;
 
     if (!encoder)
         return;
     t->clamped = gcb_coder_clamped(encoder);
-    largest = gcb_coder_codec_state(encoder)->largest;
-    if (largest > job->message->largest)
-        job->message->largest = largest;
     density = gcb_coder_codec_state(encoder)->density;
     if (!isnan(density)) {
         t->asked_of = job->plan->count;
@@ -244,7 +228,6 @@ static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *
     job->worker->pending_bytes = 0;
     norms->encoded += t.fidelity.xx;
     norms->lost += t.fidelity.dd;
-    count_tuned(job, &t);
     gcb_tally_merge(&job->step->traffic.tally, &t);
     return 0;
 }

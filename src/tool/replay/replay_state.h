@@ -30,9 +30,7 @@ struct gcb_replay_worker {
  * because figures are ratios. */
 struct gcb_replay_message {
     uint64_t count;                  /* number of elements */
-    struct gcb_method method;        /* with this step's theta and the tuned max */
-    bool tuned;                      /* `max` of the method was tuned */
-    double largest;                  /* largest value coded so far, for tuning */
+    struct gcb_method method;        /* with this step's theta */
     struct gcb_exchange **exchanges; /* of each worker; the exchange of worker 0 gives the update */
     struct gcb_replay_worker *workers;
     /* arrays of `count` sums over workers: */

@@ -143,7 +143,6 @@ static bool is_option(const char *name)
         "samples",
         "loop",
         "allow-gaps",
-        "tune-steps",
         "theta-schedule",
     };
 

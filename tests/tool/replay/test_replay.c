@@ -216,7 +216,6 @@ static void without_memory(void **state)
     size_t failed = 0;
     int err;
 
-    s->config.tune_steps = 1;
     gcb_schedule_parse(&s->config.schedule, "0.9@3", NULL);
     do {
         s->diag.text[0] = '\0';

@@ -45,28 +45,4 @@ static void schedules_explain_themselves(void **state)
     }
 }
 
-/* The range of the first steps holds for all, and what is larger later is clamped and counted. */
-static void tuning(void **state)
-{
-    struct replay_setup *s = *state;
-    const struct gcb_tensor *later = &replay_source.tensor[4 * WORKERS * NAMES];
-
-    for (size_t k = 0; k < 30; k++)
-        replay_source.data[later - replay_source.tensor][k] =
-            1.0f; /* the others stay below 0.005 */
-    s->config.tune_steps = 2;
-    assert_int_equal(replay_run(s, "range:bits=8"), 0);
-    assert_true(isnan(s->seen.step[1].figures.clamped_share));
-    replay_expect(s->seen.step[4].figures.clamped_share, 30.0 / (WORKERS * (LARGEST + 70)), 1e-12);
-    assert_true(s->seen.step[4].figures.alpha > 0.9);
-    s->config.tune_steps = 5; /* sees it */
-    assert_int_equal(replay_run(s, "range:bits=8"), 0);
-    assert_true(s->seen.step[5].figures.clamped_share == 0.0);
-    s->config.tune_steps = 2;
-    assert_int_equal(replay_run(s, "fft:theta=0.5,memory=ef"), 0);
-    assert_true(s->seen.step[4].figures.clamped_share > 0.0 &&
-                s->seen.step[4].figures.clamped_share < 1.0);
-}
-
-RUN_TESTS(REPLAY_CASE(schedules), cmocka_unit_test(schedules_explain_themselves),
-          REPLAY_CASE(tuning))
+RUN_TESTS(REPLAY_CASE(schedules), cmocka_unit_test(schedules_explain_themselves))
