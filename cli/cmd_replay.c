@@ -569,7 +569,11 @@ static int replay_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct replay_options, methods),
     OPT_GROUP("Replay", own_rows, struct replay_options, own),
-    SESSION_GROUPS(struct replay_options),
+    OPT_GROUP("Input", opt_input_rows, struct replay_options, common.input),
+    OPT_GROUP("Messages", opt_scope_rows, struct replay_options, common.message),
+    OPT_GROUP("Messages", opt_message_rows, struct replay_options, common.message),
+    OPT_GROUP("Running", opt_threads_rows, struct replay_options, common.exec),
+    OPT_GROUP("Running", opt_exec_rows, struct replay_options, common.exec),
     OPT_GROUP("Output", show_rows, struct replay_options, own),
     SESSION_OUTPUT_GROUPS(struct replay_options),
     {.rows = NULL},
@@ -583,7 +587,6 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
                 "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
                 "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
-                "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n"
                 "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =
         "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo, gmc or loco "
@@ -599,10 +602,7 @@ const struct cmd cmd_replay = {
         "worker sent. stale: steps since an element was last sent, median and 99th percentile.\n"
         "Notes. positions: elements, or bins of a transform. residual: norm of what is not sent "
         "yet. contraction: 1 minus the share of the squared norm that encoding loses, in the worst "
-        "step and worker, and on average. docs/replay.md defines all figures.\n"
-        "With --device cuda, memories, encoders and decoders are on the device, and each step is "
-        "compared with the CPU. Exit status 5: the device gave other values; 3: the device or a "
-        "library is missing, or the method does not run there.\n",
+        "step and worker, and on average. docs/replay.md defines all figures.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct replay_options, methods.overrides)}},
     .size = sizeof(struct replay_options),

@@ -324,8 +324,6 @@ __global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = codes_at(how, in.n) + (in.n * how.width + 7) / 8;
     load_input(v, in, at.first);
-    for (unsigned i = 0; i < kTileEach; i++)
-        v[i] *= how.weight;
     const sharing s = how.kind >= GCB_CUDA_DYNAMIC    ? share_book(room, at, v, how)
                       : how.kind == GCB_CUDA_INTEGERS ? share_integers(room, at, v, how)
                                                       : share_floats(room, at, v, how);

@@ -24,10 +24,9 @@ struct gcb_cuda_blocks {
     uint32_t too_much;
     int drawn;
     enum gcb_cuda_block_kind kind;
-    int minimum;  /* integers: offset=minimum */
-    int divides;  /* small floats: values are divided by their scale */
-    float top;    /* integers: the largest code */
-    float weight; /* multiplies the elements; not 1 only for a tensor without a scale */
+    int minimum; /* integers: offset=minimum */
+    int divides; /* small floats: values are divided by their scale */
+    float top;   /* integers: the largest code */
 };
 
 /* Bytes of scratch that encoding a message needs. */

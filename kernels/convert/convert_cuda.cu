@@ -181,51 +181,6 @@ template <class Elements> __global__ void sum_messages(float *out, uint64_t n, g
     store_floats(out, sum, first, n);
 }
 
-/* ---- all-reduce ---- */
-
-__device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t first, uint64_t n,
-                              float weight)
-{
-    load_floats(v, x, first, n);
-    for (unsigned i = 0; i < tuning::each; i++)
-        v[i] *= weight;
-}
-
-__global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float weight)
-{
-    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
-    float v[tuning::each];
-
-    load_weighted(v, x, first, n, weight);
-    store_floats(reinterpret_cast<float *>(out), v, first, n);
-}
-
-template <class Half>
-__global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weight)
-{
-    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2];
-    float v[tuning::each];
-
-    load_weighted(v, x, first, n, weight);
-    narrow_all<Half>(word, v);
-    store_halves(out, word, first, n);
-}
-
-template <class Half>
-__global__ void own_half(float *out, const uint8_t *values, uint64_t n, float weight)
-{
-    const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2];
-    float v[tuning::each];
-
-    load_halves(word, values, first, n);
-    widen_all<Half>(v, word);
-    for (unsigned i = 0; i < tuning::each; i++)
-        v[i] = weight != 0.0f ? v[i] / weight : 0.0f;
-    store_floats(out, v, first, n);
-}
-
 /* ---- launches ---- */
 
 uint64_t blocks_of(uint64_t n)
@@ -257,24 +212,6 @@ int convert_group(gcb_device_stream *s, const gcb_device_group *g)
     return launch(kernel, grid, tuning::threads, 0, s, grid_of(g, 1));
 }
 
-template <void (*kernel)(uint8_t *, const float *, uint64_t, float)>
-int weigh(gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n, float weight)
-{
-    return launch(kernel, blocks_of(n), tuning::threads, 0, s, out, x, n, weight);
-}
-
-int own_floats(gcb_device_stream *s, float *out, const float *x, const uint8_t *, uint64_t n, float)
-{
-    return get<get_floats<single>>(s, out, reinterpret_cast<const uint8_t *>(x), n);
-}
-
-template <class Half>
-int own(gcb_device_stream *s, float *out, const float *, const uint8_t *values, uint64_t n,
-        float weight)
-{
-    return launch(own_half<Half>, blocks_of(n), tuning::threads, 0, s, out, values, n, weight);
-}
-
 template <class Elements>
 int sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_payloads *p)
 {
@@ -288,8 +225,6 @@ constexpr gcb_cuda_convert half_launchers = {
     get<get_half<Half, single>>,
     convert_group<put_half<Half, message_group>>,
     convert_group<get_half<Half, message_group>>,
-    weigh<weigh_half<Half>>,
-    own<Half>,
     sum<half_elements<Half>>,
 };
 
@@ -301,8 +236,6 @@ const gcb_cuda_convert gcb_cuda_fp32 = {
     get<get_floats<single>>,
     convert_group<put_floats<message_group>>,
     convert_group<get_floats<message_group>>,
-    weigh<weigh_floats>,
-    own_floats,
     sum<float_elements>,
 };
 const gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;

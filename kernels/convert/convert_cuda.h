@@ -14,10 +14,6 @@
  * get:       the inverse of put.
  * put_group, get_group: like put and get, for a group of messages. They queue one copy of the
  *            group's table, then one launch.
- * weigh:     for an all-reduce: writes weight * x as put does.
- * own:       for an all-reduce: writes the part of x that other workers receive. For fp32 this is
- *            x; otherwise the values that weigh wrote, divided by the weight, or 0 if the weight
- *            is 0.
  * sum:       writes the sum of messages (kernels/slot/slot_cuda.h).
  */
 GCB_BEGIN_C
@@ -29,10 +25,6 @@ struct gcb_cuda_convert {
     int (*get)(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
     int (*put_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
     int (*get_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
-    int (*weigh)(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                 float weight);
-    int (*own)(struct gcb_device_stream *s, float *out, const float *x, const uint8_t *values,
-               uint64_t n, float weight);
     int (*sum)(struct gcb_device_stream *s, float *out, uint64_t n,
                const struct gcb_cuda_payloads *p);
 };

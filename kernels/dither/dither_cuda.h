@@ -1,8 +1,6 @@
 #ifndef KERNELS_DITHER_DITHER_CUDA_H
 #define KERNELS_DITHER_DITHER_CUDA_H
 
-#include <stdbool.h>
-
 #include "kernels/cuda/group.h"
 #include "kernels/philox/philox_elem.h"
 #include "kernels/slot/slot_cuda.h"
@@ -114,48 +112,6 @@ int gcb_cuda_terngrad_sum(struct gcb_device_stream *s, float *out, uint64_t n,
                           const struct gcb_cuda_terngrad *how, const struct gcb_cuda_payloads *p);
 int gcb_cuda_natural_sum(struct gcb_device_stream *s, float *out, uint64_t n,
                          const struct gcb_cuda_payloads *p);
-
-/*
- * All-reduce with a shared scale (src/lib/codec/shared_scale.h), for n > 0 elements. Levels are
- * int16_t if `wide`, otherwise int8_t; arrays of levels are aligned to 16 bytes. Each function
- * takes one launch unless its comment says otherwise.
- */
-
-/* Writes the norms of x, times |weight|. Takes three launches. The scratch has as many bytes as the
- * first function returns. */
-uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
-int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *x, uint64_t n,
-                        float weight, const struct gcb_cuda_qsgd *how, void *scratch);
-/* Rounds weight * x to levels with signs, relative to `norms`, which all workers share. */
-int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
-                         const float *norms, float weight, bool wide,
-                         const struct gcb_cuda_qsgd *how);
-
-/* Writes the scaler of x, times |weight|. Takes as many launches as gcb_cuda_terngrad_encode. */
-int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
-                            float weight, const struct gcb_cuda_terngrad *how, void *scratch);
-/* Rounds weight * x, clipped to +-shared[1], to -1, 0 or 1 times shared[0]. Adds to
- * result->clamped. */
-int gcb_cuda_terngrad_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
-                             const float *shared, float weight, bool wide,
-                             const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
-
-/* v[i] *= |weight| */
-int gcb_cuda_scale_by(struct gcb_device_stream *s, float *v, uint64_t count, float weight);
-/* scale[i] = |combined[i]| */
-int gcb_cuda_take_scales(struct gcb_device_stream *s, float *scale, const float *combined,
-                         uint64_t count);
-
-struct gcb_cuda_shared_scale {
-    uint64_t n, bucket; /* elements, and how many of them share a scale */
-    uint32_t levels;    /* largest level of one worker */
-    bool wide;
-};
-
-/* Writes scale * (level / levels) / weight for each element, or 0 if the weight is 0. */
-int gcb_cuda_rebuild_levels(struct gcb_device_stream *s, float *out, const void *levels,
-                            const float *scales, float weight,
-                            const struct gcb_cuda_shared_scale *how);
 
 GCB_END_C
 

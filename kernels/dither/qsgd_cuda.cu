@@ -1,5 +1,4 @@
 #include "kernels/dither/draw.cuh"
-#include "kernels/dither/levels.cuh"
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/slot/tiles.cuh"
@@ -326,57 +325,6 @@ struct qsgd_tile {
     }
 };
 
-/* ---- all-reduce: levels of a norm that all workers share ---- */
-
-/* The values of the tensor times the weight, for decide_draws. */
-struct weighted_values {
-    const float *x;
-    float weight;
-
-    __device__ float operator()(uint64_t i) const
-    {
-        return weight * x[i];
-    }
-};
-
-/* Sets the codes of elements with a norm of 0 to 0, even if weight * x is infinite or NaN. This
- * happens only if another worker sent a wrong norm. */
-__device__ void clear_unscaled(uint32_t (&code)[kTileEach], const float (&v)[kTileEach],
-                               const norm_run &r)
-{
-    if (largest_of(v) < GCB_INF_BITS)
-        return;
-    for (unsigned i = 0; i < kTileEach; i++)
-        if (i < r.count && r.norm_of(i) == 0.0f)
-            code[i] = 0;
-}
-
-template <class Level>
-__global__ void __launch_bounds__(kTileThreads, 3)
-    put_levels(void *out, const float *x, uint64_t n, const uint32_t *norms, float weight,
-               gcb_cuda_qsgd how)
-{
-    const uint64_t first = blockIdx.x * uint64_t{kTile} + threadIdx.x * kTileEach;
-    const norm_run r = run_of_message(first, n, how.bucket, norms);
-    const uint32_t levels = (1u << how.sign_bit) - 1;
-    uint32_t code[kTileEach];
-    int32_t level[kTileEach];
-    float v[kTileEach];
-
-    load_floats(v, x, first, n);
-    for (unsigned i = 0; i < kTileEach; i++)
-        v[i] *= weight;
-    quantise(code, v, weighted_values{x, weight}, r, how);
-    clear_unscaled(code, v, r);
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++) {
-        const int32_t up = static_cast<int32_t>(code[i] & levels);
-
-        level[i] = code[i] > levels ? -up : up;
-    }
-    store_levels<Level>(out, level, first, n);
-}
-
 /* ---- launches ---- */
 
 /* A message to encode, as the argument of a kernel. */
@@ -390,7 +338,9 @@ single single_message(uint8_t *payload, const gcb_device_input *in, const gcb_cu
 
 uint64_t gcb_cuda_qsgd_scratch(const gcb_cuda_qsgd *how, uint64_t n)
 {
-    return tiles_hold_buckets(how->bucket, n) ? 0 : gcb_cuda_qsgd_norms_scratch(how, n);
+    if (tiles_hold_buckets(how->bucket, n) || !how->l2)
+        return 0;
+    return bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double);
 }
 
 int gcb_cuda_qsgd_encode(gcb_device_stream *s, uint8_t *out, const gcb_device_input *in,
@@ -442,27 +392,4 @@ int gcb_cuda_qsgd_sum(gcb_device_stream *s, float *out, uint64_t n, const gcb_cu
 
     message.item.bucket = how->bucket;
     return launch_sum(s, {message, tile_blocks(n)}, qsgd_tile{*how}, p);
-}
-
-uint64_t gcb_cuda_qsgd_norms_scratch(const gcb_cuda_qsgd *how, uint64_t n)
-{
-    return how->l2 ? bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double)
-                   : 0;
-}
-
-int gcb_cuda_qsgd_norms(gcb_device_stream *s, float *norms, const float *x, uint64_t n,
-                        float weight, const gcb_cuda_qsgd *how, void *scratch)
-{
-    const gcb_device_input in = gcb_device_plain(x, n);
-
-    compute_norms(s, single_message(reinterpret_cast<uint8_t *>(norms), &in, how, scratch, nullptr),
-                  how->l2);
-    return gcb_cuda_scale_by(s, norms, bucket_count(how->bucket, n), weight);
-}
-
-int gcb_cuda_qsgd_levels(gcb_device_stream *s, void *levels, const float *x, uint64_t n,
-                         const float *norms, float weight, bool wide, const gcb_cuda_qsgd *how)
-{
-    return launch(wide ? put_levels<int16_t> : put_levels<int8_t>, tile_blocks(n), kTileThreads, 0,
-                  s, levels, x, n, reinterpret_cast<const uint32_t *>(norms), weight, *how);
 }

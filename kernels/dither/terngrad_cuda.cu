@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "kernels/dither/draw.cuh"
-#include "kernels/dither/levels.cuh"
 #include "kernels/dither/terngrad.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/slot/tiles.cuh"
@@ -135,51 +134,6 @@ template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngr
     }
     sync_block();
     store_tile(at.item.payload + kHead + at.start / 5, s.room, bytes);
-}
-
-/* ---- all-reduce: levels of a scale that all workers share ---- */
-
-/* The values of the tensor times the weight, clipped to this worker's own scale. */
-struct clipped_values {
-    const float *x;
-    float weight, limit;
-
-    __device__ float clip(float v) const
-    {
-        if (v > limit)
-            return limit;
-        return v < -limit ? -limit : v;
-    }
-    __device__ float operator()(uint64_t i) const
-    {
-        return clip(weight * x[i]);
-    }
-};
-
-/* Rounds weight * x to levels -1, 0 and 1. shared[0] is the scale of all workers, shared[1] this
- * worker's own. */
-template <class Level>
-__global__ void put_levels(void *out, const float *x, uint64_t n, const float *shared, float weight,
-                           gcb_cuda_draw draw, gcb_device_result *result)
-{
-    const uint64_t first = blockIdx.x * uint64_t{kTile} + threadIdx.x * kTileEach;
-    const clipped_values values = {x, weight, shared[1]};
-    uint32_t code[kTileEach], clamped = 0;
-    int32_t level[kTileEach];
-    float v[kTileEach];
-
-    load_floats(v, x, first, n);
-    for (unsigned i = 0; i < kTileEach; i++) {
-        v[i] *= weight;
-        clamped += fabsf(v[i]) > values.limit;
-        v[i] = values.clip(v[i]);
-    }
-    draw_codes(code, v, values, first, n, shared[0], draw);
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++)
-        level[i] = static_cast<int32_t>(code[i]) - 1;
-    store_levels<Level>(out, level, first, n);
-    add_by_warp(&result->clamped, clamped);
 }
 
 /* ---- decoding ---- */
@@ -338,22 +292,4 @@ int gcb_cuda_terngrad_sum(gcb_device_stream *s, float *out, uint64_t n,
 
     return how->base3 ? launch_sum(s, {message, tile3_grid(n)}, tile_base3{}, p)
                       : launch_sum(s, {message, tile_blocks(n)}, tile_2bit{}, p);
-}
-
-int gcb_cuda_terngrad_limit(gcb_device_stream *s, float *limit, const float *x, uint64_t n,
-                            float weight, const gcb_cuda_terngrad *how, void *scratch)
-{
-    const gcb_device_input in = gcb_device_plain(x, n);
-
-    compute_scale(s, single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
-                  how->clip);
-    return gcb_cuda_scale_by(s, limit, 1, weight);
-}
-
-int gcb_cuda_terngrad_levels(gcb_device_stream *s, void *levels, const float *x, uint64_t n,
-                             const float *shared, float weight, bool wide,
-                             const gcb_cuda_terngrad *how, gcb_device_result *result)
-{
-    return launch(wide ? put_levels<int16_t> : put_levels<int8_t>, tile_blocks(n), kTileThreads, 0,
-                  s, levels, x, n, shared, weight, how->draw, result);
 }

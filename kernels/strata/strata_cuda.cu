@@ -42,15 +42,15 @@ __device__ bool is_nonfinite(float v)
     return gcb_magnitude(v) >= GCB_INF_BITS;
 }
 
-/* Writes the elements of x at the drawn places, times `factor` and `weight`, to `values`. If
- * `payload` is not NULL, `values` are in it, and the key is written, too. */
+/* Writes the key and the elements of x at the drawn places, times `factor`, to the payload, whose
+ * values begin at `values`. */
 __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_strata where,
-                       float factor, float weight, gcb_device_result *result)
+                       float factor, gcb_device_result *result)
 {
     const drawn d = draw_places(where);
     bool nonfinite = false;
 
-    if (payload && blockIdx.x == 0 && threadIdx.x == 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
         for (unsigned i = 0; i < kKeyBytes; i++)
             payload[i] = static_cast<uint8_t>(where.key >> 8 * i);
         result->length = kKeyBytes + where.k * sizeof(float);
@@ -61,7 +61,7 @@ __global__ void gather(uint8_t *payload, float *values, const float *x, gcb_stra
             const float v = factor * x[d.place[i]];
 
             nonfinite |= is_nonfinite(v);
-            values[d.first + i] = weight * v;
+            values[d.first + i] = v;
         }
     if (nonfinite)
         set_status(&result->status, GCB_E_SEND_RAW);
@@ -75,19 +75,18 @@ __global__ void check_values(const float *values, uint64_t count, gcb_device_res
         set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* Where the values go. If there is a payload, it has the key, and its values must be finite. */
+/* Where the values of a payload go. They must be finite. */
 struct target {
     float *to;
     const uint8_t *payload;
-    gcb_device_result *result; /* NULL if there is no payload */
-    float weight;              /* used if the values are added */
+    gcb_device_result *result;
+    float weight; /* used if the values are added */
 };
 
 /* Stores the values at their places or, if Adds, adds them after multiplying by the weight. */
 template <bool Adds> __global__ void scatter(target t, const float *values, gcb_strata where)
 {
-    if (t.payload)
-        gcb_strata_set_key(&where, *reinterpret_cast<const uint64_t *>(t.payload));
+    gcb_strata_set_key(&where, *reinterpret_cast<const uint64_t *>(t.payload));
     if (Adds && t.result->status) /* a value is not finite (check_values) */
         return;
     const drawn d = draw_places(where);
@@ -99,7 +98,7 @@ template <bool Adds> __global__ void scatter(target t, const float *values, gcb_
             float *const at = t.to + d.place[i];
 
             *at = Adds ? gcb_accumulated(*at, v, t.weight) : v;
-            if (t.payload && is_nonfinite(v))
+            if (is_nonfinite(v))
                 set_status(&t.result->status, GCB_E_CORRUPT);
         }
 }
@@ -133,25 +132,7 @@ int gcb_cuda_strata_encode(gcb_device_stream *s, uint8_t *payload, const float *
                            const gcb_strata *where, float factor, gcb_device_result *result)
 {
     return launch(gather, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, payload,
-                  const_cast<float *>(values_of(payload)), x, *where, factor, 1.0f, result);
-}
-
-int gcb_cuda_strata_gather(gcb_device_stream *s, float *values, const float *x,
-                           const gcb_strata *where, float factor, float weight,
-                           gcb_device_result *result)
-{
-    return launch(gather, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, nullptr, values,
-                  x, *where, factor, weight, result);
-}
-
-int gcb_cuda_strata_scatter(gcb_device_stream *s, float *out, const float *values,
-                            const gcb_strata *where)
-{
-    const target t = {out, nullptr, nullptr, 0.0f};
-
-    clear_all(s, out, where);
-    return launch(scatter<false>, blocks_over(where->k, kThreads * kEach), kThreads, 0, s, t,
-                  values, *where);
+                  const_cast<float *>(values_of(payload)), x, *where, factor, result);
 }
 
 int gcb_cuda_strata_decode(gcb_device_stream *s, float *out, const uint8_t *payload,

@@ -17,21 +17,11 @@ GCB_BEGIN_C
 int gcb_cuda_strata_encode(struct gcb_device_stream *s, uint8_t *payload, const float *x,
                            const struct gcb_strata *where, float factor,
                            struct gcb_device_result *result);
-/* Writes only values: weight * (factor * x). If factor * x is not finite, result->status becomes
- * GCB_E_SEND_RAW. */
-int gcb_cuda_strata_gather(struct gcb_device_stream *s, float *values, const float *x,
-                           const struct gcb_strata *where, float factor, float weight,
-                           struct gcb_device_result *result);
-
-/* Writes the values to the places of *where, and 0 to all other elements of `out`. Takes two
- * launches. */
-int gcb_cuda_strata_scatter(struct gcb_device_stream *s, float *out, const float *values,
-                            const struct gcb_strata *where);
-/* Like gcb_cuda_strata_scatter, with the key and the values of a payload. If a value is not finite,
- * result->status becomes GCB_E_CORRUPT, and `out` is unspecified. */
+/* Writes the values of a payload to their places, and 0 to all other elements of `out`. If a value is
+ * not finite, result->status becomes GCB_E_CORRUPT, and `out` is unspecified. Takes two launches. */
 int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
                            const struct gcb_strata *where, struct gcb_device_result *result);
-/* Like gcb_cuda_strata_scatter; the values are the elements of x at the places, times the
+/* Like gcb_cuda_strata_decode; the values are the elements of x at the places of *where, times the
  * factor. */
 int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
                          const struct gcb_strata *where, float factor);

@@ -7,7 +7,6 @@
 
 #include "tests/cuda/device_test.h"
 #include "tests/gpu/check_cases.h"
-#include "tests/support/device_reduce.h"
 #include "tests/support/device_slot.h"
 
 /* Elements of five tiles, for two blocks. */
@@ -40,14 +39,8 @@ static void every_case(void **state)
             device_same_wide(&device, c->spec, scaled(c), i);
         if (c->kind == CHECK_STEPS)
             device_same_feedback(&device, c->spec, SMALL, GCB_F32, 0.7);
-        if (c->kind == CHECK_MEMORY)
-            device_same_memory(&device, c->spec, 5001);
         if (c->kind == CHECK_SLOT)
             device_same_slots(&device, c->spec, 5001);
-        if (c->kind == CHECK_REDUCE)
-            assert_int_equal(
-                device_same_reduce(&device, c->spec, 70001, &(struct reduce_options){.workers = 2}),
-                0);
     }
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tests/contract/cases.h"
-#include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_slot.h"
 #include "tests/support/device_trip.h"
@@ -93,12 +92,8 @@ static const struct check_case wide[] = {
      2 * WIDER}, /* one sign has half of the elements */
     {"sparse:transform=dct,chunk=1000", CHECK_STEPS, WIDE},
     {"sparse:transform=fft,chunk=63", CHECK_STEPS, WIDE},
-    {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
-    {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
     {"qsgd", CHECK_SLOT, WIDE},
     {"topk:memory=ef", CHECK_SLOT, WIDE},
-    {"qsgd:bucket=100000,norm=l2,collective=allreduce", CHECK_REDUCE, WIDE},
-    {"terngrad:collective=allreduce", CHECK_REDUCE, WIDER},
     {"topk:theta=0.2,index=bitmap", CHECK_SLOT, WIDE},
 };
 
@@ -198,8 +193,7 @@ static size_t quantisers(void)
 
 struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
-    const size_t by_hand =
-        COUNT(more) + COUNT(wide) + names(device_memories) + names(device_reduces) + quantisers();
+    const size_t by_hand = COUNT(more) + COUNT(wide) + names(device_slots) + quantisers();
     struct check_case *list;
 
     *count = 0;
@@ -222,12 +216,8 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
     }
     for (size_t i = 0; device_quantisers[i].spec; i++)
         add_spec(list, count, device_quantisers[i].spec, CHECK_GROUP);
-    for (size_t i = 0; device_memories[i]; i++)
-        add_spec(list, count, device_memories[i], CHECK_MEMORY);
     for (size_t i = 0; device_slots[i]; i++)
         add_spec(list, count, device_slots[i], CHECK_SLOT);
-    for (size_t i = 0; device_reduces[i]; i++)
-        add_spec(list, count, device_reduces[i], CHECK_REDUCE);
     if (with_wide)
         add_wide(list, count);
     return list;
@@ -235,12 +225,10 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 
 char *check_case_name(char *out, size_t size, const struct check_case *c)
 {
-    const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
-                      : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
-                      : c->kind == CHECK_SLOT   ? " (slots)"
-                      : c->kind == CHECK_REDUCE ? " (all-reduce)"
-                      : c->kind == CHECK_STEPS  ? " (with error feedback)"
-                                                : "";
+    const char *how = c->kind == CHECK_GROUP   ? " (161 tensors in a group)"
+                      : c->kind == CHECK_SLOT  ? " (slots)"
+                      : c->kind == CHECK_STEPS ? " (with error feedback)"
+                                               : "";
 
     if (c->count)
         snprintf(out, size, "%s%s (%" PRIu64 " elements)", c->spec, how, c->count);

@@ -7,13 +7,11 @@
 
 enum check_kind {
     CHECK_WHOLE,
-    CHECK_BRIEF,  /* one of very many combinations, at few sizes */
-    CHECK_WIDE,   /* at one size, at which blocks take more than one piece of work */
-    CHECK_STEPS,  /* as CHECK_WIDE, with error feedback */
-    CHECK_GROUP,  /* ResNet-50's tensors as a group */
-    CHECK_MEMORY, /* steps of a worker whose memory is on the device; `count` may give the size */
-    CHECK_SLOT,   /* slots of three workers and their sum, in the same way */
-    CHECK_REDUCE, /* an all-reduce of three workers, in the same way */
+    CHECK_BRIEF, /* one of very many combinations, at few sizes */
+    CHECK_WIDE,  /* at one size, at which blocks take more than one piece of work */
+    CHECK_STEPS, /* as CHECK_WIDE, with error feedback */
+    CHECK_GROUP, /* ResNet-50's tensors as a group */
+    CHECK_SLOT,  /* slots of three workers and their sum; `count` may give the size */
 };
 
 /* A case to test on a device. */
@@ -28,7 +26,7 @@ struct check_case {
  *   from the registries and the parameter tables: every method at its defaults, and every choice of
  *   every codec; with few sizes, every `stride`-th of all combinations of choices and of numbers
  *   that are not the default; the hand-written cases that reach branches of launchers; groups,
- *   memories, slots and all-reduces; if asked for, the wide cases: every method at its defaults, and
+ *   and slots; if asked for, the wide cases: every method at its defaults, and
  *   every choice with four of five positions kept.
  * *count is their number. The caller frees the list. NULL: no memory.
  */

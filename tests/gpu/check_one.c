@@ -6,7 +6,6 @@
 
 #include "tests/kernels/check.h"
 #include "tests/support/device_coder.h"
-#include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_slot.h"
 #include "tests/support/device_trip.h"
@@ -116,25 +115,10 @@ static void check_fed(const struct gcb_device *device, const char *spec, const u
     }
 }
 
-static void check_memory(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
-{
-    for (size_t i = 0; sizes[i] != END; i++)
-        device_same_memory(device, spec, sizes[i]);
-}
-
 static void check_slots(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
 {
     for (size_t i = 0; sizes[i] != END; i++)
         device_same_slots(device, spec, sizes[i]);
-}
-
-static void check_reduces(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
-{
-    static const float weights[] = {0.3f, -1.25f, 2.0f};
-    const struct reduce_options how = {.workers = 3, .weights = weights};
-
-    for (size_t i = 0; sizes[i] != END; i++)
-        assert_int_equal(device_same_reduce(device, spec, sizes[i], &how), 0);
 }
 
 void check_one(const struct gcb_device *device, const struct check_depth *depth,
@@ -149,12 +133,8 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
         device_same_wide(device, c->spec, c->count, number);
     else if (c->kind == CHECK_GROUP)
         device_same_group(device, c->spec, depth->grouped);
-    else if (c->kind == CHECK_MEMORY)
-        check_memory(device, c->spec, fed);
     else if (c->kind == CHECK_SLOT)
         check_slots(device, c->spec, fed);
-    else if (c->kind == CHECK_REDUCE)
-        check_reduces(device, c->spec, fed);
     else if (c->kind != CHECK_STEPS && brief)
         check_few(device, depth, c->spec, number);
     else if (c->kind == CHECK_WHOLE)

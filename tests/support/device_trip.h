@@ -75,14 +75,6 @@ void device_same_steps(const struct gcb_device *device, const char *spec, uint64
 void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
                           enum gcb_dtype source, double carry);
 
-/*
- * Runs twelve steps of a worker whose tensors stay on the device (src/lib/memory/device_memory.h),
- * with the spec's memory around a coder and a decoder there. Messages and memories are the CPU's,
- * bit for bit.
- */
-void device_same_memory(const struct gcb_device *device, const char *spec, uint64_t n);
-extern const char *const device_memories[]; /* a spec for every kind of memory; ends with NULL */
-
 /* Compares at a size at which blocks take more than one piece of work, with tensors whose last
  * pieces matter. */
 void device_same_wide(const struct gcb_device *device, const char *spec, uint64_t n, uint64_t seed);

@@ -72,41 +72,6 @@ struct gcb_device_sum_ops {
                      float weight, const struct gcb_device_call *call);
 };
 
-/* A worker's tensor in an all-reduce. Arrays are device memory. */
-struct gcb_device_share {
-    const float *x_dev; /* env->count floats, all finite */
-    float weight;       /* multiplies x in the sum */
-    /* The values that the worker contributes to a round. The caller does not change them until the
-     * next round, or conclude. */
-    void *values_dev;
-    /* As many bytes as `kept` (struct gcb_device_reduce_ops) says. The caller does not change them
-     * from the first round to the end of the step. */
-    void *kept_dev;
-};
-
-/*
- * How tensors on a device are combined without decoding: struct gcb_reduce_ops with arrays in
- * device memory. The state is an encoder's whose env->workers is not 0. All results are those of
- * the CPU, bit for bit. call->at.step is the same in all calls of a step.
- */
-struct gcb_device_reduce_ops {
-    uint64_t (*kept)(const void *state);    /* bytes that stay from round to round; NULL: none */
-    uint64_t (*scratch)(const void *state); /* bytes that a call needs; NULL: none */
-    /* Queues the values of a round. The result's status becomes GCB_E_SEND_RAW if the method cannot
-     * represent x. */
-    int (*contribute_async)(const void *state, unsigned round, const struct gcb_device_share *own,
-                            const struct gcb_device_call *call);
-    /* Takes the combined values of each round except the last. Any values are safe. NULL: there is
-     * only one round. */
-    int (*absorb_async)(const void *state, unsigned round, const void *combined_dev,
-                        const struct gcb_device_share *own, const struct gcb_device_call *call);
-    /* Takes the combined values of the last round. Any values are safe. Queues the update and, if
-     * own_dev is not NULL, the part of x that the update contains. */
-    int (*conclude_async)(const void *state, const void *combined_dev,
-                          const struct gcb_device_share *own, float *update_dev, float *own_dev,
-                          const struct gcb_device_call *call);
-};
-
 struct gcb_device_ops {
     /* Bytes of a state. The coder zeroes the state, sets the base, stores the parameters, then
      * calls init. The beginning of the state is laid out as on the CPU, and init sets the base to
@@ -143,9 +108,8 @@ struct gcb_device_ops {
      * (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum` adds them one by one. */
     int (*sum_async)(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
                      struct gcb_device_stream *stream);
-    const struct gcb_device_group_ops *group;   /* NULL: one message at a time */
-    const struct gcb_device_sum_ops *sum;       /* NULL: sum_async, or no slots */
-    const struct gcb_device_reduce_ops *reduce; /* NULL: an all-reduce runs on the CPU only */
+    const struct gcb_device_group_ops *group; /* NULL: one message at a time */
+    const struct gcb_device_sum_ops *sum;     /* NULL: sum_async, or no slots */
 };
 
 /* A codec of the module. A row without ops ends the table. There is no `describe`: the CPU's

@@ -255,11 +255,6 @@ int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
                : gcb_device_batch_download(p->batch, out->data, p->tensor.dev, size.tensor, diag);
 }
 
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c)
-{
-    return c->there->reduce;
-}
-
 /* ---- groups ---- */
 
 static const struct gcb_device_group_ops *group_ops(const struct gcb_coder *c)

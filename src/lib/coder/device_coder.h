@@ -62,9 +62,6 @@ int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *f
 int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag);
 
-/* Returns the codec's functions for an all-reduce (src/lib/exchange/device_reduce.h), or NULL. */
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c);
-
 /*
  * ---- groups of messages ----
  *

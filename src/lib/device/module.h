@@ -2,7 +2,6 @@
 #define SRC_LIB_DEVICE_MODULE_H
 
 #include "kernels/compare/compare_cuda.h"
-#include "kernels/memory/memory_cuda.h"
 #include "kernels/slot/slot_cuda.h"
 #include "src/lib/codec/device.h"
 
@@ -18,7 +17,7 @@
  * aligned to 256 bytes, and the host cannot read it. Copies between host and device go through
  * pinned memory. A stream is for one host thread at a time.
  */
-#define GCB_DEVICE_MODULE_VERSION 13
+#define GCB_DEVICE_MODULE_VERSION 14
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* A device and the libraries that it needs, as far as they are known. */
@@ -114,17 +113,6 @@ struct gcb_device_fft_fns {
                    const float *x, void *work);
 };
 
-/* The memory of a worker between steps: kernels/memory/memory_cuda.h. */
-struct gcb_device_feedback_fns {
-    int (*add)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-               const float *gradient_dev);
-    int (*sent)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m, const float *sent_dev,
-                int masks);
-    uint64_t (*clip_scratch)(uint64_t n);
-    int (*clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
-                uint64_t n, double limit, void *scratch_dev);
-};
-
 /* What slots need besides the codecs: kernels/slot/slot_cuda.h. */
 struct gcb_device_slot_fns {
     int (*begin)(struct gcb_device_stream *s, const struct gcb_device_input *in,
@@ -164,7 +152,6 @@ struct gcb_device_module {
     struct gcb_device_event_fns event;
     struct gcb_device_tensor_fns tensor;
     struct gcb_device_fft_fns fft;
-    struct gcb_device_feedback_fns feedback;
     struct gcb_device_slot_fns slot;
     struct gcb_device_clock_fns clock;
 };

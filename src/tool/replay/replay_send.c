@@ -101,14 +101,12 @@ static int begin_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
 
 /* ---- the rounds ---- */
 
-/* Counts the bytes of a round, and remembers where the workers' messages are, because the device's
- * messages are compared with them. The messages stay in s->local until its next run. */
+/* Counts the bytes of a round. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     const struct gcb_replay_sending *job = ctx;
     struct gcb_replay_traffic *traffic = &job->step->traffic;
     struct gcb_replay_state *s = job->s;
-    uint8_t *bytes = s->local.bytes;
 
     if (traffic->rounds <= round)
         traffic->rounds = round + 1;
@@ -118,10 +116,6 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
     if (gcb_method_collective(&job->message->method) == GCB_COLLECTIVE_HIERARCHICAL)
         traffic->between_bytes +=
             gcb_local_between(sent, s->workers, gcb_method_node(&job->message->method, s->workers));
-    for (uint32_t w = 0; w < s->workers; w++) {
-        s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
-        bytes += sent[w].bytes;
-    }
 }
 
 /* Exchanges the current message between all workers, which are all in this process. on_round counts
@@ -171,43 +165,10 @@ static int tally_parts_and_error(const struct gcb_replay_sending *job, struct gc
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* Runs the all-reduce of all workers on the device, except its end. */
-static int reduce_on_device(struct gcb_replay_sending *job, struct gcb_diag *diag)
-{
-    struct gcb_replay_state *s = job->s;
-    int err = 0;
-
-    for (uint32_t w = 0; w < s->workers && !err; w++) {
-        set_worker(job, w);
-        job->encoded = gcb_exchange_input(job->exchange);
-        err = gcb_replay_device_compensate(job, diag);
-    }
-    if (!err && job->sent)
-        err = gcb_replay_device_rounds(job, diag);
-    return explain(job, err, diag);
-}
-
-/* Runs the rest of the worker's step on the device, compares it with the CPU's, and adds its
- * message to the tally. */
-static int compare_device(const struct gcb_replay_sending *job, struct gcb_tally *t,
-                          struct gcb_diag *diag)
-{
-    int err = 0;
-
-    if (!job->worker->on_device.reduce) {
-        err = gcb_replay_device_compensate(job, diag);
-        return err || !job->encoded ? err : gcb_replay_device_code(job, t, diag);
-    }
-    if (job->encoded)
-        err = gcb_replay_device_conclude(job, t->clamped, diag);
-    return err || !job->encoded ? err : tally_parts_and_error(job, t, diag);
-}
-
 /* Adds what the worker sent, and what arrived of it, to the step. */
 static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_norms *norms = &job->step->workers[job->w];
-    const bool on_device = job->worker->on_device.memory;
     struct gcb_tally t = {
         .messages = 1,
         .elements = job->plan->count,
@@ -215,15 +176,13 @@ static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *
         .dense = job->plan->dense,
         .dtype = job->plan->dtype,
     };
-    int err = 0;
+    int err;
 
-    if (job->encoded)
-        ask_encoder(job, &t);
-    if (on_device)
-        err = compare_device(job, &t, diag);
-    else if (job->encoded)
-        err = tally_parts_and_error(job, &t, diag);
-    if (err || !job->encoded)
+    if (!job->encoded)
+        return 0;
+    ask_encoder(job, &t);
+    err = tally_parts_and_error(job, &t, diag);
+    if (err)
         return err;
     job->worker->pending_bytes = 0;
     norms->encoded += t.fidelity.xx;
@@ -274,8 +233,6 @@ static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
     job->sparse = gcb_exchange_add_selection(job->exchange, s->selected);
     gcb_parallel(s->config->compute.queue, gcb_span_count(n), receive_span, job);
     err = gcb_exchange_learn(job->exchange, s->decoded, diag);
-    if (!err && job->worker->on_device.memory)
-        err = gcb_replay_device_update(job, residual, diag);
     if (!err)
         job->step->workers[job->w].residual += norm_sq(s, residual, n);
     return err;
@@ -350,9 +307,6 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
     if (err)
         return err;
     err = run_rounds(&job, diag);
-    if (!err && job.message->workers[0].on_device.memory &&
-        gcb_method_collective(&job.message->method) == GCB_COLLECTIVE_ALLREDUCE)
-        err = reduce_on_device(&job, diag);
     for (uint32_t w = 0; !err && w < s->workers; w++) {
         set_worker(&job, w);
         err = explain(&job, end_worker(&job, diag), diag);

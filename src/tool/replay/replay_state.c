@@ -7,26 +7,17 @@
 
 /* ---- exchanges ---- */
 
-void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
-                             struct gcb_coder_config *out)
-{
-    const struct gcb_replay_config *c = s->config;
-
-    *out = (struct gcb_coder_config){
-        .nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */
-        /* with a memory the values are float32 sums */
-        .source = s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32,
-        .checksum = true,
-    };
-    gcb_plan_env(&out->env, &c->compute, c->source, plan, &c->output_layers);
-}
-
 /* Opens a worker's exchange of a message. `plan` describes the message in the first step. */
 static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *message,
                          const struct gcb_message_plan *plan, uint32_t worker,
                          struct gcb_diag *diag)
 {
+    const struct gcb_replay_config *c = s->config;
     struct gcb_exchange_config config = {
+        .coder = {.nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */
+                  /* with a memory the values are float32 sums */
+                  .source = s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32,
+                  .checksum = true},
         .workers = s->workers,
         .worker = worker,
         .weights = s->weights,
@@ -34,19 +25,18 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
     };
     int err;
 
-    gcb_replay_coder_config(s, plan, &config.coder);
+    gcb_plan_env(&config.coder.env, &c->compute, c->source, plan, &c->output_layers);
     err = gcb_exchange_create(&message->exchanges[worker], &message->method, &config, diag);
     return gcb_plan_explain(err, message->method.name, plan, s->config->source, diag);
 }
 
 /* ---- messages ---- */
 
-/* Opens a worker's exchange of a message, and its part on the device. */
+/* Opens a worker's exchange of a message. */
 static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *message,
                        const struct gcb_message_plan *plan, uint32_t w, struct gcb_diag *diag)
 {
     struct gcb_replay_worker *worker = &message->workers[w];
-    struct gcb_memory_params params;
     const int err = open_exchange(s, message, plan, w, diag);
 
     if (err)
@@ -55,11 +45,7 @@ static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *me
     if (!worker->age)
         return gcb_diag_nomem(diag, plan->count * sizeof(*worker->age),
                               "what workers keep between steps");
-    if (!s->device || plan->dense)
-        return 0;
-    gcb_method_memory_for(&params, &message->method, plan->count);
-    return gcb_replay_device_start(s->device, &worker->on_device, &params, plan->count, s->workers,
-                                   diag);
+    return 0;
 }
 
 /* Allocates the sums of a message, and opens its exchanges for all workers. */
@@ -94,15 +80,14 @@ static int take_buffers(struct gcb_replay_state *s)
 
     s->inputs = gcb_alloc_array(s->plan->sources * n, sizeof(*s->inputs));
     s->weights = gcb_alloc_array(s->workers, sizeof(*s->weights));
-    s->wires = gcb_alloc_zero(s->workers, sizeof(*s->wires));
     s->decoded = gcb_alloc_array(n, sizeof(float));
     s->owed = gcb_alloc_array(n, sizeof(float));
     s->update = gcb_alloc_array(n, sizeof(float));
     s->selected = gcb_alloc_array(n, sizeof(float));
     s->touched = gcb_alloc(n);
     s->spans = gcb_alloc_array(gcb_span_count(n), sizeof(*s->spans));
-    if (!s->inputs || !s->weights || !s->wires || !s->decoded || !s->owed || !s->update ||
-        !s->selected || !s->touched || !s->spans)
+    if (!s->inputs || !s->weights || !s->decoded || !s->owed || !s->update || !s->selected ||
+        !s->touched || !s->spans)
         return GCB_E_NOMEM;
     for (uint32_t w = 0; w < s->workers; w++)
         s->weights[w] = 1.0f;
@@ -110,23 +95,6 @@ static int take_buffers(struct gcb_replay_state *s)
 }
 
 /* ---- the state ---- */
-
-/* Opens the device's part of the replay. Returns GCB_E_BACKEND for a collective that no device
- * runs. */
-static int open_device(struct gcb_replay_state *s, const struct gcb_method *method,
-                       struct gcb_diag *diag)
-{
-    const enum gcb_collective collective = gcb_method_collective(method);
-
-    if (collective != GCB_COLLECTIVE_ALLGATHER && collective != GCB_COLLECTIVE_ALLREDUCE)
-        return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "method '%s': collective=%s runs on the CPU only; use --device cpu or "
-                            "collective=allgather",
-                            method->name, gcb_collective_names[collective]);
-    return gcb_replay_device_create(&s->device, s->config->compute.device,
-                                    s->config->layout->largest,
-                                    collective == GCB_COLLECTIVE_ALLREDUCE, diag);
-}
 
 int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_config *config,
                           const struct gcb_replay_plan *plan, const struct gcb_method *method,
@@ -148,8 +116,6 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     if (err)
         return err;
     gcb_method_take_memory(&s->dense, method);
-    if (config->compute.device)
-        err = open_device(s, method, diag);
     while (!err && s->count < plan->messages) {
         const size_t i = s->count++; /* counts a failed message too, so that fini releases it */
 
@@ -162,10 +128,8 @@ static void fini_message(struct gcb_replay_state *s, struct gcb_replay_message *
 {
     const uint32_t workers = s->workers;
 
-    for (uint32_t w = 0; message->workers && w < workers; w++) {
-        gcb_replay_device_end(s->device, &message->workers[w].on_device);
+    for (uint32_t w = 0; message->workers && w < workers; w++)
         gcb_free(message->workers[w].age);
-    }
     for (uint32_t w = 0; message->exchanges && w < workers; w++)
         gcb_exchange_close(message->exchanges[w]);
     gcb_free(message->workers);
@@ -182,7 +146,6 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
     gcb_free(s->messages);
     gcb_free(s->inputs);
     gcb_free(s->weights);
-    gcb_free(s->wires);
     gcb_free(s->decoded);
     gcb_free(s->owed);
     gcb_free(s->update);
@@ -190,23 +153,15 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
     gcb_free(s->touched);
     gcb_free(s->spans);
     gcb_local_fini(&s->local);
-    gcb_replay_device_destroy(s->device);
     memset(s, 0, sizeof(*s));
 }
 
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag)
 {
-    static const uint64_t nothing[GCB_KEPT];
     int err = gcb_method_assign(&message->method, key, value, diag);
 
-    for (uint32_t w = 0; !err && w < s->workers; w++) {
+    for (uint32_t w = 0; !err && w < s->workers; w++)
         err = gcb_exchange_change(message->exchanges[w], &message->method, diag);
-        if (err || !message->workers[w].on_device.memory)
-            continue;
-        /* the device's new encoder has no state, so the CPU's encoder must lose its state too */
-        gcb_replay_device_forget(&message->workers[w].on_device);
-        (void)gcb_coder_restore(gcb_exchange_encoder(message->exchanges[w]), nothing);
-    }
     return err;
 }

@@ -1,7 +1,7 @@
 #include "src/lib/codec/blocks.h"
 #include "kernels/block/blocks_cuda.h"
 #include "src/lib/device/module/codecs.h"
-#include "src/lib/device/module/shared_scale.h"
+#include "src/lib/device/module/draw.h"
 
 /* The codecs float, affine and codebook. Their states begin with struct gcb_blocks. */
 struct state {
@@ -23,7 +23,6 @@ static void set_layout(struct gcb_cuda_blocks *how, const struct gcb_blocks *b)
     how->log2 = b->log2;
     how->too_much = b->too_much;
     how->drawn = b->drawn;
-    how->weight = 1.0f;
 }
 
 static int floats_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)

@@ -2,7 +2,7 @@
 #include "kernels/convert/convert_cuda.h"
 #include "src/lib/codec/blocks.h"
 #include "src/lib/device/module/codecs.h"
-#include "src/lib/device/module/shared_scale.h"
+#include "src/lib/device/module/draw.h"
 
 /* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
@@ -11,46 +11,25 @@ struct convert {
     const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 
-/* The conversion and the sum of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec
- * has the wire id 0. */
-static const struct {
-    const struct gcb_cuda_convert *by;
-    enum gcb_reduction sum;
-} types[] = {{NULL, GCB_SUM_F32},
-             {&gcb_cuda_fp32, GCB_SUM_F32},
-             {&gcb_cuda_fp16, GCB_SUM_F16},
-             {&gcb_cuda_bf16, GCB_SUM_BF16}};
+/* The conversion of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec has the wire
+ * id 0. */
+static const struct gcb_cuda_convert *const types[] = {NULL, &gcb_cuda_fp32, &gcb_cuda_fp16,
+                                                       &gcb_cuda_bf16};
 
 static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct convert *s = state;
 
-    s->by = types[env->wire_id].by;
+    s->by = types[env->wire_id];
     s->drawn.keys = gcb_philox_keys_of(env->seed);
     s->drawn.scaling.f = gcb_small_float_of(env->wire_id == 3 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
     s->drawn.width = 16;
     s->drawn.log2 = GCB_BLOCKS_ALL;
     s->drawn.drawn = 1;
     s->drawn.too_much = UINT32_MAX;
-    s->drawn.weight = 1.0f;
     s->h.base.max_payload = env->count * s->by->bytes;
     s->h.base.nominal_bits = 8.0 * (double)s->by->bytes;
-    s->h.base.rounds = 1;
-    s->h.base.round[0] = (struct gcb_reduce_round){types[env->wire_id].sum, env->count};
     return 0;
-}
-
-/* Queues the encoding with stochastic rounding of weight times the input. */
-static int draw(const struct convert *s, const struct gcb_device_input *in, float weight,
-                uint8_t *out_dev, struct gcb_device_result *result,
-                const struct gcb_device_call *call)
-{
-    struct gcb_cuda_blocks how = s->drawn;
-
-    how.weight = weight;
-    return gcb_cuda_blocks_encode(call->stream, out_dev, in, &how,
-                                  gcb_draw_stream(&s->h.base.env, &call->at, GCB_DRAW_COARSE), NULL,
-                                  result);
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -59,7 +38,9 @@ static int convert_encode(void *state, const struct gcb_device_input *in, uint8_
     const struct convert *s = state;
 
     if (s->h.rounding)
-        return draw(s, in, 1.0f, out_dev, call->result_dev, call);
+        return gcb_cuda_blocks_encode(call->stream, out_dev, in, &s->drawn,
+                                      gcb_draw_stream(&s->h.base.env, &call->at, GCB_DRAW_COARSE),
+                                      NULL, call->result_dev);
     return s->by->put(call->stream, out_dev, in, call->result_dev);
 }
 
@@ -110,38 +91,6 @@ static const struct gcb_device_group_ops convert_group = {
     .code_async = convert_code_group,
 };
 
-/* ---- all-reduce ---- */
-
-static int convert_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
-                              const struct gcb_device_call *call)
-{
-    const struct convert *s = state;
-    const struct gcb_device_input in = gcb_device_plain(own->x_dev, s->h.base.env.count);
-
-    if (s->h.rounding)
-        return draw(s, &in, own->weight, own->values_dev, NULL, call);
-    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->h.base.env.count,
-                        own->weight);
-}
-
-static int convert_conclude(const void *state, const void *combined_dev,
-                            const struct gcb_device_share *own, float *update_dev, float *own_dev,
-                            const struct gcb_device_call *call)
-{
-    const struct convert *s = state;
-    const uint64_t n = s->h.base.env.count;
-    const int err = s->by->get(call->stream, update_dev, combined_dev, n);
-
-    if (err || !own_dev)
-        return err;
-    return s->by->own(call->stream, own_dev, own->x_dev, own->values_dev, n, own->weight);
-}
-
-static const struct gcb_device_reduce_ops convert_reduce = {
-    .contribute_async = convert_contribute,
-    .conclude_async = convert_conclude,
-};
-
 const struct gcb_device_ops gcb_device_convert = {
     .state_size = sizeof(struct convert),
     .init = convert_init,
@@ -150,5 +99,4 @@ const struct gcb_device_ops gcb_device_convert = {
     .decode_async = convert_decode,
     .sum_async = convert_sum,
     .group = &convert_group,
-    .reduce = &convert_reduce,
 };

@@ -1,7 +1,7 @@
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/dither/natural_elem.h"
 #include "src/lib/device/module/codecs.h"
-#include "src/lib/device/module/shared_scale.h"
+#include "src/lib/device/module/draw.h"
 
 struct natural {
     struct gcb_codec_base base;

@@ -2,7 +2,7 @@
 
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
-#include "src/lib/device/module/shared_scale.h"
+#include "src/lib/device/module/draw.h"
 
 struct qsgd {
     struct gcb_qsgd_layout l;
@@ -25,7 +25,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
         .nearest = s->l.rounding == GCB_QSGD_NEAREST,
         .coding = (enum gcb_cuda_coding)s->l.coding,
     };
-    return env->workers ? gcb_shared_scale_bind(&s->l.q, s->l.s, s->l.bucket, diag) : 0;
+    return 0;
 }
 
 static uint64_t qsgd_scratch(const void *state)
@@ -117,43 +117,6 @@ static const struct gcb_device_group_ops qsgd_group = {
     .code_async = qsgd_code_group,
 };
 
-/* ---- all-reduce ---- */
-
-static uint64_t qsgd_kept(const void *state)
-{
-    return ((const struct qsgd *)state)->l.buckets * sizeof(float);
-}
-
-static uint64_t qsgd_reduce_scratch(const void *state)
-{
-    const struct qsgd *s = state;
-
-    return gcb_cuda_qsgd_norms_scratch(&s->how, s->env->count);
-}
-
-static int qsgd_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
-                           const struct gcb_device_call *call)
-{
-    const struct qsgd *s = state;
-    const struct gcb_cuda_qsgd how = how_at(s, &call->at);
-
-    if (s->env->count == 0)
-        return 0;
-    if (round == 0)
-        return gcb_cuda_qsgd_norms(call->stream, own->values_dev, own->x_dev, s->env->count,
-                                   own->weight, &how, call->scratch_dev);
-    return gcb_cuda_qsgd_levels(call->stream, own->values_dev, own->x_dev, s->env->count,
-                                own->kept_dev, own->weight, s->l.q.shared.wide, &how);
-}
-
-static const struct gcb_device_reduce_ops qsgd_reduce = {
-    .kept = qsgd_kept,
-    .scratch = qsgd_reduce_scratch,
-    .contribute_async = qsgd_contribute,
-    .absorb_async = gcb_device_scales_absorb,
-    .conclude_async = gcb_device_levels_conclude,
-};
-
 const struct gcb_device_ops gcb_device_qsgd = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
@@ -163,5 +126,4 @@ const struct gcb_device_ops gcb_device_qsgd = {
     .decode_async = qsgd_decode,
     .sum_async = qsgd_sum,
     .group = &qsgd_group,
-    .reduce = &qsgd_reduce,
 };

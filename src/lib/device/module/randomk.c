@@ -66,36 +66,6 @@ static const struct gcb_device_sum_ops randomk_sum = {
     .add_async = randomk_add,
 };
 
-/* ---- all-reduce ---- */
-
-static int randomk_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
-                              const struct gcb_device_call *call)
-{
-    const struct gcb_randomk *s = state;
-    const struct gcb_strata where = places_at(s, &call->at);
-
-    return gcb_cuda_strata_gather(call->stream, own->values_dev, own->x_dev, &where, s->factor,
-                                  own->weight, call->result_dev);
-}
-
-static int randomk_conclude(const void *state, const void *combined_dev,
-                            const struct gcb_device_share *own, float *update_dev, float *own_dev,
-                            const struct gcb_device_call *call)
-{
-    const struct gcb_randomk *s = state;
-    const struct gcb_strata where = places_at(s, &call->at);
-
-    gcb_cuda_strata_scatter(call->stream, update_dev, combined_dev, &where);
-    if (own_dev)
-        gcb_cuda_strata_keep(call->stream, own_dev, own->x_dev, &where, s->factor);
-    return gcb_cuda_status(call->stream);
-}
-
-static const struct gcb_device_reduce_ops randomk_reduce = {
-    .contribute_async = randomk_contribute,
-    .conclude_async = randomk_conclude,
-};
-
 const struct gcb_device_ops gcb_device_randomk = {
     .state_size = sizeof(struct gcb_randomk),
     .init = gcb_randomk_init,
@@ -103,5 +73,4 @@ const struct gcb_device_ops gcb_device_randomk = {
     .encode_async = randomk_encode,
     .decode_async = randomk_decode,
     .sum = &randomk_sum,
-    .reduce = &randomk_reduce,
 };

@@ -315,8 +315,6 @@ const struct gcb_device_module table = {
     {gcb_cuda_max_bits, gcb_cuda_max_bits_group, put_raw, get_raw, gcb_cuda_compare_scratch,
      gcb_cuda_compare},
     {gcb_cuda_fft_create, gcb_cuda_fft_destroy, gcb_cuda_fft_work, gcb_cuda_fft_forward},
-    {gcb_cuda_memory_add_gradient, gcb_cuda_memory_remove_sent, gcb_cuda_memory_clip_scratch,
-     gcb_cuda_memory_clip},
     {gcb_cuda_slot_begin, gcb_cuda_slot_spare, gcb_cuda_slot_end, gcb_cuda_slot_poison},
     {clock_open, gcb_cuda_clock_mhz, gcb_cuda_clock_close},
 };

@@ -2,7 +2,7 @@
 
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
-#include "src/lib/device/module/shared_scale.h"
+#include "src/lib/device/module/draw.h"
 
 struct terngrad {
     struct gcb_terngrad p;
@@ -21,7 +21,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
         .clip = s->p.clip,
         .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
     };
-    return env->workers ? gcb_shared_scale_bind(&s->p.q, 1, env->count ? env->count : 1, diag) : 0;
+    return 0;
 }
 
 static uint64_t terngrad_scratch(const void *state)
@@ -99,48 +99,6 @@ static const struct gcb_device_group_ops terngrad_group = {
     .code_async = terngrad_code_group,
 };
 
-/* ---- all-reduce: kept_dev has the shared scale, then this worker's own scale ---- */
-
-static uint64_t terngrad_kept(const void *state)
-{
-    return 2 * sizeof(float);
-}
-
-static uint64_t terngrad_reduce_scratch(const void *state)
-{
-    const struct terngrad *s = state;
-
-    return gcb_cuda_terngrad_scratch(&s->how, s->env->count);
-}
-
-static int terngrad_contribute(const void *state, unsigned round,
-                               const struct gcb_device_share *own,
-                               const struct gcb_device_call *call)
-{
-    const struct terngrad *s = state;
-    const struct gcb_cuda_terngrad how = how_at(s, &call->at);
-    float *kept = own->kept_dev;
-    int err;
-
-    if (s->env->count == 0)
-        return 0;
-    if (round == 1)
-        return gcb_cuda_terngrad_levels(call->stream, own->values_dev, own->x_dev, s->env->count,
-                                        kept, own->weight, s->p.q.shared.wide, &how,
-                                        call->result_dev);
-    err = gcb_cuda_terngrad_limit(call->stream, kept + 1, own->x_dev, s->env->count, own->weight,
-                                  &how, call->scratch_dev);
-    return err ? err : gcb_cuda_take_scales(call->stream, own->values_dev, kept + 1, 1);
-}
-
-static const struct gcb_device_reduce_ops terngrad_reduce = {
-    .kept = terngrad_kept,
-    .scratch = terngrad_reduce_scratch,
-    .contribute_async = terngrad_contribute,
-    .absorb_async = gcb_device_scales_absorb,
-    .conclude_async = gcb_device_levels_conclude,
-};
-
 const struct gcb_device_ops gcb_device_terngrad = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
@@ -150,5 +108,4 @@ const struct gcb_device_ops gcb_device_terngrad = {
     .decode_async = terngrad_decode,
     .sum_async = terngrad_sum,
     .group = &terngrad_group,
-    .reduce = &terngrad_reduce,
 };
