@@ -208,24 +208,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     }
     if (!err && out_wants_rows(&r->report))
         err = put_total(r, diag);
-    if (!err && r->o->own.markdown)
-        err = regress_markdown_write(title, &r->verdicts, r->o->own.strict, &r->markdown, diag);
     return err ? err : out_commit(&r->report, diag);
-}
-
-/* Checks the path of --markdown. Called before any work, so that a wrong path does not fail after
- * minutes. */
-static int open_markdown(struct regress *r, struct gcb_diag *diag)
-{
-    const struct opt_save *save = &r->o->bench.common.save;
-    const char *path = r->o->own.markdown;
-
-    if (!path)
-        return 0;
-    if (save->results && gcb_outfile_same(path, save->results))
-        return gcb_invalid(diag, "--markdown and --results name the same file");
-    return gcb_outfile_init(&r->markdown, path, save->force, r->operands->items, r->operands->count,
-                            diag);
 }
 
 static int open_report(struct regress *r, struct gcb_diag *diag)
@@ -233,10 +216,7 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     const struct session_options *o = &r->o->bench.common;
     const struct gcb_environment env = {.argc = r->ctx->argc, .argv = r->ctx->argv};
     struct gcb_row row;
-    int err = open_markdown(r, diag);
-
-    if (!err)
-        err = out_open(&r->report, &o->show, &o->save, r->operands,
+    int err = out_open(&r->report, &o->show, &o->save, r->operands,
                        GCB_RECORD_BIT(GCB_RECORD_VERDICT), r->ctx);
     if (err || !out_wants_rows(&r->report))
         return err;
@@ -274,7 +254,6 @@ static int regress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = choose_exit(&r);
     out_close(&r.report);
-    gcb_outfile_fini(&r.markdown);
     gcb_verdicts_fini(&r.verdicts);
     regress_builds_close(&r);
     opt_list_fini(&r.bench);
@@ -320,8 +299,6 @@ static const struct opt_row against_rows[] = {
 };
 
 static const struct opt_row show_rows[] = {
-    {OPT_ROW("markdown", TEXT, regress_options, own.markdown), .metavar = "FILE",
-     .help = "also write the comparison as Markdown, for a comment"},
     {OPT_ROW("force", FLAG, regress_options, bench.common.save.force),
      .help = "replace existing files"},
     {.name = NULL},
@@ -358,7 +335,7 @@ const struct cmd cmd_regress = {
     .usage = "regress [options] BASE.json NEW.json | --against GCBENCH FILE...",
     .examples = "  gcbench bench --results base.json gradients.h5   (later: new.json)\n"
                 "  gcbench regress base.json new.json\n"
-                "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n"
+                "  gcbench regress base.json new.json --accept 'topk* size'\n"
                 "  gcbench regress --against ../before/build/cli/gcbench gradients.h5\n"
                 "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate g.h5\n",
     .details =

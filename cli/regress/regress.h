@@ -20,7 +20,6 @@ struct regress_own {
     double timeout; /* time limit of one process in seconds; 0: the default */
     bool advisory_times, strict;
     struct opt_list accept;
-    const char *markdown;
 };
 
 struct regress_options {
@@ -44,7 +43,6 @@ struct regress {
     struct gcb_ab_result ab; /* the comparison; of two files, only its `runs` are set */
     struct gcb_verdicts verdicts;
     struct out_report report;
-    struct gcb_outfile markdown;
     /* used with --against: */
     char self[PATH_MAX];    /* path of this program */
     struct opt_list argv;   /* the command line of both builds */
@@ -71,11 +69,5 @@ void regress_builds_close(struct regress *r);
 /* Prints a comparison: a table of the times and of everything that changed, then reasons and
  * advice, then the number of verdicts of each kind. */
 void regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict);
-
-/* Writes the comparison as Markdown to `file`, and renames the file to its final name. Characters
- * that mean something in Markdown are escaped. `title`: "gcbench regress: new 0123abc against base
- * 4567def". */
-int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
-                           struct gcb_outfile *file, struct gcb_diag *diag);
 
 #endif

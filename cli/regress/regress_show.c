@@ -24,17 +24,6 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* Writes a verdict, such as "SLOW (accepted)"; with `bold`, one that fails as "**SLOW**". Returns
- * out. */
-static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
-{
-    const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
-
-    snprintf(out, 48, "%s%s%s%s", stars, gcb_verdict_names[v->kind], stars,
-             v->accepted ? " (accepted)" : "");
-    return out;
-}
-
 /* True if this verdict is a line of the table: a size or an error only if it changed, all others
  * always. */
 static bool is_shown(const struct gcb_verdict *v)
@@ -100,9 +89,9 @@ static void collect_causes(struct cause **out, size_t *count, const struct gcb_v
 #define LABEL_TEXT 1100 /* room for any label */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
-/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with the label of the case cut to `width`
+/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with the label of the case cut to 74
  * columns. Returns out. */
-static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
+static char *cause_text(char out[CAUSE_TEXT], const struct cause *c)
 {
     const struct gcb_verdict *v = c->first;
     char label[LABEL_TEXT], more[48] = "";
@@ -110,24 +99,14 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t widt
     if (c->count > 1)
         snprintf(more, sizeof(more), " and %zu more", c->count - 1);
     snprintf(out, CAUSE_TEXT, "%s: %s %s%s: %s%s%s", gcb_verdict_names[v->kind],
-             gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, width),
+             gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, 74),
              gcb_quantities[v->quantity].name, more, v->reason, c->advice ? "; " : "",
              c->advice ? c->advice : "");
     return out;
 }
 
-/* Writes characters that mean something in Markdown or HTML as character references. */
-static void put_text(FILE *f, const char *text)
-{
-    for (; *text; text++)
-        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
-            fprintf(f, "&#%d;", *text);
-        else
-            fputc(*text, f);
-}
-
-/* Writes all causes: as a list in Markdown, or as lines for a terminal. */
-static void put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markdown)
+/* Writes all causes, each on a line of its own. */
+static void put_causes(FILE *out, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes;
     size_t count;
@@ -136,15 +115,8 @@ static void put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool mark
     collect_causes(&causes, &count, verdicts);
     if (count)
         fputc('\n', out);
-    for (size_t i = 0; i < count; i++) {
-        if (!markdown) {
-            opt_wrap(out, cause_text(line, &causes[i], 74), 0, 2);
-            continue;
-        }
-        fputs("- ", out);
-        put_text(out, cause_text(line, &causes[i], LABEL_TEXT));
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < count; i++)
+        opt_wrap(out, cause_text(line, &causes[i]), 0, 2);
     gcb_free(causes);
 }
 
@@ -169,38 +141,23 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 
 /* ---- the table ---- */
 
-/* Adds a cell to the line of Markdown or, if `markdown` is NULL, to the table. */
-static void put_cell(struct gcb_table *table, FILE *markdown, const char *text)
-{
-    if (markdown)
-        fprintf(markdown, " | %s", text);
-    else
-        gcb_table_cell(table, text);
-}
-
-/* Adds a verdict as a line of Markdown or, if `markdown` is NULL, of the table. */
-static void put_line(struct gcb_table *table, FILE *markdown, const struct gcb_verdict *v,
-                     const char *label)
+/* Adds a verdict as a line of the table. */
+static void put_line(struct gcb_table *table, const struct gcb_verdict *v, const char *label)
 {
     char text[48];
 
-    if (markdown) {
-        fputs("| ", markdown);
-        put_text(markdown, label);
-    } else {
-        gcb_table_cell(table, label);
-    }
-    put_cell(table, markdown, gcb_quantities[v->quantity].name);
-    put_cell(table, markdown, value_text(text, v, v->base));
-    put_cell(table, markdown, value_text(text, v, v->next));
+    gcb_table_cell(table, label);
+    gcb_table_cell(table, gcb_quantities[v->quantity].name);
+    gcb_table_cell(table, value_text(text, v, v->base));
+    gcb_table_cell(table, value_text(text, v, v->next));
     snprintf(text, sizeof(text), isfinite(v->ratio) ? "%.3f" : "-", v->ratio);
-    put_cell(table, markdown, text);
+    gcb_table_cell(table, text);
     snprintf(text, sizeof(text), isfinite(v->low) && isfinite(v->high) ? "%.3f-%.3f" : "", v->low,
              v->high);
-    put_cell(table, markdown, text);
-    put_cell(table, markdown, kind_text(text, v, markdown != NULL));
-    if (markdown)
-        fputs(" |\n", markdown);
+    gcb_table_cell(table, text);
+    snprintf(text, sizeof(text), "%s%s", gcb_verdict_names[v->kind],
+             v->accepted ? " (accepted)" : "");
+    gcb_table_cell(table, text);
 }
 
 static void show_table(struct out_report *report, const struct gcb_verdicts *verdicts)
@@ -226,7 +183,7 @@ static void show_table(struct out_report *report, const struct gcb_verdicts *ver
             hidden++;
             continue;
         }
-        put_line(table, NULL, v, c != last ? c->label : "");
+        put_line(table, v, c != last ? c->label : "");
         last = c;
     }
     if (gcb_table_rows(table))
@@ -244,49 +201,8 @@ void regress_show(struct out_report *report, const struct gcb_verdicts *verdicts
 
     show_table(report, verdicts);
     if (!report->quiet)
-        put_causes(report->out, verdicts, false);
+        put_causes(report->out, verdicts);
 
     fputc('\n', report->out);
     opt_wrap(report->out, total_text(total, sizeof(total), verdicts, strict), 0, 0);
-}
-
-/* ---- Markdown ---- */
-
-/* Writes a table of the verdicts that are shown: only those that are SAME, or only the others. */
-static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)
-{
-    fputs("\n| case | quantity | base | new | ratio | 95 % interval | verdict |\n"
-          "|---|---|--:|--:|--:|--:|---|\n",
-          f);
-    for (size_t i = 0; i < verdicts->count; i++)
-        if ((verdicts->items[i].kind == GCB_SAME) == same && is_shown(&verdicts->items[i]))
-            put_line(NULL, f, &verdicts->items[i], gcb_verdict_case(&verdicts->items[i])->label);
-}
-
-int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
-                           struct gcb_outfile *file, struct gcb_diag *diag)
-{
-    size_t same = 0, shown = 0;
-    char total[400];
-    FILE *f;
-    int err = out_open_file(&f, file, diag);
-
-    if (err)
-        return err;
-    for (size_t i = 0; i < verdicts->count; i++) {
-        shown += is_shown(&verdicts->items[i]);
-        same += is_shown(&verdicts->items[i]) && verdicts->items[i].kind == GCB_SAME;
-    }
-    fputs("### ", f);
-    put_text(f, title);
-    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
-    if (shown > same)
-        put_markdown_table(f, verdicts, false);
-    put_causes(f, verdicts, true);
-    if (same) {
-        fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", same);
-        put_markdown_table(f, verdicts, true);
-        fputs("\n</details>\n", f);
-    }
-    return out_commit_file(f, file, diag);
 }

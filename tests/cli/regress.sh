@@ -238,21 +238,10 @@ fails 2 "select/topk" regress base.rows kernels.rows
 
 # ---- outputs ----
 write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
-run regress odd.rows odd.rows --markdown out.md --results saved.json
+run regress odd.rows odd.rows --results saved.json
 exits 0
 check "no escape on the terminal" sh -c "! grep -q '$(printf '\033')' '$out'"
-check "names are plain text in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
-check "Markdown has the total" grep -q "8 comparisons: 8 SAME" out.md
 check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
-fails 2 "out.md" regress odd.rows base.rows --markdown out.md
-check "before anything else" test ! -s "$out"
-fails 2 "--markdown and --results name the same file" regress odd.rows base.rows --markdown same --results ./same
-check "and no file is made" test ! -e same
-run regress base.rows slow.rows --markdown out.md --force
-exits 4
-check "Markdown names it" grep -q '\*\*SLOW\*\*' out.md
-run regress base.rows slow.rows --markdown base.rows --force
-exits 2
 run regress base.rows slow.rows --format csv
 exits 4
 check "a line each" test "$(wc -l <"$out")" -eq 9

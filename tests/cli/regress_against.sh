@@ -77,7 +77,7 @@ check "none of its processes is left" timeout "$hang" sh -c 'while kill -0 $0; d
 fails 2 "'$tmp' is not a program" regress --against "$tmp" "$sample"
 fails 2 "'' is not a program" regress --against '' "$sample"
 printf '{"cases": [{"spec": "a"}], "log": "never"}' >other.json
-run regress --against ./other --markdown . "$sample"
+run regress --against ./other --results . "$sample"
 exits 2
 check "said before any process is run" test ! -e never
 fails 2 "exit status 2: gcbench: " regress --against "$GCBENCH" --step 77 "$sample"
