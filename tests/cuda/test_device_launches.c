@@ -117,7 +117,7 @@ static struct counted launches_of(const char *spec, uint64_t n)
     return counted;
 }
 
-/* ---- the figures of docs/gpu.md ---- */
+/* ---- launches of each method ---- */
 
 enum {
     SMALL = 1000,
