@@ -261,12 +261,17 @@ static void from_integers(float *x, const uint16_t *code, size_t n, unsigned log
 
 enum { FEW = 16 }; /* elements of a group: the smallest block */
 
-/* Not vectorised, because gathering is slower than loading words by themselves. */
-__attribute__((noinline, optimize("no-tree-vectorize"))) static void
-look_up(uint32_t *word, const uint32_t *cells, const uint32_t *cell, size_t n)
+/* The empty assembly keeps compilers from vectorising the loop: gathering is slower than loading
+ * words by themselves. */
+__attribute__((noinline)) static void look_up(uint32_t *word, const uint32_t *cells,
+                                              const uint32_t *cell, size_t n)
 {
-    for (size_t j = 0; j < n; j++)
-        word[j] = cells[cell[j]];
+    for (size_t j = 0; j < n; j++) {
+        uint32_t found = cells[cell[j]];
+
+        __asm__("" : "+r"(found));
+        word[j] = found;
+    }
 }
 
 INLINE void nearest_group(uint16_t *code, const float *x, size_t m, float divisor,
