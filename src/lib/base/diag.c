@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static int set(struct gcb_diag *diag, int status, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static int set(struct gcb_diag *diag, int status,
+                                                     const char *format, va_list args)
 {
     if (!diag)
         return status;
