@@ -19,7 +19,7 @@ release=$(. /etc/os-release && [[ $ID == debian ]] && echo "$VERSION_CODENAME") 
 
 chmod 755 "$work"
 mkdir "$work/try"
-cp "$packages"/{gcbench,gcbench-mpi,libgcbench0,libgcbench-dev,python3-gcbench}_*.deb "$here/try_inside.sh" "$work/try/"
+cp "$packages"/{gcbench,gcbench-mpi,libgcbench0,libgcbench-dev,python3-gcbench}_*.deb "$here"/{check,try_inside}.sh "$work/try/"
 meson install -C "$build" --no-rebuild --quiet --destdir "$work/try/local"
 
 # The first hook runs when the root is there: what fails before is the network's fault, what fails later is ours.

@@ -3,20 +3,7 @@
 # new user would.
 set -uo pipefail
 
-passed=0 failed=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    if "$@" >/tmp/now 2>&1; then
-        passed=$((passed + 1))
-        printf 'ok: %s\n' "$name"
-    else
-        failed=$((failed + 1))
-        printf 'not ok: %s\n' "$name"
-        tail -n 5 /tmp/now
-    fi
-    mv /tmp/now /tmp/said # for the next check
-}
+. /tmp/try/check.sh
 
 # README's line for a program that uses the library, with `cc` and pkg-config and nothing else.
 compile_example() { # README EXAMPLE_C

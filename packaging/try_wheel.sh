@@ -20,7 +20,7 @@ command -v mmdebstrap >/dev/null || {
 
 chmod 755 "$work"
 mkdir -p "$work/try/pythons"
-cp "$wheel" "$root"/{packaging/try_wheel_inside.sh,docs/python.md} "$work/try/"
+cp "$wheel" "$root"/{packaging/{check,try_wheel_inside}.sh,docs/python.md} "$work/try/"
 for folder in ${PYTHONS-}; do
     cp -a "$folder" "$work/try/pythons/"
 done

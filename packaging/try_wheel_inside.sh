@@ -3,19 +3,8 @@
 # the wheel in a fresh virtual environment of each Python and uses it.
 set -uo pipefail
 
-passed=0 failed=0 skipped=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    if "$@" >/tmp/now 2>&1; then
-        passed=$((passed + 1))
-        printf 'ok: %s\n' "$name"
-    else
-        failed=$((failed + 1))
-        printf 'not ok: %s\n' "$name"
-        tail -n 5 /tmp/now
-    fi
-}
+. /tmp/try/check.sh
+skipped=0
 
 # The script train.py of docs/python.md, with two workers.
 train() {
