@@ -309,10 +309,7 @@ int gcb_plugin_method(struct gcb_method *out, const char *spec, double seconds,
     free(w.command);
     if (err)
         return err;
-    snprintf(full, sizeof(full), "%s%s%s%s%s", w.name, w.own[0] ? ":" : "", w.own,
-             !w.ours[0] ? ""
-             : w.own[0] ? ","
-                        : ":",
+    snprintf(full, sizeof(full), "%s:%s%s%s", w.name, w.own, w.own[0] && w.ours[0] ? "," : "",
              w.ours);
     return gcb_method_read(out, full, diag);
 }

@@ -186,16 +186,6 @@ static enum gcb_remark remark_for(const struct gcb_flat_array *a)
     return a->size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
 }
 
-/* Checks the size of a tensor that is selected. `fits` is the result of gcb_flat_tensor. */
-static int vet(const struct gcb_flat *f, const struct gcb_flat_array *a, bool fits,
-               struct gcb_diag *diag)
-{
-    if (!fits)
-        return gcb_infile_fail(f->in, a->path, GCB_E_CORRUPT, diag,
-                               "damaged: its shape does not fit its %" PRIu64 " bytes", a->bytes);
-    return gcb_infile_check_size(f->in, a->path, a->bytes, a->stored, diag);
-}
-
 int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
                   const struct gcb_flat_array *a, int err, struct gcb_diag *diag)
 {
@@ -214,19 +204,17 @@ int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
     fits = gcb_flat_tensor(&t, a, gcb_listing_reading(listing));
     if (t.element == GCB_ELEMENT_NONE)
         return gcb_listing_remark(listing, remark_for(a), a->path, selected, diag);
+    if (selected && !fits)
+        return gcb_infile_fail(f->in, a->path, GCB_E_CORRUPT, diag,
+                               "damaged: its shape does not fit its %" PRIu64 " bytes", a->bytes);
     if (selected)
-        err = vet(f, a, fits, diag);
+        err = gcb_infile_check_size(f->in, a->path, a->bytes, a->stored, diag);
     else
         t = (struct gcb_tensor){.dataset = a->path, .object = a->object};
     return err ? err : gcb_listing_tensor(listing, &t, diag);
 }
 
 /* ---- streams ---- */
-
-static int fail_stream(const struct gcb_flat_stream *s, const char *why, struct gcb_diag *diag)
-{
-    return gcb_flat_damaged(s->file, s->name, why, diag);
-}
 
 int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag)
 {
@@ -272,7 +260,7 @@ static int inflate_some(struct gcb_flat_stream *s, void *out, uint64_t size, uin
     *got = size - z->avail_out;
     *ended = state == Z_STREAM_END;
     if (state != Z_OK && state != Z_STREAM_END)
-        return fail_stream(s, "it does not unpack to its size", diag);
+        return gcb_flat_damaged(s->file, s->name, "it does not unpack to its size", diag);
     return 0;
 }
 
@@ -289,8 +277,10 @@ static int finish(struct gcb_flat_stream *s, struct gcb_diag *diag)
     if (err)
         return err;
     if (got || s->packed || s->inflater.avail_in)
-        return fail_stream(s, "it does not unpack to its size", diag);
-    return s->checked && s->crc != s->so_far ? fail_stream(s, "its checksum is wrong", diag) : 0;
+        return gcb_flat_damaged(s->file, s->name, "it does not unpack to its size", diag);
+    return s->checked && s->crc != s->so_far
+               ? gcb_flat_damaged(s->file, s->name, "its checksum is wrong", diag)
+               : 0;
 }
 
 int gcb_flat_next(struct gcb_flat_stream *s, void *out, uint64_t size, struct gcb_diag *diag)
@@ -299,7 +289,7 @@ int gcb_flat_next(struct gcb_flat_stream *s, void *out, uint64_t size, struct gc
     int err = 0;
 
     if (size > s->left)
-        return fail_stream(s, "cut short", diag);
+        return gcb_flat_damaged(s->file, s->name, "cut short", diag);
     for (uint64_t n = 0; size > 0 && !err; size -= n, to += n) {
         bool ended = false;
 
@@ -308,13 +298,13 @@ int gcb_flat_next(struct gcb_flat_stream *s, void *out, uint64_t size, struct gc
             err = inflate_some(s, to, size, &n, &ended, diag);
         } else {
             n = size < 1 << 20 ? size : 1 << 20;
-            err = n > s->packed ? fail_stream(s, "cut short", diag)
+            err = n > s->packed ? gcb_flat_damaged(s->file, s->name, "cut short", diag)
                                 : gcb_flat_read(s->file, s->name, s->at, to, (size_t)n, diag);
             s->at += n;
             s->packed -= n;
         }
         if (!err && ended && n < size)
-            err = fail_stream(s, "it does not unpack to its size", diag);
+            err = gcb_flat_damaged(s->file, s->name, "it does not unpack to its size", diag);
         if (!err && s->checked)
             s->so_far = (uint32_t)crc32_z(s->so_far, to, n);
         s->left -= n;

@@ -125,17 +125,6 @@ static bool is_scale(const struct gcb_flat *f, const char *name)
     return false;
 }
 
-/* Checks that "__metadata__" has only texts, as the format says. */
-static int check_metadata(struct gcb_flat *f, const json_t *metadata, struct gcb_diag *diag)
-{
-    const char *key;
-    json_t *value;
-    bool sound = json_is_object(metadata);
-
-    json_object_foreach((json_t *)(uintptr_t)metadata, key, value) sound &= json_is_string(value);
-    return sound ? 0 : fail_header(f, NULL, diag);
-}
-
 /* ---- the table ---- */
 
 static bool probe(int descriptor, uint64_t size)
@@ -195,21 +184,19 @@ static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
     f->span_count = 0;
     json_object_foreach(f->header, name, value)
     {
-        if (strcmp(name, "__metadata__") == 0) {
-            err = check_metadata(f, value, diag);
-        } else {
-            err = gcb_flat_name(f, &a, name, strlen(name), diag);
-            if (!err)
-                err = read_array(f, &a, value, diag);
-            if (!err)
-                err = gcb_flat_take(f, a.offset, a.offset + a.bytes, diag);
-            a.object++;
-            if (!err && !is_scale(f, name))
-                err = gcb_flat_list(f, listing, &a, find_scales(f, &a, diag), diag);
-            bytes += a.bytes;
-        }
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        err = gcb_flat_name(f, &a, name, strlen(name), diag);
+        if (!err)
+            err = read_array(f, &a, value, diag);
+        if (!err)
+            err = gcb_flat_take(f, a.offset, a.offset + a.bytes, diag);
+        a.object++;
+        if (!err && !is_scale(f, name))
+            err = gcb_flat_list(f, listing, &a, find_scales(f, &a, diag), diag);
         if (err)
             return err;
+        bytes += a.bytes;
     }
     err = gcb_flat_check_spans(f, diag);
     if (!err && bytes != f->in->size - f->begin)
