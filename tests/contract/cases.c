@@ -38,29 +38,13 @@ static void add_case(const struct gcb_method *m, bool brief)
         (struct contract_case){.method = *m, .brief = brief, .lacks_fftw = lacks_fftw(m)};
 }
 
-/* No zeros after the elements, and elements rounded to float16, change what a transform gets, but
- * not how later stages code it. So each is combined with selections and index coders, not with all.
- */
-static bool repeats(const struct gcb_method *m)
-{
-    double pad = 1.0, values = 0.0, input = 0.0, tile = 0.0;
-
-    gcb_method_value(m, "pad", &pad);
-    gcb_method_value(m, "values", &values);
-    gcb_method_value(m, "input", &input);
-    if (gcb_method_value(m, "tile", &tile) && tile > 0.0)
-        return values + input > 0.0;
-    return (pad == 0.0) + (input != 0.0) + (values != 0.0) > 1 && (pad == 0.0 || input != 0.0);
-}
-
-/* All combinations of the choices from row `row` on, except repetitions. */
+/* All combinations of the choices from row `row` on. */
 static void add_choices(const struct gcb_method *m, size_t row)
 {
     const struct gcb_param *p = m->codec->params ? &m->codec->params[row] : NULL;
 
     if (!p || !p->name) {
-        if (!repeats(m))
-            add_case(m, true);
+        add_case(m, true);
         return;
     }
     if (!gcb_param_is_text(p)) {
@@ -79,6 +63,47 @@ static void add_choices(const struct gcb_method *m, size_t row)
         other.value[row] = (double)c;
         add_choices(&other, row + 1);
     }
+}
+
+/* Values of a method's choices; a tile is 0 or 1. */
+#define CHOICES 24
+#define ROWS 32
+static bool seen[ROWS][CHOICES][ROWS][CHOICES];
+
+/* True if the method has a choice, or two choices together, that no method before it had. */
+static bool is_new(const struct gcb_method *m)
+{
+    const struct gcb_param *table = m->codec->params;
+    bool found = false;
+
+    for (size_t a = 0; a < gcb_param_count(table); a++)
+        for (size_t b = 0; b <= a; b++) {
+            const size_t x = table[a].choices ? (size_t)m->value[a] : m->value[a] > 0.0;
+            const size_t y = table[b].choices ? (size_t)m->value[b] : m->value[b] > 0.0;
+
+            if (!gcb_param_is_text(&table[a]) || !gcb_param_is_text(&table[b]))
+                continue;
+            assert_true(a < ROWS && x < CHOICES && y < CHOICES);
+            found |= !seen[a][x][b][y];
+            seen[a][x][b][y] = true;
+        }
+    return found;
+}
+
+/* Of the cases from `first` on, keeps enough for each two choices to be together in one. The steps
+ * mix the choices of all rows. */
+static void keep_pairs(size_t first)
+{
+    static bool keep[CONTRACT_MAX];
+    const size_t count = contract_count - first, step = 7919;
+
+    memset(seen, 0, sizeof(seen));
+    for (size_t i = 0; i < count; i++)
+        keep[i * step % count] = is_new(&contract_cases[first + i * step % count].method);
+    contract_count = first;
+    for (size_t i = 0; i < count; i++)
+        if (keep[i])
+            contract_cases[contract_count++] = contract_cases[first + i];
 }
 
 /* Numbers to try: both ends of ranges, small and odd ones. */
@@ -123,12 +148,16 @@ void contract_generate(const char *filter, bool on_device)
     size_t kept = 0, lacking = 0;
 
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        size_t first;
+
         if (on_device && m.codec->cpu_only)
             continue;
         add_case(&m, false);
         add_numbers(&m);
+        first = contract_count;
         if (!m.preset)
             add_choices(&m, 0);
+        keep_pairs(first);
     }
     for (size_t i = 0; i < contract_count; i++) {
         m = contract_cases[i].method;

@@ -6,10 +6,11 @@
 
 #include "src/lib/codec/method.h"
 
-#define CONTRACT_MAX 8192
+#define CONTRACT_MAX 16384
 
-/* Cases: every method at its defaults; with each number changed; and every combination of a codec's
- * choices. The last two kinds are many, so they are brief: tested on fewer tensors. */
+/* Cases: every method at its defaults; with each number changed; and combinations of a codec's
+ * choices, with each two choices together in one. The last two kinds are many, so they are brief:
+ * tested on fewer tensors. */
 struct contract_case {
     struct gcb_method method;
     bool brief;
