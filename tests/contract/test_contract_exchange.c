@@ -108,14 +108,14 @@ static unsigned check_extent(const struct gcb_method *m, const struct extent *ex
 static void exchanges_keep_contract(void **state)
 {
     static const struct extent extents[] = {
-        {1, 1000, {0}},      {2, 1000, {20, 50}}, {3, 1000, {1000, 1}}, {4, 1000, {0}},
-        {5, 1000, {50, 20}}, {7, 1000, {0}},      {9, 1000, {0}},       {3, 5000, {50, 100}},
-        {2, 0, {0}},         {5, 0, {0}},         {2, 1, {0}},          {9, 1, {0}},
-        {3, 2, {1, 2}},      {9, 2, {0}},         {9, 8, {2, 4}},       {4, 3, {0}},
+        {1, 1000, {0}}, {2, 1000, {20, 50}},  {3, 1000, {1000, 1}}, {4, 1000, {0}}, {7, 400, {0}},
+        {9, 400, {0}},  {3, 5000, {50, 100}}, {2, 0, {0}},          {5, 0, {0}},    {2, 1, {0}},
+        {9, 1, {0}},    {3, 2, {1, 2}},       {9, 8, {2, 4}},       {4, 3, {0}},
     };
     static const struct extent brief = {3, 37, {0}};
     const struct contract_case *c = *state;
-    const bool levels = gcb_method_value(&c->method, "inner", NULL);
+    /* with levels, two of them with four workers */
+    const size_t slow = gcb_method_value(&c->method, "inner", NULL) ? 4 : 3;
     unsigned failed = 0;
 
     contract_need_fftw(c);
@@ -124,8 +124,9 @@ static void exchanges_keep_contract(void **state)
     for (size_t i = 0; !c->brief && i < sizeof(extents) / sizeof(*extents); i++)
         for (int in = 0; in < INPUTS; in++)
             if (in <= IN_TIES || extents[i].workers == 2 || extents[i].n == 5000)
-                failed |= check_extent(&c->method, &extents[i], (enum input)in,
-                                       extents[i].n == 1 || i < (levels ? 4 : 3));
+                failed |= check_extent(
+                    &c->method, &extents[i], (enum input)in,
+                    in == IN_NOISE && (i < slow || (extents[i].workers == 2 && extents[i].n == 1)));
     assert_int_equal(failed, 0);
 }
 
