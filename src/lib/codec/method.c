@@ -368,22 +368,26 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
     return err;
 }
 
-/* True if one condition, "key=a|b|c" of `length` bytes, holds. */
+/* True if one condition, "key=a|b|c" or "key!=a|b|c" of `length` bytes, holds. */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
-    char text[128], current[GCB_PARAM_TEXT], *values = text, *value;
+    char text[128], current[GCB_PARAM_TEXT], *values = text, *value, *key, *not;
     const struct gcb_param *p;
     size_t row;
 
     snprintf(text, sizeof(text), "%.*s", (int)length, condition);
-    p = find_row(m, strsep(&values, "="), &row);
+    key = strsep(&values, "=");
+    not = strchr(key, '!');
+    if (not)
+        *not = '\0';
+    p = find_row(m, key, &row);
     if (!p)
         return false;
     gcb_param_text(current, p, m->value[row]);
     while ((value = strsep(&values, "|")))
         if (strcmp(value, current) == 0)
-            return true;
-    return false;
+            return !not;
+    return not;
 }
 
 bool gcb_method_applies(const struct gcb_method *m, size_t row)
@@ -494,7 +498,10 @@ unsigned gcb_method_node(const struct gcb_method *m, unsigned workers)
 
 enum gcb_collective gcb_method_collective(const struct gcb_method *m)
 {
-    return (enum gcb_collective)m->value[exchange_row(m)];
+    const enum gcb_collective own = (enum gcb_collective)m->value[exchange_row(m)];
+    const bool can = gcb_method_collectives(m) & GCB_COLLECTIVE_BIT(own);
+
+    return can || gcb_method_gives_collective(m) ? own : GCB_COLLECTIVE_ALLGATHER;
 }
 
 bool gcb_method_gives_collective(const struct gcb_method *m)

@@ -139,7 +139,7 @@ static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
     const struct gcb_param *table = m->codec->params;
 
     for (size_t row = 0; table && table[row].name; row++)
-        if (table[row].flags & GCB_PARAM_ADDED && m->value[row] > table[row].absent &&
+        if (table[row].flags & GCB_PARAM_ADDED && islessgreater(m->value[row], table[row].absent) &&
             !gcb_method_applies(m, row))
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "message header: '%s' has a meaning only with %s", table[row].name,

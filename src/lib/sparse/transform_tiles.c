@@ -4,31 +4,23 @@
 #include "kernels/fft/steps.h"
 #include "kernels/philox/philox_elem.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/parts.h"
 #include "src/lib/sparse/transform.h"
 
 /*
- * Orthonormal transforms of tiles. A message's tensors are cut into parts: a number of matrices of
- * the same size. Each matrix is cut into tiles, whose sides are the largest divisors of the
- * matrix's sides that the parameter `tile` allows. So tiles never reach over the end of a tensor.
- * The columns of a tile are multiplied by an orthogonal matrix, then its rows.
+ * Orthonormal transforms of tiles (src/lib/codec/parts.h). The columns of a tile are multiplied by
+ * an orthogonal matrix, then its rows.
  *
  * The coefficients of a part are sorted by their place in the tile: first the coefficients at row
  * 0, column 0 of all tiles, then those at row 0, column 1. The large coefficients are at few
  * places, so positions take fewer bits than in the order of tiles.
  *
- * Side bytes: their number L (uint32), then L bytes: with transform=random a key (uint64), then for
- * each part the number of matrices, the rows and the columns. Each is written 7 bits at a time, the
- * lowest first; bit 7 of a byte says that another byte follows.
+ * Side bytes: their number L (uint32), then L bytes: with transform=random a key (uint64), then the
+ * parts.
  */
 
-struct part {
-    uint64_t matrices, rows, cols;
-    uint64_t tiles;         /* of all matrices */
-    unsigned height, width; /* of a tile */
-};
-
 struct gcb_tiling {
-    struct part *part;
+    struct gcb_part *part;
     size_t parts;
     uint8_t *wire; /* the side bytes after L */
     size_t wire_bytes;
@@ -180,57 +172,6 @@ static void destroy_tiling(struct gcb_tiling *g)
     gcb_free(g);
 }
 
-static void put_number(struct gcb_wbuf *out, uint64_t v)
-{
-    for (; v >> 7; v >>= 7)
-        gcb_put_u8(out, (uint8_t)(v | 0x80));
-    gcb_put_u8(out, (uint8_t)v);
-}
-
-static uint64_t get_number(struct gcb_rbuf *in)
-{
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; shift < 63; shift += 7) {
-        const uint8_t byte = gcb_get_u8(in);
-
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return v;
-    }
-    in->failed = true;
-    return 0;
-}
-
-static unsigned largest_divisor(uint64_t n, uint64_t most)
-{
-    uint64_t d = n < most ? n : most;
-
-    while (n % d)
-        d--;
-    return (unsigned)d;
-}
-
-/* Reads the next part of the tensors; `left` is the number of elements that no part has yet.
- * Returns false if the part is not sound. */
-static bool read_part(struct part *p, struct gcb_rbuf *in, uint64_t tile, uint64_t *left)
-{
-    uint64_t size, all;
-
-    p->matrices = get_number(in);
-    p->rows = get_number(in);
-    p->cols = get_number(in);
-    if (in->failed || !p->matrices || !p->rows || !p->cols ||
-        __builtin_mul_overflow(p->rows, p->cols, &size) ||
-        __builtin_mul_overflow(size, p->matrices, &all) || all > *left)
-        return false;
-    p->height = largest_divisor(p->rows, gcb_tile_rows(tile));
-    p->width = largest_divisor(p->cols, gcb_tile_cols(tile));
-    p->tiles = all / (p->height * p->width);
-    *left -= all;
-    return true;
-}
-
 static bool add_basis(struct gcb_tiling *g, enum gcb_transform_id id, unsigned n, uint64_t key)
 {
     if (n > 1 && !g->basis[n] && id != GCB_TRANSFORM_MEAN)
@@ -243,20 +184,13 @@ static int read_parts(struct gcb_tiling *g, const struct gcb_transform_state *t)
 {
     struct gcb_rbuf in = {.data = g->wire, .len = g->wire_bytes};
     const uint64_t key = t->id == GCB_TRANSFORM_RANDOM ? gcb_get_u64(&in) : 0;
-    uint64_t left = t->env.count;
+    int err = gcb_parts_read(&g->part, &g->parts, &in, t->tile, t->env.count);
 
-    g->part = gcb_alloc_array(g->wire_bytes / 3 + 1, sizeof(*g->part)); /* a part has 3 bytes */
-    if (!g->part)
-        return GCB_E_NOMEM;
-    for (; gcb_rbuf_left(&in); g->parts++) {
-        struct part *p = &g->part[g->parts];
-
-        if (!read_part(p, &in, t->tile, &left))
-            return GCB_E_CORRUPT;
-        if (!add_basis(g, t->id, p->height, key) || !add_basis(g, t->id, p->width, key))
-            return GCB_E_NOMEM;
-    }
-    return in.failed || left ? GCB_E_CORRUPT : 0;
+    for (size_t i = 0; !err && i < g->parts; i++)
+        if (!add_basis(g, t->id, g->part[i].height, key) ||
+            !add_basis(g, t->id, g->part[i].width, key))
+            err = GCB_E_NOMEM;
+    return err;
 }
 
 /* Makes the tiling of these side bytes. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
@@ -281,70 +215,17 @@ static int make_tiling(struct gcb_tiling **out, const struct gcb_transform_state
     return err;
 }
 
-/* ---- the tensors that an encoder knows ---- */
-
-/* The part of a tensor with these dimensions: the kernels of a convolution, or one matrix. The
- * kernels of other tensors have one element. */
-static struct part part_of(uint64_t tile, unsigned rank, const uint64_t *dims)
-{
-    struct part p = {.matrices = 1, .rows = 1, .cols = 1};
-
-    for (unsigned i = 0; i < rank; i++) {
-        const bool last = i + 1 == rank;
-
-        if (tile == GCB_TILE_KERNEL && rank > 2 && (last || (i + 2 == rank && rank > 3)))
-            *(last ? &p.cols : &p.rows) = dims[i];
-        else if (tile == GCB_TILE_KERNEL)
-            p.matrices *= dims[i];
-        else
-            *(i || last ? &p.cols : &p.rows) *= dims[i];
-    }
-    return p;
-}
-
-/* Writes the parts of the tensors. Neighbours of the same size become one part. */
-static void put_parts(struct gcb_wbuf *out, const struct gcb_transform_state *t,
-                      const uint64_t *joined, size_t length)
-{
-    struct part last = {0};
-
-    for (size_t i = 0; i < length; i += 1 + joined[i]) {
-        const struct part p = part_of(t->tile, (unsigned)joined[i], joined + i + 1);
-
-        if (p.matrices * p.rows * p.cols == 0)
-            continue;
-        if (last.matrices && last.rows == p.rows && last.cols == p.cols) {
-            last.matrices += p.matrices;
-            continue;
-        }
-        for (unsigned k = 0; last.matrices && k < 3; k++)
-            put_number(out, k == 0 ? last.matrices : k == 1 ? last.rows : last.cols);
-        last = p;
-    }
-    for (unsigned k = 0; last.matrices && k < 3; k++)
-        put_number(out, k == 0 ? last.matrices : k == 1 ? last.rows : last.cols);
-}
-
-#define MOST_BYTES 27 /* of a part: 9 of each number */
-
 static int init_encoder(struct gcb_transform_state *t, const struct gcb_codec_env *env)
 {
-    uint64_t alone[1 + GCB_MAX_RANK] = {1, env->count};
-    const uint64_t *tensors = env->joined ? env->joined : alone;
-    const size_t length = env->joined ? env->joined_length : 1 + (env->shape ? env->rank : 1);
-    struct gcb_wbuf out = {.cap = 8 + length * MOST_BYTES};
+    struct gcb_wbuf out = {.cap = 8 + gcb_parts_bound(env)};
     int err;
 
-    if (env->shape && !env->joined) {
-        alone[0] = env->rank;
-        memcpy(alone + 1, env->shape, env->rank * sizeof(*alone));
-    }
     out.data = gcb_alloc_array(out.cap, 1);
     if (!out.data)
         return GCB_E_NOMEM;
     if (t->id == GCB_TRANSFORM_RANDOM)
         gcb_put_u64(&out, gcb_hadamard_key(env, 0));
-    put_parts(&out, t, tensors, length);
+    gcb_parts_write(&out, env, t->tile);
     err = make_tiling(&t->tiling, t, out.data, out.len);
     gcb_free(out.data);
     return err;
@@ -455,7 +336,7 @@ static void reflect(float *x, unsigned n, size_t apart)
 
 /* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Uses `room`.
  * Returns the array that has the result: x or room. */
-static float *transform_group(const struct gcb_transform_state *t, const struct part *p, float *x,
+static float *transform_group(const struct gcb_transform_state *t, const struct gcb_part *p, float *x,
                               float *room, size_t count, bool inverse)
 {
     const unsigned area = p->height * p->width;
@@ -480,15 +361,6 @@ static float *transform_group(const struct gcb_transform_state *t, const struct 
     return to;
 }
 
-/* Where element (0, 0) of tile k is in the part. */
-static uint64_t tile_at(const struct part *p, uint64_t k)
-{
-    const uint64_t across = p->cols / p->width, down = p->rows / p->height;
-
-    return (k / across / down * p->rows + k / across % down * p->height) * p->cols +
-           k % across * p->width;
-}
-
 struct tiles_job {
     const struct gcb_transform_state *t;
     const float *x; /* forward: the elements; else NULL */
@@ -496,7 +368,7 @@ struct tiles_job {
 };
 
 /* Transforms `count` tiles from number `first` on. The part begins at element `at`. */
-static void transform_tiles(const struct tiles_job *job, const struct part *p, uint64_t at,
+static void transform_tiles(const struct tiles_job *job, const struct gcb_part *p, uint64_t at,
                             uint64_t first, size_t count, float *scratch)
 {
     const unsigned area = p->height * p->width;
@@ -505,7 +377,7 @@ static void transform_tiles(const struct tiles_job *job, const struct part *p, u
     for (unsigned e = 0; job->out && e < area; e++)
         memcpy(scratch + e * count, coef + e * p->tiles, count * sizeof(*coef));
     for (size_t k = 0; job->x && k < count; k++) {
-        const float *x = job->x + at + tile_at(p, first + k);
+        const float *x = job->x + at + gcb_part_tile_at(p, first + k);
 
         for (unsigned e = 0; e < area; e++)
             scratch[e * count + k] = x[e / p->width * p->cols + e % p->width];
@@ -514,7 +386,7 @@ static void transform_tiles(const struct tiles_job *job, const struct part *p, u
     for (unsigned e = 0; job->x && e < area; e++)
         memcpy(coef + e * p->tiles, group + e * count, count * sizeof(*coef));
     for (size_t k = 0; job->out && k < count; k++) {
-        float *x = job->out + at + tile_at(p, first + k);
+        float *x = job->out + at + gcb_part_tile_at(p, first + k);
 
         for (unsigned e = 0; e < area; e++)
             x[e / p->width * p->cols + e % p->width] = group[e * count + k];
@@ -530,7 +402,7 @@ static void transform_share(void *ctx, uint64_t worker)
     uint64_t at = 0, group = 0;
 
     for (size_t i = 0; i < t->tiling->parts; i++) {
-        const struct part *p = &t->tiling->part[i];
+        const struct gcb_part *p = &t->tiling->part[i];
         const size_t most = GROUP / (p->height * p->width);
 
         for (uint64_t first = 0; first < p->tiles; first += most)
