@@ -33,6 +33,7 @@ static const char *const more[] = {
     "sparse:index=block",
     "sparse:index=varint",
     "dgc:clip-norm=2",
+    "powersgd:rank=1,tile=16x16,factor-bits=5,memory=ef",
 };
 
 /* A caller's exchange of two steps. */

@@ -211,7 +211,10 @@ static void write_method(const struct gcb_method *m)
             struct gcb_method other = *m;
 
             gcb_method_set(&other, "transform", "haar", NULL);
-            write_variant(&other, table[row].name, "3x5");
+            gcb_method_set(&other, "factor-bits", "5", NULL);
+            write_variant(&other, table[row].name, "12x20");
+            if (gcb_method_set(&other, "bits-per-element", "2", NULL) == 0)
+                write_variant(&other, table[row].name, "12x20");
         }
         if (!gcb_param_is_text(&table[row]) && !(table[row].flags & GCB_PARAM_OPEN_MAX))
             write_variant(m, table[row].name, gcb_param_text(text, &table[row], table[row].min));

@@ -160,7 +160,7 @@ def same(mine, theirs, tolerant):
 NUMBERS = ["", "theta=0.99", "theta=0", "theta=0.5", "chunk=64", "chunk=100,theta=0.5", "chunk=1",
            "chunk=5000", "bits=2", "bits=3", "bits=5", "bits=8,mantissa=4", "bits=11", "bits=16",
            "bits=8,max=0.01", "bits=8,rounding=truncate", "levels=1", "levels=5", "levels=32767", "tile=kernel", "tile=4x16", "tile=3x100",
-           "rank=1", "rank=16", "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
+           "rank=1", "rank=16", "tile=8x8,factor-bits=4", "rank=2,tile=16x2,bits-per-element=4", "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
 
 def listed_methods(command):
     """The rows of `gcbench methods`."""
@@ -266,6 +266,13 @@ def check_tiles(hash_of, report):
         report.expect(same(whole, x, True), f"{spec} of several tensors: all coefficients")
         if hash_of:
             damage(hash_of, report, spec, message, range(90))
+    for more in ("", "start=cold,factor-bits=2", "factor-bits=5", "rank=1,factor-bits=7,bits-per-element=1.5", "bits-per-element=3"):
+        for tile in ("kernel", "8x4", "16x128"):
+            spec = f"powersgd:tile={tile}" + (more and "," + more)
+            message = encode(spec, x, shape=JOINED)
+            report.expect(same(decode(message), decode_in_library(message), False), f"{spec} of several tensors")
+            if hash_of:
+                damage(hash_of, report, spec, message, range(90))
 
 
 def check_frames(hash_of, report):

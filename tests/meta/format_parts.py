@@ -153,3 +153,31 @@ def philox_bytes(key, stream, count):
 def philox_draws(key, stream, count):
     """Numbers of 64 bits, as Python's, whose products are exact."""
     return [int(u) for u in np.frombuffer(philox_bytes(key, stream, 8 * count), "<u8")]
+
+
+KERNEL, SIDE = 1, 128
+
+def read_long(source):
+    number = shift = 0
+    while True:
+        byte = source.number(1)
+        need(shift < 63, "a number without end")
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return number
+
+
+def read_parts(source, n, tile):
+    """(matrices, rows, columns, height and width of a tile) of each part."""
+    limits = (SIDE, SIDE) if tile == KERNEL else (tile >> 16, tile & 0xFFFF)
+    need(all(1 <= limit <= SIDE for limit in limits), "tiles that are too large")
+    parts = []
+    while source.left():
+        matrices, rows, cols = (read_long(source) for _ in range(3))
+        n -= matrices * rows * cols
+        need(matrices and rows and cols and n >= 0, "parts of another size")
+        sides = [max(d for d in range(1, most + 1) if size % d == 0) for size, most in zip((rows, cols), limits)]
+        parts.append((matrices, rows, cols, *sides))
+    need(n == 0, "too few parts")
+    return parts

@@ -184,6 +184,24 @@ static bool allocate_tiles(struct powersgd *s)
            (s->budget <= 0.0 || (s->gain && s->ranks));
 }
 
+/* Fewest floats of the factors of all tiles, or of the matrix. With a budget, tiles may have fewer
+ * vectors than `rank`; one for each tile counts. */
+static uint64_t least_floats(const struct powersgd *s)
+{
+    uint64_t floats = 0;
+
+    if (s->budget <= 0.0)
+        return p_floats(s) + q_floats(s);
+    for (size_t i = 0; i < s->t.parts; i++)
+        floats += s->t.part[i].tiles * (s->t.part[i].height + s->t.part[i].width);
+    return floats;
+}
+
+static bool has_bits(uint64_t bits)
+{
+    return bits <= 16 || bits == 32;
+}
+
 static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct powersgd *s = state;
@@ -191,6 +209,8 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
     uint64_t longest;
     int err;
 
+    if (!has_bits(s->factor_bits)) /* of a message; powersgd_check refuses those of users */
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: factor-bits out of range");
     s->base.may_send_raw = true;
     s->f.queue = env->queue;
     if (env->decoding) {
@@ -206,7 +226,7 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
     err = s->tile ? find_tiles(s, diag) : 0;
     if (err)
         return err;
-    s->dense = (cols == 0 && !s->tile) || p_floats(s) + q_floats(s) >= env->count;
+    s->dense = (cols == 0 && !s->tile) || least_floats(s) >= env->count;
     set_sizes(s);
     if (s->dense)
         return 0;
@@ -393,6 +413,8 @@ static int encode_tiles(struct powersgd *s, const float *x, struct gcb_wbuf *out
         gcb_tiles_choose(&s->t, &f, s->ranks, bits_left(s));
         (void)gcb_tiles_count(&s->t, s->ranks, &sent);
     }
+    if (sent.p + sent.q >= s->base.env.count)
+        return GCB_E_SEND_RAW;
     gcb_put_u32(out, (uint32_t)s->wire.len);
     gcb_put(out, s->wire.data, s->wire.len);
     gcb_put_u8(out, s->budget > 0.0);
@@ -706,11 +728,9 @@ static unsigned powersgd_collectives(const double *value)
 
 static int powersgd_check(const double *value, struct gcb_diag *diag)
 {
-    if (!has_tiles(value) && (value[FACTOR_BITS] < 32.0 || value[BUDGET] > 0.0))
-        return gcb_invalid(diag, "factor-bits and bits-per-element need tile=AxB");
-    if (value[FACTOR_BITS] > 16.0 && value[FACTOR_BITS] < 32.0)
-        return gcb_invalid(diag, "factor-bits must be 2 to 16, or 32");
-    return 0;
+    return has_bits((uint64_t)value[FACTOR_BITS])
+               ? 0
+               : gcb_invalid(diag, "factor-bits must be 2 to 16, or 32");
 }
 
 static const char *const starts[] = {"warm", "cold", NULL};

@@ -25,6 +25,7 @@ static void methods_of_the_tables(struct gcb_method *m, size_t *count)
         "fft:chunk=1000",    "fft:values=fp32",
         "topk:index=golomb", "topk:values=range",
         "terngrad:clip=0",   "sparse:transform=random,tile=8x6",
+        "powersgd:tile=8x6,rank=1,factor-bits=5,bits-per-element=3",
     };
 
     for (*count = 0; gcb_method_at(&m[*count], *count); ++*count)

@@ -150,6 +150,7 @@ static void a_restored_exchange_goes_on(void **state)
     resume("redsync:dense-below=0,trimmed-below=0,collective=oktopk", 2);
     resume("topk:memory=ef,collective=oktopk", 0);
     resume("powersgd:memory=ef", 0);
+    resume("powersgd:tile=8x8,rank=1,factor-bits=5,memory=ef", 0);
     resume("identity:memory=delay,delay=3,momentum=0.5", 2);
 }
 

@@ -77,7 +77,7 @@ static void the_last_row_may_be_short(void **state)
 
 /* Encoding a step again gives the same bytes; the next step begins with the Q of this one; another
  * worker begins anew. */
-static void an_encoder_starts_warm(void **state)
+static void starts_warm(const char *spec)
 {
     static const struct gcb_step steps[] = {{0, 0}, {0, 0}, {1, 0}, {2, 0}, {2, 1}, {0, 0}};
     struct gcb_coder_config config;
@@ -92,7 +92,7 @@ static void an_encoder_starts_warm(void **state)
     trip_configure(&config, &queue, &kernels, &(struct trip_options){.path = "w"}, COUNT);
     config.env.shape = shape;
     config.env.rank = 2;
-    assert_int_equal(gcb_method_parse(&method, "powersgd", NULL), 0);
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     assert_int_equal(gcb_coder_create(&c, &method, &config, NULL), 0);
     for (int i = 0; i < 6; i++) {
         struct gcb_wbuf w = {.cap = gcb_coder_bound(c)};
@@ -114,6 +114,13 @@ static void an_encoder_starts_warm(void **state)
     gcb_coder_destroy(c);
 }
 
+static void an_encoder_starts_warm(void **state)
+{
+    starts_warm("powersgd");
+    starts_warm("powersgd:tile=16x16,rank=2");
+    starts_warm("powersgd:tile=16x16,rank=1,factor-bits=5");
+}
+
 /* The update is the mean of the tensors themselves, and all of each tensor arrived. */
 static void expect_whole(const struct party *p, unsigned rounds)
 {
@@ -128,7 +135,7 @@ static void expect_whole(const struct party *p, unsigned rounds)
 }
 
 /* If the factors of one worker would overflow, all workers add up whole tensors in that step. */
-static void huge_tensors_are_not_approximated(void **state)
+static void expect_huge_whole(const char *spec)
 {
     static const unsigned workers[] = {1, 2, 3, 5};
     static const float sizes[] = {1e31f, 1e34f, 1e37f};
@@ -136,7 +143,7 @@ static void huge_tensors_are_not_approximated(void **state)
 
     for (uint64_t i = 0; i < COUNT; i++)
         x[i] *= 1e34f;
-    assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
+    assert_true(trip_error(spec, x, COUNT, NULL) == 0.0);
     free(x);
     for (size_t i = 0; i < 4; i++)
         for (unsigned huge = 1; huge < 1u << workers[i];
@@ -145,7 +152,7 @@ static void huge_tensors_are_not_approximated(void **state)
                 const struct party_options o = {.workers = workers[i], .shape = shape, .rank = 2};
                 struct party p;
 
-                party_open(&p, "powersgd:memory=ef", COUNT, &o);
+                party_open(&p, spec, COUNT, &o);
                 party_fill(&p, 1, 1.0f);
                 party_step(&p, 0);
                 assert_int_equal(p.rounds, 2);
@@ -168,6 +175,12 @@ static void huge_tensors_are_not_approximated(void **state)
                 assert_true(party_distance(p.update[0], p.x[0], COUNT) < 2.0);
                 party_close(&p);
             }
+}
+
+static void huge_tensors_are_not_approximated(void **state)
+{
+    expect_huge_whole("powersgd:memory=ef");
+    expect_huge_whole("powersgd:tile=16x16,rank=1,memory=ef");
 }
 
 /* A tensor whose P is small, but not its Q: the workers learn it a round later. */
@@ -230,8 +243,36 @@ static void threads_change_nothing(void **state)
     party_close(&q);
 }
 
+/* The tiles that get more vectors are those where a vector takes away most error, and the message
+ * has at most as many bits as it may. */
+static void a_budget_goes_where_it_helps(void **state)
+{
+    static const uint64_t joined[] = {2, 32, 32, 2, 32, 32};
+    const struct gcb_options o = {.size = sizeof(o), .joined = joined, .joined_length = 6};
+    float *x = trip_tensor(2048, TRIP_GAUSS, 1), y[2048];
+    struct gcb_encoder *e;
+    struct gcb_decoder *d;
+    uint8_t message[16384];
+    size_t bytes;
+
+    for (int i = 0; i < 1024; i++)
+        x[i] *= 0.01f;
+    assert_int_equal(gcb_encoder_open(&e, "powersgd:tile=16x16,rank=8,factor-bits=6,"
+                                          "bits-per-element=1.5", 2048, &o, NULL), 0);
+    assert_int_equal(gcb_encode(e, 0, 0, x, message, sizeof(message), &bytes, NULL), 0);
+    assert_in_range(bytes, 2048 * 1.5 / 8 - 32, 2048 * 1.5 / 8 + 64);
+    assert_int_equal(gcb_decoder_open_like(&d, message, bytes, NULL, NULL), 0);
+    assert_int_equal(gcb_decode(d, message, bytes, y, NULL), 0);
+    for (int i = 0; i < 1024; i++)
+        assert_true(y[i] == 0.0f);
+    assert_true(party_distance(y + 1024, x + 1024, 1024) < 0.8);
+    gcb_encoder_close(e);
+    gcb_decoder_close(d);
+    free(x);
+}
+
 RUN_TESTS(cmocka_unit_test(shapes_decide_what_is_sent_whole),
           cmocka_unit_test(the_last_row_may_be_short), cmocka_unit_test(an_encoder_starts_warm),
           cmocka_unit_test(huge_tensors_are_not_approximated),
           cmocka_unit_test(a_huge_q_is_found_late), cmocka_unit_test(huge_tensors_hide_no_infinity),
-          cmocka_unit_test(threads_change_nothing))
+          cmocka_unit_test(threads_change_nothing), cmocka_unit_test(a_budget_goes_where_it_helps))

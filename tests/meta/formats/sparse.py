@@ -2,7 +2,8 @@ import math
 
 import numpy as np
 
-from format_parts import BLOCK, Bits, Bytes, Codec, RangeFloat, codes_of, finite, finite_scale, need, packed_bytes, philox_bytes, raw
+from format_parts import (BLOCK, SIDE, Bits, Bytes, Codec, RangeFloat, codes_of, finite, finite_scale, need, packed_bytes, philox_bytes,
+                          raw, read_parts)
 
 
 SEGMENT = 2 ** 31
@@ -246,7 +247,6 @@ def inverse_hadamard(values, position, n, lengths, common, key):
 
 
 NONE, FFT, DCT, HADAMARD, TRANSFORM_MEAN, HAAR, RANDOM = range(7)
-KERNEL, SIDE = 1, 128
 
 
 def basis_of(transform, n, key):
@@ -297,32 +297,6 @@ def inverse_tile(transform, c, key):
     v = np.full(n, 1 / math.sqrt(n)) - np.eye(n)[0]
     flat = c.reshape(n, number)
     return c if n == 1 else (flat - np.outer(v, v @ flat) * 2 / (v @ v)).reshape(c.shape)
-
-
-def read_long(source):
-    number = shift = 0
-    while True:
-        byte = source.number(1)
-        need(shift < 63, "a number without end")
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return number
-
-
-def read_parts(source, n, tile):
-    """(matrices, rows, columns, height and width of a tile) of each part."""
-    limits = (SIDE, SIDE) if tile == KERNEL else (tile >> 16, tile & 0xFFFF)
-    need(all(1 <= limit <= SIDE for limit in limits), "tiles that are too large")
-    parts = []
-    while source.left():
-        matrices, rows, cols = (read_long(source) for _ in range(3))
-        n -= matrices * rows * cols
-        need(matrices and rows and cols and n >= 0, "parts of another size")
-        sides = [max(d for d in range(1, most + 1) if size % d == 0) for size, most in zip((rows, cols), limits)]
-        parts.append((matrices, rows, cols, *sides))
-    need(n == 0, "too few parts")
-    return parts
 
 
 def inverse_tiles(transform, c, parts, key):
