@@ -45,7 +45,7 @@ struct job {
     uint64_t words; /* in all blocks */
     uint64_t histogram[256];
     struct share share[256];
-    uint32_t slot[TOTAL]; /* 16 bits: place in its share; 16 bits: size of the share */
+    uint16_t place[TOTAL], size[TOTAL]; /* place in its share, and size of the share */
     uint8_t exponent[TOTAL];
     bool failed;
 };
@@ -278,8 +278,10 @@ static uint64_t get_table(struct job *job, const uint8_t *in, uint64_t length)
         bits += width ? 3 + width : 12;
         if (count > TOTAL - sum || e > largest)
             return 0;
-        for (uint32_t i = 0; i < count; i++)
-            job->slot[sum + i] = i | count << 16;
+        for (uint32_t i = 0; i < count; i++) {
+            job->place[sum + i] = (uint16_t)i;
+            job->size[sum + i] = (uint16_t)count;
+        }
         memset(job->exponent + sum, (int)e, count);
         job->share[e].count = count;
         sum += count;
@@ -293,9 +295,9 @@ static uint64_t get_table(struct job *job, const uint8_t *in, uint64_t length)
 /* Decodes an exponent. Its state may become too small. */
 static inline uint8_t get(const struct job *job, uint32_t *x)
 {
-    const uint32_t at = *x % TOTAL, slot = job->slot[at];
+    const uint32_t at = *x % TOTAL;
 
-    *x = (slot >> 16) * (*x >> LOG2_TOTAL) + (uint16_t)slot;
+    *x = job->size[at] * (*x >> LOG2_TOTAL) + job->place[at];
     return job->exponent[at];
 }
 
@@ -311,67 +313,146 @@ static inline uint32_t refill(uint32_t *x, const uint8_t *p)
     return empty;
 }
 
-/* Decodes n exponents from the states and `words` words at `in`. Returns false if they are
- * invalid. */
-static bool get_exponents(const struct job *job, uint8_t *exponent, size_t n, const uint8_t *in,
-                          size_t words)
+static size_t lesser(size_t a, size_t b)
 {
-    const uint8_t *p = in + 4 * STATES, *const end = p + 2 * words;
+    return a < b ? a : b;
+}
+
+/* Bytes of a block. */
+static size_t block_bytes(const struct job *job, uint64_t block)
+{
+    return block_length(job->s, block) + 4 * STATES +
+           2 * (size_t)gcb_load_half(job->lengths + 2 * block);
+}
+
+/* A block's range code while it is decoded. */
+struct reader {
+    const uint8_t *p, *end;
     uint32_t x[STATES];
-    size_t i = 0;
-    bool valid = true;
+    uint8_t *exponent;
+    size_t i, n; /* elements that are decoded, and all */
+    bool valid;
+};
+
+/* Begins with a block that begins at `in`. */
+static struct reader open_reader(const struct job *job, uint8_t *exponent, uint64_t block,
+                                 const uint8_t *in)
+{
+    struct reader r = {.exponent = exponent, .n = block_length(job->s, block), .valid = true};
 
     for (size_t k = 0; k < STATES; k++) {
-        x[k] = gcb_load_u32(in + 4 * k);
-        valid &= x[k] >= LEAST;
+        r.x[k] = gcb_load_u32(in + r.n + 4 * k);
+        r.valid &= r.x[k] >= LEAST;
     }
-    for (; i + STATES <= n && end - p >= 2 * STATES; i += STATES) {
-        for (size_t k = 0; k < STATES; k++)
-            exponent[i + k] = get(job, &x[k]);
-        for (size_t k = 0; k < STATES; k++)
-            p += 2 * refill(&x[k], p);
-    }
-    for (; i < n; i++) {
-        const uint32_t k = i % STATES;
+    r.p = in + r.n + 4 * STATES;
+    r.end = r.p + 2 * gcb_load_half(job->lengths + 2 * block);
+    return r;
+}
 
-        exponent[i] = get(job, &x[k]);
-        if (p < end)
-            p += 2 * refill(&x[k], p);
+/* Decodes an exponent of each state. Returns the end of the words that were read. */
+static inline const uint8_t *get_few(const struct job *job, uint8_t *exponent, uint32_t x[STATES],
+                                     const uint8_t *p)
+{
+    for (size_t k = 0; k < STATES; k++)
+        exponent[k] = get(job, &x[k]);
+    for (size_t k = 0; k < STATES; k++)
+        p += 2 * refill(&x[k], p);
+    return p;
+}
+
+/* Decodes exponents of two blocks in turn, because each waits for its loads, while both have some.
+ * The arrays of states are local, so that they stay in registers. */
+static void get_pairs(const struct job *job, struct reader *a, struct reader *b)
+{
+    const size_t n = lesser(a->n, b->n);
+    const uint8_t *p = a->p, *q = b->p;
+    uint32_t x[STATES], y[STATES];
+    size_t i = 0, m;
+
+    memcpy(x, a->x, sizeof(x));
+    memcpy(y, b->x, sizeof(y));
+    /* for m elements the words cannot run out */
+    while ((m = lesser(n - i, lesser((size_t)(a->end - p) / 2, (size_t)(b->end - q) / 2))) >=
+           STATES)
+        for (const size_t end = i + m / STATES * STATES; i < end; i += STATES) {
+            p = get_few(job, a->exponent + i, x, p);
+            q = get_few(job, b->exponent + i, y, q);
+        }
+    memcpy(a->x, x, sizeof(x));
+    memcpy(b->x, y, sizeof(y));
+    a->p = p;
+    b->p = q;
+    a->i = b->i = i;
+}
+
+/* Decodes the rest of a block. Returns false if the block is invalid. */
+static bool get_rest(const struct job *job, struct reader *r)
+{
+    const uint8_t *p = r->p;
+    uint32_t x[STATES];
+    size_t i = r->i;
+
+    memcpy(x, r->x, sizeof(x));
+    for (; i + STATES <= r->n && r->end - p >= 2 * STATES; i += STATES)
+        p = get_few(job, r->exponent + i, x, p);
+    for (; i < r->n; i++) {
+        r->exponent[i] = get(job, &x[i % STATES]);
+        if (p < r->end)
+            p += 2 * refill(&x[i % STATES], p);
     }
     for (size_t k = 0; k < STATES; k++)
-        valid &= x[k] == LEAST;
-    return valid && p == end;
+        r->valid &= x[k] == LEAST;
+    return r->valid && p == r->end;
+}
+
+/* Decodes the elements of a block with these exponents, whose signs and mantissas are at `in`. */
+static void put_values(const struct job *job, uint64_t block, const uint8_t *exponent,
+                       const uint8_t *in)
+{
+    const struct gcb_kernels *k = job->s->base.env.kernels;
+    const uint64_t count = job->s->base.env.count, n = block_length(job->s, block);
+    _Alignas(64) float room[GCB_TILE], *x;
+    uint16_t code[GCB_TILE];
+
+    for (uint64_t i = 0, m; i < n; i += m) {
+        float *const to = job->to + block * BLOCK + i;
+
+        m = gcb_room_length(count, n, i);
+        for (size_t j = 0; j < m; j++)
+            code[j] =
+                (uint16_t)((in[i + j] & 0x80) << 8 | exponent[i + j] << 7 | (in[i + j] & 0x7f));
+        x = gcb_room(room, to, count);
+        k->convert.from_bf16(x, (const uint8_t *)code, m);
+        gcb_room_done(to, x, m);
+    }
 }
 
 static void decode_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;
-    const struct gcb_kernels *k = job->s->base.env.kernels;
-    const uint64_t count = job->s->base.env.count, each = GCB_SPAN / BLOCK;
-    const uint64_t last =
-        (span + 1) * each < block_count(job->s) ? (span + 1) * each : block_count(job->s);
-    const uint8_t *in = job->in;
-    _Alignas(64) float room[GCB_TILE], *x;
-    uint8_t exponent[BLOCK];
-    uint16_t code[GCB_TILE];
+    const uint64_t blocks = block_count(job->s), each = GCB_SPAN / BLOCK;
+    const uint64_t last = (span + 1) * each < blocks ? (span + 1) * each : blocks;
+    const uint8_t *in[3] = {job->in};
+    uint8_t exponent[2][BLOCK];
 
-    for (uint64_t b = 0; b < last; b++) {
-        const uint64_t n = block_length(job->s, b), words = gcb_load_half(job->lengths + 2 * b);
+    for (uint64_t b = 0; b < span * each; b++)
+        in[0] += block_bytes(job, b);
+    for (uint64_t b = span * each; b < last; b += 2) {
+        const uint64_t n = last - b < 2 ? 1 : 2;
+        struct reader r[2];
 
-        if (b >= span * each && !get_exponents(job, exponent, n, in + n, words))
-            __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
-        for (uint64_t i = 0, m; b >= span * each && i < n; i += m) {
-            float *const to = job->to + b * BLOCK + i;
-
-            m = gcb_room_length(count, n, i);
-            for (size_t j = 0; j < m; j++)
-                code[j] =
-                    (uint16_t)((in[i + j] & 0x80) << 8 | exponent[i + j] << 7 | (in[i + j] & 0x7f));
-            x = gcb_room(room, to, count);
-            k->convert.from_bf16(x, (const uint8_t *)code, m);
-            gcb_room_done(to, x, m);
+        for (uint64_t i = 0; i < n; i++) {
+            r[i] = open_reader(job, exponent[i], b + i, in[i]);
+            in[i + 1] = r[i].end;
         }
-        in += n + 4 * STATES + 2 * words;
+        if (n == 2)
+            get_pairs(job, &r[0], &r[1]);
+        for (uint64_t i = 0; i < n; i++) {
+            if (!get_rest(job, &r[i]))
+                __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+            put_values(job, b + i, exponent[i], in[i]);
+        }
+        in[0] = in[n];
     }
 }
 
@@ -419,13 +500,13 @@ static int entropy_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
     if (!open_payload(&job, in))
         return GCB_E_CORRUPT;
     for (uint64_t b = 0; b < block_count(s); b++) {
-        const size_t n = block_length(s, b), words = gcb_load_half(job.lengths + 2 * b);
+        struct reader r = open_reader(&job, exponent, b, job.in);
 
-        if (!get_exponents(&job, exponent, n, job.in + n, words))
+        if (!get_rest(&job, &r))
             return GCB_E_CORRUPT;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < r.n; i++)
             job.histogram[exponent[i]]++;
-        job.in += n + 4 * STATES + 2 * words;
+        job.in = r.end;
     }
     parts->scale_bytes = count ? (uint64_t)(job.lengths - (in->data + in->pos - length)) : 0;
     parts->value_bytes = length - parts->scale_bytes;
