@@ -58,6 +58,18 @@ def figures(x, y):
     }
 
 
+def causes(x, y, row):
+    """Shares of mxfp4's squared error: elements above 6 scales of their block, those that became 0, all others."""
+    blocks = numpy.pad(x, (0, -x.size % 32)).reshape(-1, 32)
+    most = numpy.maximum(abs(blocks).max(1, keepdims=True, initial=0.0), 1e-30)
+    scale = 2.0 ** (numpy.floor(numpy.log2(most)) - 2 if row["params"]["scale-rule"] == "floor" else
+                    numpy.ceil(numpy.log2(most / 6)))
+    above = (abs(blocks) > 6 * scale).ravel()[:x.size]
+    d, total = (x - y) ** 2, row["sums"]["error_squares"]
+    return {name: (d * part).sum() / total if total else None for name, part in
+            (("error_scale", above), ("error_dead_zone", y == 0), ("error_grid", (y != 0) & ~above))}
+
+
 def near(name, got, want, x, slack, where):
     global checks
     checks += 1
@@ -76,11 +88,17 @@ def compare(row, x, y, slack, where):
         if slack and name in ("zeros_preserved", "sign_agreement", "snr_db"):
             continue  # rounding to a smaller type may turn a small value into zero
         near(name, row[name], want, x, slack, where)
+    if row["method"] == "mxfp4" and row["record"] == "result":
+        for name, want in causes(x, y, row).items():
+            near(name, row[name], want, x, slack, where)
 
 
 def check_sizes(row, where):
     parts = sum(row[p + "_bytes"] for p in ("header", "scale", "value", "index"))
     assert parts == row["wire_bytes"], (where, "parts", parts, row["wire_bytes"])
+    squares = [row["sums"][part + "_squares"] for part in ("scale", "dead_zone", "grid", "error")]
+    if any(squares[:3]):
+        assert abs(sum(squares[:3]) - squares[3]) <= 1e-12 * squares[3], (where, squares)
     if row["elements"]:
         ratio = row["input_bytes"] / row["wire_bytes"]
         assert abs(row["ratio"] - ratio) <= 1e-12 * ratio, (where, row["ratio"], ratio)

@@ -40,7 +40,9 @@ PY
 check "inputs" python3 "$tmp/make.py" "$tmp"
 
 figures() { # FILE SCOPE [METHOD...]
-    check "$*" python3 "$here/check_numpy.py" "$GCBENCH" "$1" "$tmp/work" $2 $3 $4 $5 $6 $7 $8
+    file=$1
+    shift
+    check "$file $*" python3 "$here/check_numpy.py" "$GCBENCH" "$file" "$tmp/work" "$@"
 }
 
 figures "$tmp/fp32.h5" tensor
@@ -50,7 +52,7 @@ done
 figures "$tmp/fp32.h5" bucket fft topk qsgd range terngrad
 figures "$tmp/bf16.h5" tensor fft topk powersgd
 figures "$tmp/fp32.h5" tensor fft:values=fp32,chunk=512 fft:index=golomb topk:values=range,index=varint \
-    topk:values=fp16,index=bitmap qsgd:coding=elias,norm=l2 terngrad:packing=base3,clip=0
+    topk:values=fp16,index=bitmap qsgd:coding=elias,norm=l2 terngrad:packing=base3,clip=0 mxfp4:scale-rule=floor mxfp4
 run compress --method identity --step 400 --worker 0 -o "$tmp/work/m.h5" "$here/../../datasets/sample.h5"
 run decompress -o "$tmp/sample.h5" "$tmp/work/m.h5"
 exits 0

@@ -15,13 +15,7 @@ struct job {
     bool failed; /* set if a code is not finite */
 };
 
-/* Where the scales of the block of element i, and the code of element i, are in a payload. i is a
- * multiple of 8. */
-static uint64_t scale_at(const struct gcb_blocks *s, uint64_t i)
-{
-    return s->head + (i >> s->log2) * s->scale;
-}
-
+/* Where the code of element i, a multiple of 8, is in a payload. */
 static uint64_t code_at(const struct gcb_blocks *s, uint64_t i)
 {
     return gcb_blocks_codes_at(s) + gcb_packed_bytes(i, s->width);
@@ -41,7 +35,7 @@ static void encode_span(void *ctx, uint64_t span)
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         e.x = job->from + i;
         e.n = gcb_tile_length(end, i);
-        e.scale = job->out + scale_at(s, i);
+        e.scale = job->out + gcb_blocks_scale_at(s, i);
         draw = gcb_tile_draw(env->seed, i, job->stream);
         s->ops->encode(s, &e);
         env->kernels->bitpack.pack(job->out + code_at(s, i), code, e.n, s->width);
@@ -95,7 +89,8 @@ static void check_span(void *ctx, uint64_t span)
     const struct gcb_blocks *s = job->s;
     const uint64_t first = span * GCB_SPAN, n = gcb_span_length(s->base.env.count, span);
     const uint64_t blocks = s->scale ? gcb_blocks_count(s, n) : 0;
-    const uint8_t *scale = job->in + scale_at(s, first), *code = job->in + code_at(s, first);
+    const uint8_t *scale = job->in + gcb_blocks_scale_at(s, first),
+                  *code = job->in + code_at(s, first);
     bool valid = true;
 
     for (uint64_t b = 0; b < blocks && s->scale > 1; b++)
@@ -120,7 +115,7 @@ static void decode_span(void *ctx, uint64_t span)
         n = gcb_room_length(count, end, i);
         k->bitpack.unpack(code, job->in + code_at(s, i), n, s->width);
         x = job->add ? room : gcb_room(room, job->to + i, count);
-        s->ops->decode(s, x, code, n, job->in + scale_at(s, i));
+        s->ops->decode(s, x, code, n, job->in + gcb_blocks_scale_at(s, i));
         if (job->add)
             k->accumulate.add(job->add->acc + i, x, n, job->add->weight);
         else

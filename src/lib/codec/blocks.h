@@ -65,6 +65,12 @@ static inline uint64_t gcb_blocks_count(const struct gcb_blocks *s, uint64_t cou
     return count ? ((count - 1) >> s->log2) + 1 : 0;
 }
 
+/* Where the scale of element i is in a payload. */
+static inline uint64_t gcb_blocks_scale_at(const struct gcb_blocks *s, uint64_t i)
+{
+    return s->head + (i >> s->log2) * s->scale;
+}
+
 /* Where the codes begin in a payload. */
 static inline uint64_t gcb_blocks_codes_at(const struct gcb_blocks *s)
 {

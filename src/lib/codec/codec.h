@@ -161,6 +161,13 @@ struct gcb_parts {
     double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
 };
 
+/* The squared error of a decoded tensor, by its cause. Each element counts in one of the sums. */
+struct gcb_error_split {
+    double dead_zone; /* the element became zero */
+    double scale;     /* it is larger than the largest value times its scale */
+    double grid;      /* all others: it was rounded to a value of the format */
+};
+
 /* The arrays to which a message is added. */
 struct gcb_addition {
     /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
@@ -250,6 +257,11 @@ struct gcb_codec_ops {
     /* Fills `parts` for a payload that `read` accepts. The state is a decoder's. Describing is
      * never timed, so it may be slow. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
+    /* Adds the squared error of y, which `read` has decoded from the payload, as a copy of x to the
+     * sums. Leaves out infinities and NaNs. Never timed. Returns 0 or GCB_E_CORRUPT. NULL: this
+     * error has no such causes. */
+    int (*split)(void *state, struct gcb_rbuf *in, const float *x, const float *y,
+                 struct gcb_error_split *sums);
 };
 
 /* What a worker knows about a step of an all-reduce. */

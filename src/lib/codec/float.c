@@ -1,5 +1,7 @@
 #include "src/lib/codec/blocks.h"
 
+#include <math.h>
+
 /*
  * Small floats with shared scales: fp8, MXFP8, MXFP4 and NVFP4. The arithmetic is in
  * kernels/block/block_elem.h.
@@ -96,6 +98,35 @@ static void decode_tile(const struct gcb_blocks *b, float *x, const uint16_t *co
     b->base.env.kernels->block.from_floats(x, code, n, b->log2, scale, divides, &s->scaling.f);
 }
 
+/* Decodes the largest code with the scale of each element: these values are the limits of x. */
+static int float_split(void *state, struct gcb_rbuf *in, const float *x, const float *y,
+                       struct gcb_error_split *sums)
+{
+    const struct gcb_floats *s = state;
+    const uint8_t *payload = gcb_rbuf_take(in, s->b.base.max_payload);
+    uint16_t code[GCB_TILE];
+    float limit[GCB_TILE];
+
+    if (!payload || (s->b.head && !open_head(state, payload)))
+        return GCB_E_CORRUPT;
+    for (size_t i = 0; i < GCB_TILE; i++)
+        code[i] = (uint16_t)s->scaling.f.top;
+    for (uint64_t at = 0, n; at < s->b.base.env.count; at += n) {
+        n = gcb_tile_length(s->b.base.env.count, at);
+        decode_tile(&s->b, limit, code, n, payload + gcb_blocks_scale_at(&s->b, at));
+        for (uint64_t i = at; i < at + n; i++) {
+            const double error = (double)x[i] - (double)y[i], square = error * error;
+
+            if (gcb_magnitude(x[i]) >= GCB_INF_BITS)
+                continue;
+            sums->dead_zone += y[i] == 0.0f ? square : 0.0;
+            sums->scale += y[i] != 0.0f && fabsf(x[i]) > limit[i - at] ? square : 0.0;
+            sums->grid += y[i] != 0.0f && fabsf(x[i]) <= limit[i - at] ? square : 0.0;
+        }
+    }
+    return 0;
+}
+
 static const struct gcb_blocks_ops formats[] = {
 #define OPS(largest) \
     { \
@@ -176,6 +207,7 @@ static const struct gcb_codec_ops float_ops = {
     .encode = gcb_blocks_encode,
     .read = gcb_blocks_read,
     .describe = gcb_blocks_describe,
+    .split = float_split,
 };
 
 #define GUARANTEE \

@@ -653,6 +653,18 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
     return 0;
 }
 
+int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, const float *x,
+                    const float *y, struct gcb_error_split *sums, struct gcb_diag *diag)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    const int err = open_message(c, &frame, &payload, message, length, diag);
+
+    if (err || frame.flags & GCB_WIRE_STORED || !gcb_coder_ops(c)->split)
+        return err;
+    return tell_damage(c, gcb_coder_ops(c)->split(c->state, &payload, x, y, sums), diag);
+}
+
 uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 {
     return c->met_nonfinite ? 0 : c->state->clamped;

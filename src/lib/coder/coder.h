@@ -171,6 +171,12 @@ struct gcb_message_parts {
 int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
                        struct gcb_message_parts *parts, struct gcb_diag *diag);
 
+/* Adds the squared error of y, decoded from a message of x, to the sums by its causes
+ * (gcb_codec_ops.split). Does nothing if the codec cannot split errors. The decoder is on the host.
+ * Returns 0 or an error of gcb_coder_decode. */
+int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, const float *x,
+                    const float *y, struct gcb_error_split *sums, struct gcb_diag *diag);
+
 /* Number of clamped elements in an encoder's last tensor. */
 uint64_t gcb_coder_clamped(const struct gcb_coder *c);
 /* Bits per element of an encoder's messages, as the method's paper counts them. */

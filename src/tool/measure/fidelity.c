@@ -143,6 +143,9 @@ void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other
     f->elements += other->elements;
     f->nonfinite += other->nonfinite;
     f->nonfinite_kept += other->nonfinite_kept;
+    f->split.scale += other->split.scale;
+    f->split.dead_zone += other->split.dead_zone;
+    f->split.grid += other->split.grid;
 }
 
 static double share(double part, uint64_t whole)
@@ -169,6 +172,7 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     const uint64_t finite = f->elements - f->nonfinite;
     const double error = sqrt(f->dd), norm = sqrt(f->xx);
     const double gain = f->xx > 0.0 ? norm / error : NAN;
+    const double split = f->split.scale + f->split.dead_zone + f->split.grid;
     const double of_zeros = f->dd == 0.0 ? 0.0 : NAN; /* rel_l2 if x is zero */
 
     out->rel_l2 = f->xx > 0.0 ? error / norm : of_zeros;
@@ -180,6 +184,9 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->snr_db = 20.0 * log10(gain);
     out->accuracy_gain_bits = log2(gain) - bits_per_element;
     out->compression_gain = f->xx > 0.0 ? f->yy / f->xx : NAN;
+    out->error_scale = f->split.scale / split;
+    out->error_dead_zone = f->split.dead_zone / split;
+    out->error_grid = f->split.grid / split;
 }
 
 const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, enum gcb_field field)
@@ -197,6 +204,9 @@ const double *gcb_fidelity_figure(const struct gcb_fidelity_figures *figures, en
         {GCB_FIELD_SNR_DB, &figures->snr_db},
         {GCB_FIELD_ACCURACY_GAIN_BITS, &figures->accuracy_gain_bits},
         {GCB_FIELD_COMPRESSION_GAIN, &figures->compression_gain},
+        {GCB_FIELD_ERROR_SCALE, &figures->error_scale},
+        {GCB_FIELD_ERROR_DEAD_ZONE, &figures->error_dead_zone},
+        {GCB_FIELD_ERROR_GRID, &figures->error_grid},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

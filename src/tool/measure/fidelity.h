@@ -23,6 +23,7 @@ struct gcb_fidelity {
     uint64_t elements;                     /* all elements, with infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
     uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */
+    struct gcb_error_split split; /* dd by its causes (gcb_coder_split), or zeros */
 };
 
 /* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. The sums of blocks of
@@ -55,6 +56,8 @@ struct gcb_fidelity_figures {
     double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */
     double compression_gain;   /* norm(y)^2 / norm(x)^2: the variance that is kept */
+    /* shares of the squared error by its causes; NAN without an error or without causes */
+    double error_scale, error_dead_zone, error_grid;
 };
 /* `bits_per_element`: size of the messages in bits, divided by the number of elements. */
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,

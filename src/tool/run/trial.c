@@ -842,6 +842,23 @@ static void tally_times(struct gcb_trial_bench *b, size_t i)
     t->clock_mhz = g->clock_mhz;
 }
 
+/* Splits the error of the decoded tensor by its causes, if the method can. */
+static int split_error(struct gcb_trial_bench *b, struct item *item, struct gcb_diag *diag)
+{
+    const struct gcb_wbuf *wire = &item->wire;
+    struct gcb_coder_config config = decoder_config(b, item);
+    struct gcb_coder *decoder;
+    int err;
+
+    if (!item->method->codec->ops->split || item->in->original)
+        return 0;
+    config.place = NULL; /* codecs on a device do not split */
+    err = gcb_coders_decoder(b->coders, &decoder, wire->data, wire->len, &config, diag);
+    return err ? err
+               : gcb_coder_split(decoder, wire->data, wire->len, item->in->data, b->decoded,
+                                 &item->tally.fidelity.split, diag);
+}
+
 /* Measures the error of the decoded tensor, and finds the parts of the message. */
 static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
                    struct gcb_diag *diag)
@@ -887,6 +904,8 @@ static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
     struct gcb_message_parts parts;
     int err = compare(b, i, &parts, diag);
 
+    if (!err)
+        err = split_error(b, item, diag);
     if (!err)
         err = gcb_tally_parts(&item->tally, &parts, diag);
     if (err)
