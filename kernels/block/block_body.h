@@ -71,14 +71,19 @@ INLINE void scales_by(uint32_t *scale, float *factor, const uint32_t *most, size
     }
 }
 
-/* Each call has a constant format, so that its loop has no branches. */
+/* Each call has a constant format, and e4m3 a constant rule, so that its loop has no branches. */
 static void scales(uint32_t *scale, float *factor, const uint32_t *most, size_t n,
                    const struct gcb_scaling *scaling)
 {
     struct gcb_scaling s = *scaling;
 
-    if (s.format == GCB_SCALE_E4M3) {
+    if (s.format == GCB_SCALE_E4M3 && s.rule == GCB_SCALE_TE) {
         s.format = GCB_SCALE_E4M3;
+        s.rule = GCB_SCALE_TE;
+        scales_by(scale, factor, most, n, s);
+    } else if (s.format == GCB_SCALE_E4M3) {
+        s.format = GCB_SCALE_E4M3;
+        s.rule = GCB_SCALE_AMAX;
         scales_by(scale, factor, most, n, s);
     } else if (s.format == GCB_SCALE_FP32) {
         s.format = GCB_SCALE_FP32;

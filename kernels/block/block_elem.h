@@ -138,7 +138,13 @@ GCB_HD float gcb_small_value(uint32_t code, const struct gcb_small_float *f)
 /* ---- scales of small floats ---- */
 
 enum gcb_scale_format { GCB_SCALE_FP32, GCB_SCALE_E8M0, GCB_SCALE_E4M3 };
-enum gcb_scale_rule { GCB_SCALE_FLOOR, GCB_SCALE_RCEIL, GCB_SCALE_EVEN, GCB_SCALE_AMAX };
+enum gcb_scale_rule {
+    GCB_SCALE_FLOOR,
+    GCB_SCALE_RCEIL,
+    GCB_SCALE_EVEN,
+    GCB_SCALE_AMAX,
+    GCB_SCALE_TE
+};
 
 struct gcb_scaling {
     struct gcb_small_float f;  /* of the elements */
@@ -146,6 +152,7 @@ struct gcb_scaling {
     enum gcb_scale_format format;
     enum gcb_scale_rule rule;
     float tensor; /* e4m3: multiplies all scales */
+    float per;    /* GCB_SCALE_TE: what the tensor's elements are multiplied by */
     int drawn;    /* codes are drawn, and so tiny elements must not be lost */
 };
 
@@ -186,6 +193,7 @@ GCB_HD uint32_t gcb_scale_code(uint32_t most, const struct gcb_scaling *s)
     }
     scale = amax / s->f.largest / s->tensor;
     scale = scale > GCB_SCALE_LEAST ? scale : GCB_SCALE_LEAST; /* also for 0 / 0 */
+    scale = s->rule == GCB_SCALE_TE ? amax * (s->per * (1.0f / s->f.largest)) : scale;
     return gcb_small_signed(gcb_small_nearest(gcb_bits_of(scale), &s->e4), 0, &s->e4);
 }
 
@@ -194,9 +202,14 @@ GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
 {
     if (s->format == GCB_SCALE_FP32)
         return gcb_float_of(code);
-    if (s->format == GCB_SCALE_E4M3)
-        return gcb_float_of(gcb_pick(
-            s->tensor > 0.0f, gcb_bits_of(1.0f / s->tensor / gcb_small_value(code, &s->e4)), 0));
+    if (s->format == GCB_SCALE_E4M3) {
+        const float value = gcb_small_value(code, &s->e4);
+        const float factor =
+            s->rule == GCB_SCALE_TE ? 1.0f / (value * (1.0f / s->per)) : 1.0f / s->tensor / value;
+
+        return gcb_float_of(gcb_pick((s->tensor > 0.0f) & (value > 0.0f),
+                                     gcb_lower(gcb_bits_of(factor), GCB_INF_BITS - 1), 0));
+    }
     if (code == 0 && !s->drawn) /* as torchao: 2^-126 instead of 2^-127, or 1 */
         return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
     return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);
@@ -212,13 +225,14 @@ GCB_HD float gcb_scale_value(uint32_t code, const struct gcb_scaling *s)
     return gcb_float_of(code ? code << 23 : 0x400000u);
 }
 
-/* The tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be infinite;
- * then the whole tensor is decoded as zeros. */
-GCB_HD float gcb_scale_tensor(uint32_t most, const struct gcb_small_float *f)
+/* Sets the tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be
+ * infinite; then the whole tensor is decoded as zeros. */
+GCB_HD void gcb_scale_tensor(struct gcb_scaling *s, uint32_t most)
 {
-    const float scale = gcb_float_of(most) / (448.0f * f->largest);
+    const float amax = gcb_float_of(most), largest = 448.0f * s->f.largest, scale = amax / largest;
 
-    return scale > 0x1p-122f ? scale : 0.0f;
+    s->tensor = scale > 0x1p-122f ? scale : 0.0f;
+    s->per = scale > 0x1p-122f ? largest / amax : 1.0f;
 }
 
 /* True if decoding with this scale gives finite values only. */

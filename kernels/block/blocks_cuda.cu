@@ -206,9 +206,11 @@ __device__ __forceinline__ sharing share_floats(block_room &room, const tile_wor
     if (how.head) {
         const uint32_t all = at.item.result->max_bits;
 
-        s.factor = how.scale ? gcb_scale_tensor(all, &s.scaling.f)
-                             : gcb_float_of(gcb_scale_code(all, &s.scaling));
-        s.scaling.tensor = s.scale = s.factor;
+        if (how.scale)
+            gcb_scale_tensor(&s.scaling, all);
+        else
+            s.scaling.tensor = gcb_float_of(gcb_scale_code(all, &s.scaling));
+        s.factor = s.scale = s.scaling.tensor;
         if (at.block == 0 && threadIdx.x == 0)
             put_u32(at.item.payload, gcb_bits_of(s.factor));
     }

@@ -46,6 +46,7 @@ static void block_formats(void **state)
         "mxfp8",
         "mxfp8:scale-rule=floor,block=16",
         "mxfp4:scale-rule=even",
+        "nvfp4:scale-rule=te",
         "mxfp4:rounding=stochastic,block=512",
         "nvfp4",
         "nvfp4:rounding=stochastic",

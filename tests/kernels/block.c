@@ -64,8 +64,9 @@ static void fill_results(struct results *r, const struct gcb_block_fns *k, const
         const struct gcb_scaling s = {gcb_small_float_of((enum gcb_small_format)c),
                                       gcb_small_float_of(GCB_E4M3),
                                       (enum gcb_scale_format)c,
-                                      (enum gcb_scale_rule)(n % 4),
+                                      (enum gcb_scale_rule)(n % 5),
                                       0.125f,
+                                      8.0f,
                                       (int)(n & 1)};
 
         k->scales(r->scale[c], r->factor[c], r->most, blocks, &s);

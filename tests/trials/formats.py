@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """
 Decodes messages of the block formats and compares each value, bit for bit, with the library whose rule the method follows:
-torchao 0.18 (MXFP8, MXFP4, NVFP4, the search of blockwise 8 bit) and torch 2.15 (fp8, affine integers). CGX and hivemind 1.1.12 are
-formulas below. The means of hivemind's bins are compared within 1e-6 of the largest magnitude: it adds float32 in any order.
+torchao 0.18 (MXFP8, MXFP4, NVFP4, the search of blockwise 8 bit) and torch 2.15 (fp8, affine integers). CGX, hivemind 1.1.12 and
+Transformer Engine are formulas below. The means of hivemind's bins are compared within 1e-6 of the largest magnitude: it adds
+float32 in any order.
 
     PYTHONPATH=python GCBENCH_LIBRARY=build/src/libgcbench.so python3 tests/trials/formats.py [--record FILE] [N]
 
@@ -54,6 +55,39 @@ def nvfp4(levels):
         tensor = per_tensor_amax_to_scale(x.abs().max()) if levels == 2 else None
         return NVFP4Tensor.to_nvfp4(padded(x, 16), per_tensor_scale=tensor).dequantize().reshape(-1)
     return decode
+
+
+def nearest(x, mantissa, least, largest):
+    """The nearest small float, ties to even."""
+    step = np.exp2(np.maximum(np.floor(np.log2(np.abs(x), where=x != 0, out=np.full(x.shape, -200.0))), least) - mantissa)
+    return np.clip(np.rint(x / step) * step, -largest, largest).astype(np.float32)
+
+
+def te_power(mantissa, least, largest, block=32):
+    """Transformer Engine's MXFP8 (common/util/ptx.cuh): the scale is amax * (1 / largest), rounded up to a power of two."""
+    def decode(x):
+        rows = np.pad(x, (0, -len(x) % block)).reshape(-1, block)
+        u = (np.abs(rows).max(1, keepdims=True) * (np.float32(1) / np.float32(largest))).view(np.uint32)
+        mantissa_bits, code = u & 0x7FFFFF, (u >> 23).astype(np.int64)
+        code += (mantissa_bits > 0) & ~((code == 0) & (mantissa_bits <= 0x400000))
+        by = np.ldexp(np.float32(1), np.where(code == 0, 0, 127 - code))
+        return (nearest(rows * by, mantissa, least, largest) * np.ldexp(1.0, code - 127)).astype(np.float32).reshape(-1)
+    return decode
+
+
+def te_nvfp4(x, block=16):
+    """Transformer Engine's NVFP4 (common/cast/nvfp4/core_nvfp4.cuh). The product of both scales is rounded as in our messages."""
+    one, amax = np.float32(1), np.abs(x).max()
+    rows = np.pad(x, (0, -len(x) % block)).reshape(-1, block)
+    encode = np.float32(448 * 6) / amax
+    scale = nearest(np.abs(rows).max(1, keepdims=True) * (encode * (one / np.float32(6))), 3, -6, 448)
+    with np.errstate(divide="ignore"):
+        by = np.where(scale > 0, one / (scale * (one / encode)), np.float32(0))
+    return (nearest(rows * by, 1, 0, 6) * (scale * (amax / np.float32(448 * 6)))).reshape(-1)
+
+
+def of_numpy(decode):
+    return lambda x: torch.from_numpy(decode(x.numpy()))
 
 
 def zero_exact(bits, block):
@@ -119,6 +153,8 @@ METHODS = {
 }
 METHODS |= {f"{name}:scale-rule={rule}": microscaling(format, rule)
             for name, format in (("mxfp8", "e4m3"), ("mxfp4", "e2m1")) for rule in RULES}
+METHODS |= {"mxfp8": of_numpy(te_power(3, -6, 448)), "mxfp4": of_numpy(te_power(1, 0, 6)),
+            "nvfp4:scale-rule=te": of_numpy(te_nvfp4)}
 METHODS["float:element=e5m2,scale=block,scale-format=e8m0,scale-rule=floor"] = microscaling("e5m2", "floor")
 
 

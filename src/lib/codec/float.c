@@ -12,7 +12,7 @@
 static const char *const format_names[] = {"e4m3", "e5m2", "e2m1", NULL};
 static const char *const scale_names[] = {"none", "tensor", "block", "tensor+block", NULL};
 static const char *const scale_format_names[] = {"fp32", "e8m0", "e4m3", NULL};
-static const char *const rule_names[] = {"floor", "rceil", "even", "amax", NULL};
+static const char *const rule_names[] = {"floor", "rceil", "even", "amax", "te", NULL};
 
 static void put_scale(const struct gcb_blocks *s, uint8_t *out, uint32_t code)
 {
@@ -32,9 +32,10 @@ static void begin(struct gcb_blocks *b, uint32_t most, uint8_t *head)
 {
     struct gcb_floats *s = (struct gcb_floats *)b;
 
-    s->scaling.tensor = s->scale == GCB_FLOAT_TENSOR
-                            ? gcb_float_of(gcb_scale_code(most, &s->scaling))
-                            : gcb_scale_tensor(most, &s->scaling.f);
+    if (s->scale == GCB_FLOAT_TENSOR)
+        s->scaling.tensor = gcb_float_of(gcb_scale_code(most, &s->scaling));
+    else
+        gcb_scale_tensor(&s->scaling, most);
     gcb_store_u32(head, gcb_bits_of(s->scaling.tensor));
 }
 
@@ -146,9 +147,11 @@ static int float_check(const double *value, struct gcb_diag *diag)
         return 0;
     if (value[SCALE] == GCB_FLOAT_TENSOR_BLOCK && format != GCB_SCALE_E4M3)
         return gcb_invalid(diag, "scale=tensor+block needs scale-format=e4m3");
-    if (format == GCB_SCALE_E8M0 && rule == GCB_SCALE_AMAX)
+    if (format == GCB_SCALE_E8M0 && rule >= GCB_SCALE_AMAX)
         return gcb_invalid(diag, "scale-format=e8m0 needs scale-rule=floor, rceil or even");
-    if (format != GCB_SCALE_E8M0 && rule != GCB_SCALE_AMAX)
+    if (rule == GCB_SCALE_TE && value[SCALE] != GCB_FLOAT_TENSOR_BLOCK)
+        return gcb_invalid(diag, "scale-rule=te needs scale=tensor+block");
+    if (format != GCB_SCALE_E8M0 && rule < GCB_SCALE_AMAX)
         return gcb_invalid(diag, "scale-rule=%s needs scale-format=e8m0", rule_names[rule]);
     return gcb_blocks_check((uint64_t)value[BLOCK], diag);
 }

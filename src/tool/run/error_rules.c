@@ -259,14 +259,17 @@ static double power_scale(const struct gcb_rule_input *in, const struct small_fl
     return ldexp(1.0, exponent > -127 ? exponent : -127);
 }
 
-/* The scale of a block, or 0 if it is so small that its elements may become zeros. */
+/* The scale of a block, or 0 if it is so small that its elements may become zeros. `all`: the
+ * largest magnitude of the tensor. */
 static double block_scale(const struct gcb_rule_input *in, const struct small_float *f,
-                          const char *shared, float most, float tensor)
+                          const char *shared, float most, float all)
 {
     static const struct small_float e4m3 = {3, -6, 8, 448.0f};
     const char *format =
         strstr(shared, "block") ? gcb_promise_choice(in->method, "scale-format") : "fp32";
     const bool drawn = gcb_error_rule_of(in->method)->drawn;
+    const bool whole = strcmp(shared, "tensor+block") == 0;
+    const float tensor = whole ? all / (448.0f * f->largest) : 1.0f;
     double scale;
 
     if (strcmp(shared, "none") == 0)
@@ -279,9 +282,12 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
         return drawn ? 1.0 / (double)FLT_MAX : 0.0;
     if (strcmp(format, "fp32") == 0)
         return (double)most / (double)f->largest;
-    if (tensor < 0x1p-120f)
+    if (tensor < 0x1p-117f)
         return 0.0;
-    scale = fmin(fmax((double)(most / f->largest / tensor), 0x1p-6), 448.0);
+    scale = fmax((double)(most / f->largest / tensor), 0x1p-6);
+    if (strcmp(gcb_promise_choice(in->method, "scale-rule"), "te") == 0)
+        scale = (double)(most * (448.0f * f->largest / all * (1.0f / f->largest)));
+    scale = fmin(scale, 448.0);
     return (double)tensor * step_at(&e4m3, scale) * rint(scale / step_at(&e4m3, scale));
 }
 
@@ -315,12 +321,10 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
                                   : strcmp(name, "fp16") == 0 ? &fp16
                                                               : &bf16;
     struct span all = {.count = 0}, b = {.count = 0};
-    float tensor = 1.0f;
 
-    if (next_span(&all, in, in->count) && strcmp(shared, "tensor+block") == 0)
-        tensor = largest_of(&all) / (448.0f * f->largest);
+    next_span(&all, in, in->count);
     while (next_span(&b, in, strstr(shared, "block") ? (uint64_t)number(in, "block") : in->count)) {
-        const double scale = block_scale(in, f, shared, largest_of(&b), tensor);
+        const double scale = block_scale(in, f, shared, largest_of(&b), largest_of(&all));
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
             struct gcb_element_error e = small_error(f, scale, fabs((double)in->x[i]), drawn);

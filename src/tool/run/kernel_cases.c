@@ -538,6 +538,7 @@ static void call_block(struct gcb_kernel_job *job, size_t kernel)
                                   GCB_SCALE_E8M0,
                                   GCB_SCALE_RCEIL,
                                   1.0f,
+                                  1.0f,
                                   false};
     const struct gcb_tile_draw draw = {1, 2};
     const size_t n = job->n, blocks = (n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;

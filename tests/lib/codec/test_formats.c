@@ -270,6 +270,7 @@ static void refuses_senseless_settings(void **state)
     static const char *const specs[] = {"float:scale=tensor+block",
                                         "float:scale=block,scale-format=e8m0",
                                         "mxfp8:scale-rule=amax",
+                                        "mxfp8:scale-rule=te",
                                         "nvfp4:scale-rule=even",
                                         "mxfp8:block=33",
                                         "int8:block=24",
