@@ -90,7 +90,7 @@ static void one_long_gap(void **state)
 static void extremes(void **state)
 {
     static const char *const coders[] = {"golomb", "adaptive", "elias-fano", "varint", "block"};
-    enum { N = 70000 };
+    enum { N = 40000 };
     float *x = calloc(N, sizeof(float));
 
     for (size_t i = 0; i < COUNT(coders); i++) {

@@ -8,7 +8,7 @@
 
 static void as_on_the_cpu(void **state)
 {
-    static const uint64_t sizes[] = {0, 1, 33, 4096, 9001};
+    static const uint64_t sizes[] = {0, 1, 33, 8193};
 
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     gcb_host_grid(2); /* blocks take several pieces of work */

@@ -49,7 +49,7 @@ static void largest_of_long_chunks(void **state)
     float *x = malloc(N * sizeof(float));
 
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
-    for (int fill = 0; fill < 3; fill++) {
+    for (int fill = FILL_HOSTILE; fill <= FILL_TIES; fill++) {
         check_fill(x, N, (enum check_fill)fill, 7);
         device_same(&device, "sparse:select=chunk,chunk=16384,density=0.05", x, N, NULL);
         device_same(&device, "sparse:select=chunk,chunk=20001,density=0.05,index=bitmap", x, N,

@@ -438,7 +438,7 @@ void device_same_all(const struct gcb_device *device, const char *spec, const ui
         }
         check_fill(x, sizes[i], FILL_NOISE, 200 + i);
         if (sizes[i] > 0)
-            device_same_damage(device, spec, x, sizes[i], 12, i);
+            device_same_damage(device, spec, x, sizes[i], sizes[i] > 4000 ? 4 : 12, i);
         free(x);
     }
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
