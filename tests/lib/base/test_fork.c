@@ -20,7 +20,7 @@
 
 #define N 4096
 #define THREADS 3
-#define CHILDREN 300
+#define CHILDREN 120
 #define DEADLINE 200 /* seconds for one child, which needs a few milliseconds */
 
 static const char *spec;
