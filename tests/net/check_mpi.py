@@ -126,34 +126,26 @@ def failures():
         cases = [
             ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other tensors"),
             ("other values", [(1, [*topk, good]), (1, [*topk, values])], 2, "rank 1 has read other values of a"),
-            ("files of other types", [(1, [*topk, good]), (1, [*topk, dump("half.h5", "f2", a=np.ones(1000))])], 2, "other tensors"),
             ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
-            ("a file that only rank 1 can read", [(1, [*topk, good + ".x"]), (1, [*topk, good])], 1, "rank 0"),
             ("a file that is cut on one rank", [(1, [*topk, good]), (1, [*topk, cut])], 1, "rank 1"),
             ("a file without tensors on one rank", [(1, [*topk, good]), (1, [*topk, dump("empty.h5")])], 1, "rank 1"),
             ("another method", [(1, [*topk, good]), (1, ["--method", "qsgd", good])], 2, "other methods"),
             ("an unknown method", [(1, [*topk, good]), (1, ["--method", "nosuch", good])], 2, "rank 1: unknown method"),
-            ("an unknown option", [(1, [*topk, good]), (1, ["--metho", "topk", good])], 2, "rank 1: unknown option"),
             ("a bad option everywhere", [(2, ["--metho", "topk", good])], 2, "gcbench-mpi: unknown option"),
             ("other repeats", [(1, [*topk, "--repeat", "1", good]), (1, [*topk, "--repeat", "2", good])], 2,
              "other options"),
             ("--help on one rank", [(1, ["--help"]), (1, [*topk, good])], 2, "--help or --version"),
-            ("--version on one rank", [(1, [*topk, good]), (1, ["--version"])], 2, "--help or --version"),
             ("other limits", [(1, ["--calibrate", "--time-limit", limit, "--repeat", "2000"]) for limit in ("1s", "20s")], 2,
              "other options"),
             ("an impossible size", [(2, [*topk, "--sizes", "16E-16E/x2"])], 2, "at most 64G"),
-            ("too many sizes", [(2, ["--sizes", "4-64G/x2"])], 2, "more than 32 sizes"),
-            ("calibrating alone", [(1, ["--calibrate"]), (1, [*topk, good])], 2, "other methods"),
             ("other sizes", [(1, ["--sizes", "4-4/x2"]), (1, ["--sizes", "4-8/x2"])], 2, "other options"),
             ("another file that exists", [(2, ["--calibrate", "--results", good])], 2, "exists"),
             ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "--results", good, "--force", good])], 2, "input"),
             ("steps without messages", [(2, ["--method", "topk:memory=delay,delay=2", good])], 2, "delay=1"),
             ("calibrating with one rank", [(1, ["--calibrate"])], 2, "two or more"),
-            ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
             ("a NaN", [(2, [*topk, nan])], 1, "rank 1: topk, step 0 worker 1 a: "),
             ("no gradients", [(2, topk)], 2, "no gradients"),
             ("two inputs", [(2, [*topk, "--elements", "64K", good])], 2, f"--elements makes synthetic gradients and {good} holds"),
-            ("no --method", [(2, ["--sizes", "4-8/x2", "topk"])], 2, "--sizes makes synthetic gradients and topk holds"),
             ("times of coding in a real network", [(2, [*topk, "--coding", good, good])], 2, "simulate"),
             ("a full disk", [(2, [*topk, "--repeat", "1", "--results", "/dev/full", "--force", good])], 2, "/dev/full"),
         ]
@@ -184,7 +176,7 @@ def pieces():
 
 def poor():
     """Rank 1 runs out of memory: while it opens the network, reads its options and tensors, and prepares or times exchanges."""
-    for at in (1, 6, 7, 20, 60, 100):
+    for at in (1, 7, 60):
         status, _, said = mpirun((2, ["--method", "fft", "--elements", "10K", "--repeat", "1"]), program=WRONG, FAIL_AT=str(at))
         check(status == 1 and len(said) == 1 and "rank 1: " in said[0] and "memory" in said[0],
               f"no memory in allocation {at}: status {status}, {said}")
