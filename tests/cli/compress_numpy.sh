@@ -46,8 +46,8 @@ figures() { # FILE SCOPE [METHOD...]
 }
 
 figures "$tmp/fp32.h5" tensor
-for file in fp32 fp64 fp16 bf16; do # the reader and the writer convert, whatever the method
-    figures "$tmp/$file.h5" model fft topk qsgd range terngrad fp16
+for file in fp64 fp16; do # the reader and the writer convert, whatever the method
+    figures "$tmp/$file.h5" model fft topk qsgd
 done
 figures "$tmp/fp32.h5" bucket fft topk qsgd range terngrad
 figures "$tmp/bf16.h5" tensor fft topk powersgd

@@ -20,7 +20,7 @@ limited() { # MB ARGS...
     rc=$?
 }
 
-refused=0 step=5 begin=40
+refused=0 step=9 begin=40
 scan() { # FILE ARGS...: runs with rising limits, from too little to load the program up to enough
     file=$1
     shift
@@ -42,7 +42,7 @@ for method in fft:pad=none sparse:transform=dct,chunk=0,pad=none; do
         scan $file compress --fft-engine fftw --method $method --no-baselines --warmup 0 --repeat 1 --per none --format json
     done
 done
-step=9 # threads need stacks and memory of their own
+step=16 # threads need stacks and memory of their own
 for method in fft fft:pad=none fft:chunk=65537 sparse:transform=dct,chunk=131101; do
     scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --repeat 1 --per none --format json
 done

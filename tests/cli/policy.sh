@@ -91,7 +91,6 @@ budget() { # OPTIONS...
 part="$one --dataset layers.[01].c*" # the full search takes long
 budget --budget rel_l2=0.3
 part="$one --dataset layers.[01].*"
-budget --budget rel_l2=0.4 --published-only
 budget --budget ratio=12 --published-only
 budget --budget bytes=7K --method topk-range --method range --no-baselines
 # hostile names, and tensors that cost bytes without an error

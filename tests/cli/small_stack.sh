@@ -22,10 +22,10 @@ done_by() { # ARGS...
 }
 
 few="--step last --worker 0"
-done_by bench --scope model --threads 1,3 --time-budget 0.5 --results b.json --histogram --spectrum $few "$h5"
+done_by bench --scope model --threads 3 --repeat 6 --results b.json --histogram --spectrum $few "$h5"
 done_by bench --kernels --size l1 --max-time 0.002 --precision 1
 done_by verify --scope model --results v.json $few "$h5"
-done_by sweep --match rel_l2=0.4 --threads 3 --scope model --results s.json $few --dataset 'layers.[01].*' "$h5"
+done_by sweep --match rel_l2=0.4 --threads 3 --scope model --results s.json $few --dataset 'layers.0.*' "$h5"
 done_by replay --method dgc --method redsync --method qsgd:memory=ef --allow-gaps --results y.json "$h5"
 for method in fft topk:index=adaptive sparse:transform=dct,chunk=512,values=means qsgd; do
     done_by compress --repeat 1 --method $method --threads 3 --scope model -o m.h5 --force "$h5"
