@@ -28,9 +28,8 @@ rows() {
 
 # ---- options that are wrong, or contradict each other ----
 digits=$(printf '9%.0s' $(seq 4095))
-for options in "--workers $digits" "--params $digits" "--bandwidth ${digits}Gb" "--latency ${digits}us" "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" "--bandwidth 10" "--bandwidth 0Gb" \
-    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb..2Gb/3" "--bandwidth 1Gb," "--bandwidth ..2Gb" "--bandwidth 1Gb.." \
-    "--workers 2,,3" "--latency 20" "--latency -1us" "--params many" "--params 0" \
+for options in "--workers $digits" "--bandwidth ${digits}Gb" "--workers 1" "--workers 8..4" "--workers 65537" "--bandwidth 10" \
+    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb," "--latency -1us" "--params 0" \
     "--model-bytes 100X" "--compute fast" "--inner-steps 0" "--bucket-bytes 0" "--host-copy fast" "--exact 0" "--exact 2" "--noise 0" \
     "--cluster nosuch" "--nodes 16x8" "--nodes 1x8 --intra 400GB/s" "--nodes 16 --intra 400GB/s" "--nodes 16x8 --intra 400" \
     "--intra 400GB/s" "--nodes 16x8 --intra 400GB/s --workers 8" "--cluster h100-8x400 --workers 12" \
@@ -213,7 +212,7 @@ measured() { # LINK EXCHANGES
 }
 measured "$net/link.json" "$net/exchanges.json"
 sed 's/"seconds": \([0-9.e-]*\)/"first_seconds": 0.5e-3, &/' "$net/link.json" >"$tmp/first.json"
-for workers in 2 3 4 6 12; do
+for workers in 3 4 12; do
     sed "s/\"workers\": 4/\"workers\": $workers/" "$net/exchanges.json" >"$tmp/exchanges.json"
     measured "$tmp/first.json" "$tmp/exchanges.json"
 done
@@ -304,7 +303,7 @@ for format in table json csv; do
     exits 0
     check "no control characters" sh -c "! LC_ALL=C tr -d '\n' <'$out' | grep -q '[[:cntrl:]]'"
 done
-for value in 1e308 1e300 5e-324 1e-300 0 123456789.123; do
+for value in 1e308 5e-324 0; do
     row 'fp16' 'fp16' '"encode_seconds":1e-9,"decode_seconds":1e-9,"rel_l2":0.1' >"$tmp/absurd.json"
     row 'qsgd' 'qsgd:bits=4,bucket=16777216' '"encode_seconds":'$value',"decode_seconds":'$value',"rel_l2":'$value',"sum_seconds":'$value \
         >>"$tmp/absurd.json"

@@ -66,13 +66,6 @@ exits 0
 compare base slow --advisory-times
 exits 0
 judged "fp16 decode SLOW"
-compare base slow --advisory-times --strict
-exits 0
-compare base slow --delta 30
-exits 0
-compare base slow --accept nobody
-exits 4
-says "there is no such case"
 write wide "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4, \"width\": 0.1}]"
 compare base wide
 exits 0
@@ -172,15 +165,6 @@ write moved "[{\"spec\": \"topk:theta=0.9\", \"file\": \"/else/where/g.h5\"}, {\
 compare base moved --strict
 exits 0
 judged "topk:theta=0.9 encode SAME"
-write folders "[{\"spec\": \"fp16\", \"file\": \"a/g.h5\"}, {\"spec\": \"fp16\", \"file\": \"b/g.h5\", \"wire_bytes\": 2000}]"
-compare folders folders --strict
-exits 0
-judged "a/g.h5 g.h5 tensor fp16:rounding=nearest cpu avx2 warm t1 size SAME"
-write wider "[{\"spec\": \"topk:theta=0.9\", \"isa\": \"avx512\"}, {\"spec\": \"fp16\", \"isa\": \"avx512\"}]"
-compare base wider
-exits 0
-judged "fp16 avx2 size SAME"
-judged "fp16 avx2 encode NOT-COMPARED"
 write more "[{\"spec\": \"topk:theta=0.9\", \"elements\": 2000}, {\"spec\": \"fp16\"}]"
 compare base more
 exits 0
@@ -195,11 +179,7 @@ while read -r field name; do
     fails 2 "base.rows and apart.rows have no case in common: the first are \"g.h5 tensor topk:" regress base.rows apart.rows
     check "names $name" grep -qE " and \"$name.*\"; run" "$err"
 done <<'END'
-"file":"x/h.h5" h.h5 tensor topk:
-"threads":2 g.h5 tensor topk:.* cpu .* warm t2
-"scope":"model" g.h5 model topk:
 "device":"cuda:0" g.h5 tensor topk:.* cuda:0
-"cache":"cold" g.h5 tensor topk:.* cold t1
 END
 write apart '[{"spec": "topk:theta=0.8"}]'
 fails 2 "topk:theta=0.8" regress one.rows apart.rows --format json
@@ -212,8 +192,7 @@ exits 0
 judged "qsgd:bits=4,bucket=512 size SAME"
 
 # ---- environments ----
-for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3.9"}' '"libraries": {}' \
-    '"compile_flags": "-O2"' '"governor": "powersave"' '"cpus": 4' '"build_type": "debug"' '"sanitize": "address"'; do
+for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {}' '"compile_flags": "-O2"'; do
     write place "[$topk, {\"spec\": \"fp16\", \"decode_seconds\": 9e-4}]" "{$field}"
     compare base place
     exits 0
@@ -247,24 +226,10 @@ exits 4
 check "a line each" test "$(wc -l <"$out")" -eq 9
 
 # ---- called wrongly ----
-fails 2 "1 file was given" regress base.rows
-run regress base.rows base.rows base.rows
-exits 2
 fails 2 "BASE.json NEW.json" regress
-run regress - -
-exits 2
 fails 2 "--method has a meaning only with --against" regress base.rows base.rows --method topk
-fails 2 "--budget has a meaning only" regress base.rows base.rows --budget 5m
-fails 2 "--theta has a meaning only" regress base.rows base.rows --theta 0.5
-fails 1 "missing.rows: No such file" regress base.rows missing.rows
-run regress base.rows base.json
-exits 1
-printf 'record,file\nresult,x\n' >rows.csv
-fails 1 "rows.csv: line 1: not JSON but csv or tsv" regress rows.csv base.rows
 head -c 300 base.rows >cut.rows
 fails 1 "incomplete" regress base.rows cut.rows
-head -n 1 base.rows >none.rows
-fails 1 "there are no \`summary\`, \`kernel\` or \`exchange\` rows" regress base.rows none.rows
 
 # ---- measured exchanges: sizes are exact, and times are compared if the machine is the same ----
 net=$(realpath "$(dirname "$0")/../data/net/exchanges.json")
