@@ -4,59 +4,6 @@
 #include "tests/support/test.h"
 #include "tests/support/trip.h"
 
-struct format {
-    const char *spec;
-    double relative;              /* error of a normal value */
-    double normal, largest, step; /* least normal, largest finite, step of denormals */
-};
-
-static const struct format formats[] = {
-    {"fp16", 0x1p-11, 0x1p-14, 65504.0, 0x1p-24},
-    {"bf16", 0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-133},
-};
-
-/* The nearest value of a format with its steps, ties to even, in double; saturating. */
-static double nearest(double x, const struct format *f)
-{
-    const double m = fabs(x);
-    const double unit = m < f->normal ? f->step : ldexp(f->relative * 2.0, ilogb(m));
-    const double rounded = rint(m / unit) * unit; /* the default mode is to nearest, ties to even */
-
-    return copysign(rounded > f->largest ? f->largest : rounded, x);
-}
-
-static void rounds_to_nearest(const struct format *f, const float *x, uint64_t n)
-{
-    struct trip t = {0};
-
-    trip_run(&t, f->spec, x, n, NULL);
-    assert_int_equal(t.parts.payload.value_bytes, 2 * n);
-    for (uint64_t i = 0; i < n; i++) {
-        const double error = fabs((double)t.back[i] - x[i]);
-
-        assert_true(t.back[i] == (float)nearest(x[i], f));
-        assert_int_equal(signbit(t.back[i]), signbit(x[i]));
-        if (fabs((double)x[i]) >= f->normal && fabs((double)x[i]) <= f->largest)
-            assert_true(error <= f->relative * fabs((double)x[i]));
-    }
-    trip_free(&t);
-}
-
-static void rounds_every_magnitude(void **state)
-{
-    enum { N = 40000 };
-    float *x = malloc(N * sizeof(float));
-
-    for (uint32_t i = 0; i < N; i++) /* patterns spread over all finite floats, both signs */
-        x[i] = gcb_float_of((uint32_t)(i * UINT64_C(2654435761) % GCB_INF_BITS) | i % 2 << 31);
-    for (size_t f = 0; f < 2; f++)
-        rounds_to_nearest(&formats[f], x, N);
-    trip_fill(x, N, TRIP_STUDENT3, 1);
-    for (size_t f = 0; f < 2; f++)
-        rounds_to_nearest(&formats[f], x, N);
-    free(x);
-}
-
 static void counts_saturated_values(void **state)
 {
     const float x[] = {65504.0f, 65519.9f, 65520.0f, -1e9f, 3.0f, -0.0f, 3.4e38f, 3.39e38f};
@@ -127,6 +74,5 @@ static void entropy_is_of_the_codes(void **state)
     }
 }
 
-RUN_TESTS(cmocka_unit_test(rounds_every_magnitude), cmocka_unit_test(counts_saturated_values),
-          cmocka_unit_test(count_starts_anew), cmocka_unit_test(half_of_half_is_exact),
-          cmocka_unit_test(entropy_is_of_the_codes))
+RUN_TESTS(cmocka_unit_test(counts_saturated_values), cmocka_unit_test(count_starts_anew),
+          cmocka_unit_test(half_of_half_is_exact), cmocka_unit_test(entropy_is_of_the_codes))

@@ -162,24 +162,6 @@ static void zero_and_single_values(void **state)
     trip_free(&t);
 }
 
-/* Code i stands at bit i * bits, however many spans the threads share. */
-static void codes_stand_one_after_the_other(void **state)
-{
-    enum { N = 800003 };
-    float *x = malloc(N * sizeof(float));
-    struct trip t = {0};
-
-    for (int i = 0; i < N; i++)
-        x[i] = i % 3 == 0 ? 1.0f : i % 3 == 1 ? -0.5f : 0.0f;
-    trip_encode(&t, "range", x, N, NULL);
-    assert_int_equal(t.length, HEAD + 5 + N);
-    for (int i = 3; i < N; i++)
-        if (t.message[HEAD + 5 + i] != t.message[HEAD + 5 + i % 3])
-            fail_msg("code %d", i);
-    trip_free(&t);
-    free(x);
-}
-
 /* Relative error and mantissa width chosen for 2^20 values (papers: best m of a simulation). */
 static void error_as_simulated(void **state)
 {
@@ -234,5 +216,4 @@ static void chooses_a_good_mantissa(void **state)
 RUN_TESTS(cmocka_unit_test(worked_example), cmocka_unit_test(bound_holds_for_every_format),
           cmocka_unit_test(refuses_formats_without_meaning),
           cmocka_unit_test(counts_clamped_values), cmocka_unit_test(zero_and_single_values),
-          cmocka_unit_test(codes_stand_one_after_the_other), cmocka_unit_test(error_as_simulated),
-          cmocka_unit_test(chooses_a_good_mantissa))
+          cmocka_unit_test(error_as_simulated), cmocka_unit_test(chooses_a_good_mantissa))

@@ -150,26 +150,6 @@ static void refuses_bad_scales(void **state)
     trip_free(&t);
 }
 
-/* With an all-gather, the update is the weighted sum of the signs. */
-static void an_allgather_counts_votes(void **state)
-{
-    static const float weights[] = {0.5f, 0.25f, 2.0f};
-    const struct party_options o = {.workers = 3, .weights = weights};
-    struct party p;
-
-    party_open(&p, "signsgd:collective=allgather", N, &o);
-    party_fill(&p, 3, 0.5f);
-    party_step(&p, 0);
-    for (size_t i = 0; i < N; i++) {
-        float sum = 0.0f;
-
-        for (unsigned w = 0; w < 3; w++)
-            sum += weights[w] * copysignf(1.0f, p.x[w][i]);
-        assert_true(p.update[0][i] == sum);
-    }
-    party_close(&p);
-}
-
 /* ---- majority votes: two-shot ---- */
 
 /* Tensors of +1 and -1, so that an even number of workers is often tied. */
@@ -241,24 +221,8 @@ static void ranks_decide_nothing(void **state)
     }
 }
 
-/* The answer is one bit for each element, like the question. */
-static void question_and_answer_have_a_bit(void **state)
-{
-    enum { WORKERS = 4, LONG = 1 << 16 };
-    const struct party_options o = {.workers = WORKERS};
-    const double bits = 2.0 * (WORKERS - 1) / WORKERS * LONG * WORKERS;
-    struct party p;
-
-    party_open(&p, "signsgd", LONG, &o);
-    party_fill(&p, 1, 0.0f);
-    party_step(&p, 0);
-    assert_true(8.0 * (double)(p.link_bytes[0] + p.link_bytes[1]) < 1.02 * bits);
-    party_close(&p);
-}
-
 RUN_TESTS(cmocka_unit_test(every_sign_is_kept), cmocka_unit_test(error_is_the_exact_one),
           cmocka_unit_test(zeros_toss_a_shared_coin), cmocka_unit_test(zeros_stay_zeros),
           cmocka_unit_test(scales_are_those_of_one_bit_methods),
-          cmocka_unit_test(refuses_bad_scales), cmocka_unit_test(an_allgather_counts_votes),
-          cmocka_unit_test(the_majority_wins), cmocka_unit_test(ranks_decide_nothing),
-          cmocka_unit_test(question_and_answer_have_a_bit))
+          cmocka_unit_test(refuses_bad_scales), cmocka_unit_test(the_majority_wins),
+          cmocka_unit_test(ranks_decide_nothing))

@@ -106,45 +106,6 @@ static void hashes_stay(void **state)
     same_table(&here, &(struct trip_options){.seed = 5, .path = "b", .step = 2}, false);
 }
 
-/* The update is what the table of the sum decodes to, bit for bit if no addition rounds. */
-static void an_allreduce_decodes_the_sum_of_tables(void **state)
-{
-    static const float weights[PARTY_MOST] = {0.5f, 0.25f, -1.0f, 2.0f, 2.0f,
-                                              1.0f, 0.5f,  4.0f,  0.25f};
-
-    for (unsigned workers = 2; workers <= PARTY_MOST; workers++) {
-        const struct party_options o = {.workers = workers, .weights = weights, .seed = 3};
-        const struct trip_options here = {.seed = 3, .path = "tensor"};
-        float *sum = calloc(N, sizeof(*sum));
-        double total = 0.0;
-        struct trip t = {0};
-        struct party p;
-
-        party_open(&p, "countsketch:theta=0.9", N, &o);
-        party_fill(&p, workers, 1.0f);
-        for (unsigned w = 0; w < workers; w++) {
-            total += (double)weights[w];
-            for (size_t i = 0; i < N; i++) {
-                p.x[w][i] = rintf(20.0f * p.x[w][i]);
-                sum[i] += weights[w] * p.x[w][i];
-            }
-        }
-        party_step(&p, 1);
-        trip_run(&t, "countsketch:theta=0.9", sum, N, &here);
-        assert_memory_equal(p.update[0], t.back, N * sizeof(float));
-        for (unsigned w = 0; w < workers; w++)
-            for (size_t i = 0; i < N; i++)
-                assert_true(total != 0.0
-                                ? fabs(total * (double)p.own[w][i] - (double)p.update[0][i]) <=
-                                      1e-5 * fabs((double)p.update[0][i])
-                                : p.own[w][i] == 0.0f);
-        assert_int_equal(p.link_bytes[0], 2 * (workers - 1) * 4 * 1000);
-        trip_free(&t);
-        party_close(&p);
-        free(sum);
-    }
-}
-
 /* In an all-reduce, all workers then add up whole tensors. */
 static void an_overflow_is_sent_raw(void **state)
 {
@@ -197,5 +158,4 @@ static void refuses_bad_payloads(void **state)
 
 RUN_TESTS(cmocka_unit_test(a_row_is_unbiased), cmocka_unit_test(large_elements_are_found),
           cmocka_unit_test(ties_go_to_the_lower_index), cmocka_unit_test(hashes_stay),
-          cmocka_unit_test(an_allreduce_decodes_the_sum_of_tables),
           cmocka_unit_test(an_overflow_is_sent_raw), cmocka_unit_test(refuses_bad_payloads))

@@ -44,19 +44,6 @@ static void presets_are_their_stages(void **state)
     free(x);
 }
 
-/* DeMo: 32 of each chunk of 64 x 64. */
-static void demo_keeps_32_of_4096(void **state)
-{
-    enum { N = 10 * 4096 };
-    float *x = trip_tensor(N, TRIP_GAUSS, 3);
-    struct trip t = {0};
-
-    trip_run(&t, "demo", x, N, NULL);
-    assert_int_equal(t.parts.payload.kept, 10 * 32);
-    trip_free(&t);
-    free(x);
-}
-
 /* ---- bits per element as the papers count ---- */
 
 static double nominal(const char *spec, uint64_t n)
@@ -110,26 +97,6 @@ static void nominal_bits_of_the_others(void **state)
     assert_nominal("topk:theta=0.85", 1000, 0.15 * 32.0, 1e-9); /* positions are not counted */
     assert_nominal("fft:theta=0.85", 1000, 1.5, 1e-9);
     assert_true(isnan(nominal("sparse:select=threshold", 1000))); /* depends on the tensor */
-}
-
-static void density_asked(void **state)
-{
-    static const struct {
-        const char *spec;
-        double density;
-    } cases[] = {{"sbc", .01}, {"stc", .001}, {"redsync", .001}, {"dgc", .001}, {"demo", .0078125}};
-    float *x = trip_tensor(100, TRIP_GAUSS, 3);
-    struct trip t = {0};
-
-    for (size_t i = 0; i < 5; i++) {
-        trip_encode(&t, cases[i].spec, x, 100, NULL);
-        assert_true(fabs(gcb_coder_codec_state(t.encoder)->density - cases[i].density) < 1e-12);
-        trip_free(&t);
-    }
-    trip_encode(&t, "sparse:select=threshold", x, 100, NULL);
-    assert_true(isnan(gcb_coder_codec_state(t.encoder)->density));
-    trip_free(&t);
-    free(x);
 }
 
 /* ---- RedSync's quantisation ---- */
@@ -234,7 +201,6 @@ static void senseless_combinations(void **state)
     }
 }
 
-RUN_TESTS(cmocka_unit_test(presets_are_their_stages), cmocka_unit_test(demo_keeps_32_of_4096),
-          cmocka_unit_test(golomb_as_in_the_table), cmocka_unit_test(nominal_bits_of_the_others),
-          cmocka_unit_test(density_asked), cmocka_unit_test(asq_alternates),
+RUN_TESTS(cmocka_unit_test(presets_are_their_stages), cmocka_unit_test(golomb_as_in_the_table),
+          cmocka_unit_test(nominal_bits_of_the_others), cmocka_unit_test(asq_alternates),
           cmocka_unit_test(asq_never_on_the_output_layer), cmocka_unit_test(senseless_combinations))

@@ -158,31 +158,6 @@ static void one_sign_is_that_of_a_sort(void **state)
     free(want);
 }
 
-/* By hand: the larger mean wins; with equal means the positive side wins; one large value does not
- * outweigh k values of the other sign. */
-static void one_sided_by_hand(void **state)
-{
-    static const struct {
-        float x[12];
-        const char *want;
-    } cases[] = {
-        {{1, 0, -2, 3, 0, -3, 0, 0, 0, 0, 0, 0}, "001001000000"},
-        {{1, 0, -2, 3, 0, -2, 0, 0, 0, 0, 0, 0}, "100100000000"},
-        {{-1, 4, -3, -3, 0, 0, 0, 0, 0, 0, 0, 0}, "001100000000"},
-        {{-1, 7, -3, -3, 0, 0, 0, 0, 0, 0, 0, 0}, "010000000000"},
-        {{2, 2, 2, 2, 2, 2, -1, -1, 0, 0, 0, 0}, "110000000000"},
-        {{0, -0.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "110000000000"},
-    };
-
-    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-        char want[12];
-
-        for (int i = 0; i < 12; i++)
-            want[i] = cases[c].want[i] == '1';
-        choice_assert("sparse:select=one-sided,density=0.1666", cases[c].x, 12, want, NULL);
-    }
-}
-
 /* ---- DGC ---- */
 
 /* Keeps between 0.8 k and 1.3 k of the largest, or exactly the k largest; never all elements. */
@@ -226,5 +201,4 @@ static void sampled_keeps_near_k(void **state)
 
 RUN_TESTS(cmocka_unit_test(kth_is_that_of_a_sort), cmocka_unit_test(chunk_is_topk_of_each),
           cmocka_unit_test(threshold_keeps_all_from_it),
-          cmocka_unit_test(one_sign_is_that_of_a_sort), cmocka_unit_test(one_sided_by_hand),
-          cmocka_unit_test(sampled_keeps_near_k))
+          cmocka_unit_test(one_sign_is_that_of_a_sort), cmocka_unit_test(sampled_keeps_near_k))

@@ -189,52 +189,5 @@ static void k_of_density(void **state)
     assert_true(gcb_kept_of(0.001, UINT64_C(1) << 40) == 1099511628);
 }
 
-/* ---- the codec ---- */
-
-/* Relative error of top-k on i.i.d. data with f = 0.15; the published figures have three digits. */
-static void error_as_simulated(void **state)
-{
-    static const double error[] = {
-        [TRIP_GAUSS] = .665, [TRIP_LAPLACE] = .544, [TRIP_STUDENT3] = .472};
-    enum { N = 1 << 20 };
-
-    for (int law = TRIP_GAUSS; law <= TRIP_STUDENT3; law++) {
-        float *x = trip_tensor(N, (enum trip_law)law, 1);
-        const double got = sqrt(trip_error("topk:theta=0.85", x, N, NULL));
-
-        /* with heavy tails the energy, and so the denominator, varies from draw to draw */
-        assert_true(fabs(got / error[law] - 1.0) < (law == TRIP_STUDENT3 ? 0.03 : 0.003));
-        free(x);
-    }
-}
-
-/* Tiles of values go over all segments. At each width, small segments decode to the same tensor. */
-static void segments_change_nothing(void **state)
-{
-    enum { N = 30000 };
-    static const uint64_t segments[] = {1, 3, 100, 4097, 29999};
-    float *x = trip_tensor(N, TRIP_LAPLACE, 8);
-    char spec[96];
-
-    for (unsigned bits = 2; bits <= 16; bits++) {
-        struct trip a = {0};
-
-        snprintf(spec, sizeof(spec), "topk:theta=0.6,values=range,bits=%u,index=u32", bits);
-        trip_run(&a, spec, x, N, NULL);
-        for (size_t s = bits % 2; s < 5; s++) {
-            struct trip b = {0};
-            const struct trip_options cut = {.segment = segments[s]};
-
-            trip_run(&b, spec, x, N, &cut);
-            if (!b.parts.stored)
-                assert_memory_equal(a.back, b.back, N * sizeof(float));
-            trip_free(&b);
-        }
-        trip_free(&a);
-    }
-    free(x);
-}
-
 RUN_TESTS(cmocka_unit_test(equals_a_full_sort), cmocka_unit_test(misled_samples),
-          cmocka_unit_test(every_k), cmocka_unit_test(k_of_density),
-          cmocka_unit_test(error_as_simulated), cmocka_unit_test(segments_change_nothing))
+          cmocka_unit_test(every_k), cmocka_unit_test(k_of_density))
