@@ -215,22 +215,6 @@ static void too_little_room_leaves_the_memory(void **state)
     gcb_encoder_close(e);
 }
 
-/* What is sent raw because it would not get shorter leaves no residual. */
-static void raw_messages_leave_nothing(void **state)
-{
-    struct gcb_encoder *e = encoder_of("topk:theta=0,memory=ef", NULL);
-    struct saved s;
-    uint8_t message[ROOM];
-    float g[N];
-
-    gradient(g, 0);
-    encode(e, 0, g, message);
-    save(&s, e);
-    for (int i = 0; i < N; i++)
-        assert_true(s.residual[i] == 0.0f);
-    gcb_encoder_close(e);
-}
-
 /* ---- types, threads, shapes ---- */
 
 static void takes_16_bit_tensors(void **state)
@@ -315,24 +299,10 @@ static void empty_tensors(void **state)
     gcb_encoder_close(NULL);
 }
 
-static void refuses_what_needs_the_sum(void **state)
-{
-    struct gcb_encoder *e = NULL;
-    struct gcb_diag diag;
-
-    assert_int_equal(gcb_encoder_open(&e, "topk:memory=gmc,momentum=0.9", N, NULL, &diag),
-                     GCB_E_INVALID);
-    assert_non_null(strstr(diag.text, "open an exchange"));
-    assert_int_equal(gcb_encoder_open(&e, "identity:collective=allreduce", N, NULL, &diag),
-                     GCB_E_INVALID);
-    assert_non_null(strstr(diag.text, "open an exchange"));
-}
-
 RUN_TESTS(cmocka_unit_test(every_method_has_its_memory),
           cmocka_unit_test(nonfinite_leaves_the_memory),
           cmocka_unit_test(nobody_is_trusted_with_a_memory),
           cmocka_unit_test(overflow_leaves_the_memory),
           cmocka_unit_test(too_little_room_leaves_the_memory),
-          cmocka_unit_test(raw_messages_leave_nothing), cmocka_unit_test(takes_16_bit_tensors),
-          cmocka_unit_test(raw_16_bit_tensors), cmocka_unit_test(empty_tensors),
-          cmocka_unit_test(refuses_what_needs_the_sum))
+          cmocka_unit_test(takes_16_bit_tensors), cmocka_unit_test(raw_16_bit_tensors),
+          cmocka_unit_test(empty_tensors))

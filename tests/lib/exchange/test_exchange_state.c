@@ -290,28 +290,6 @@ static void parameters_change_between_steps(void **state)
     }
 }
 
-static void a_change_keeps_the_memory(void **state)
-{
-    float *owed = calloc(N, sizeof(*owed));
-    struct party p;
-
-    party_open(&p, "topk:memory=ef", N, NULL);
-    for (uint64_t step = 0; step < 4; step++) {
-        set_all(&p, "theta", step % 2 ? "0.9" : "0.99", 0);
-        step_of(&p, step);
-        for (uint64_t i = 0; i < N; i++)
-            owed[i] += 0.5f * (p.x[0][i] + p.x[1][i]) - p.update[0][i];
-    }
-    for (uint64_t i = 0; i < N; i++) {
-        const float rest = 0.5f * (gcb_memory_residual(gcb_exchange_memory(p.e[0]))[i] +
-                                   gcb_memory_residual(gcb_exchange_memory(p.e[1]))[i]);
-
-        assert_true(fabsf(rest - owed[i]) < 1e-4f);
-    }
-    free(owed);
-    party_close(&p);
-}
-
 /* The norm that the caller gives counts as in an encoder, for one step. */
 static void a_given_norm_limits_the_gradient(void **state)
 {
@@ -355,48 +333,9 @@ static void a_given_norm_limits_the_gradient(void **state)
 
 /* ---- steps that send nothing ---- */
 
-/*
- * A NaN in a step that sends nothing is left out, and all workers still send in the same steps. An
- * all-reduce that is spoilt is due again; an all-gather is not.
- */
-static void a_nan_keeps_the_workers_in_step(void **state)
-{
-    static const struct {
-        const char *spec;
-        uint64_t sends[4];
-    } rows[] = {
-        {"topk:memory=delay,delay=3,momentum=0", {2, 5, 8, 11}},
-        {"identity:memory=delay,delay=3,momentum=0", {2, 5, 6, 9}},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        const struct party_options o = {.workers = 3, .nonfinite = GCB_NONFINITE_RAW};
-        unsigned sent = 0;
-        struct party p;
-
-        party_open(&p, rows[i].spec, N, &o);
-        for (uint64_t step = 0; step < 12; step++) {
-            bool finite = true;
-
-            party_fill(&p, step + 1, 0.0f);
-            if (step == 1 || step == 5)
-                p.x[1][17] = NAN;
-            party_step(&p, step);
-            for (uint64_t k = 0; k < N; k++)
-                finite &= isfinite(p.update[0][k]) != 0;
-            assert_int_equal(finite, step != 5);
-            assert_int_equal(p.rounds, sent < 4 && rows[i].sends[sent] == step);
-            sent += p.rounds;
-        }
-        party_close(&p);
-    }
-}
-
 RUN_TESTS(cmocka_unit_test(a_sum_in_place), cmocka_unit_test(a_restored_exchange_goes_on),
           cmocka_unit_test(workers_may_begin_anew_together),
           cmocka_unit_test(kept_bytes_may_be_hostile),
           cmocka_unit_test(only_possible_states_are_restored),
           cmocka_unit_test(parameters_change_between_steps),
-          cmocka_unit_test(a_change_keeps_the_memory),
-          cmocka_unit_test(a_given_norm_limits_the_gradient),
-          cmocka_unit_test(a_nan_keeps_the_workers_in_step))
+          cmocka_unit_test(a_given_norm_limits_the_gradient))
