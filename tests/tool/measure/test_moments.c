@@ -200,36 +200,7 @@ static void test_spectrum_of_a_cosine(void **state)
     gcb_spectrum_plan_fini(&plan);
 }
 
-/* No elements, zeros only, and in a build without FFTW a length that needs it. */
-static void test_spectrum_of_nothing(void **state)
-{
-    const uint64_t lengths[] = {0, 2, 3};
-    const struct gcb_queue queue = {.threads = 1};
-    const float zeros[3] = {0};
-    struct gcb_spectrum_band band;
-    struct gcb_spectrum_plan plan = {0};
-    struct gcb_kernels kernels;
-    static struct gcb_spectrum s;
-
-    gcb_kernels_init(&kernels, 0);
-    for (size_t i = 0; i < 3; i++) {
-        const uint64_t n = lengths[i];
-        const bool exists = n == 2 || (n == 3 && gcb_fft_version());
-
-        gcb_spectrum_init(&s, n);
-        assert_int_equal(gcb_spectrum_plan_for(&plan, n, &kernels, &queue, NULL), 0);
-        gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, n});
-        assert_int_equal(s.bins, exists ? 2 : 0);
-        assert_int_equal(gcb_spectrum_band(&band, &s, 1), exists);
-        assert_true(!exists || isnan(band.share));
-        assert_false(gcb_spectrum_band(&band, &s, 2));
-        assert_true(isnan(gcb_spectrum_kept(&s, 0.5)));
-    }
-    gcb_spectrum_plan_fini(&plan);
-    gcb_spectrum_plan_fini(&plan);
-}
-
 RUN_TESTS(cmocka_unit_test(test_against_plain), cmocka_unit_test(test_join_is_add),
           cmocka_unit_test(test_nonfinite_are_left_out), cmocka_unit_test(test_no_spread),
           cmocka_unit_test(test_histogram_holds_everything),
-          cmocka_unit_test(test_spectrum_of_a_cosine), cmocka_unit_test(test_spectrum_of_nothing))
+          cmocka_unit_test(test_spectrum_of_a_cosine))

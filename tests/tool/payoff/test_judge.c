@@ -189,32 +189,6 @@ static void test_front(void **state)
     done(&j, &w);
 }
 
-/* At most eight lines, with the fastest of each kind among them. */
-static void test_eight(void **state)
-{
-    struct gcb_ways w = {.count = 0};
-    struct gcb_judgement j;
-    size_t shown = 0;
-
-    add_baselines(&w);
-    for (int i = 0; i < 7; i++) {
-        const double faster = pow(0.85, i);
-
-        add(&w, "qsgd:bits=8", GATHER, 0.01 + 0.001 * i, 0.0, 0.85 * faster);
-        add(&w, "qsgd:bits=4", GATHER, 0.1 + 0.01 * i, 0.0, 0.84 * faster);
-        add(&w, "topk:density=0.1,memory=ef", GATHER, 0.4 + 0.01 * i, 0.4, 0.83 * faster);
-    }
-    judge(&j, &w, &plain);
-    for (size_t i = 0; i < j.count; i++)
-        shown += j.items[i].shown;
-    assert_int_equal(shown, 2 + GCB_WAY_SHOWN); /* and fp32 and fp16 */
-    for (int i = 0; i < 7; i++)                 /* five of the nearly exact ones are left */
-        expect_shown(&j, 0.85 * pow(0.85, i), i < 5 || i == 6);
-    expect_shown(&j, 0.84 * pow(0.85, 6), true);
-    expect_shown(&j, 0.83 * pow(0.85, 6), true);
-    done(&j, &w);
-}
-
 /* ---- advice ---- */
 
 #define NONE 0.0
@@ -557,9 +531,8 @@ static void test_ways_of_methods(void **state)
     gcb_ways_fini(&w);
 }
 
-RUN_TESTS(cmocka_unit_test(test_kinds), cmocka_unit_test(test_front), cmocka_unit_test(test_eight),
-          cmocka_unit_test(test_advice), cmocka_unit_test(test_limit_and_step),
-          cmocka_unit_test(test_hidden), cmocka_unit_test(test_interval),
-          cmocka_unit_test(test_gaps), cmocka_unit_test(test_named_is_shown),
-          cmocka_unit_test(test_sharded), cmocka_unit_test(test_workers),
-          cmocka_unit_test(test_ways_of_methods))
+RUN_TESTS(cmocka_unit_test(test_kinds), cmocka_unit_test(test_front), cmocka_unit_test(test_advice),
+          cmocka_unit_test(test_limit_and_step), cmocka_unit_test(test_hidden),
+          cmocka_unit_test(test_interval), cmocka_unit_test(test_gaps),
+          cmocka_unit_test(test_named_is_shown), cmocka_unit_test(test_sharded),
+          cmocka_unit_test(test_workers), cmocka_unit_test(test_ways_of_methods))

@@ -251,44 +251,6 @@ static void test_algorithms(void **state)
     }
 }
 
-/* Rounds by a named algorithm, whatever is fastest. */
-static void test_rounds(void **state)
-{
-    for (size_t k = 0; k < SIZES * 3; k++) {
-        const enum gcb_collective c = k % 3 == 0   ? GCB_COLLECTIVE_ALLGATHER
-                                      : k % 3 == 1 ? GCB_COLLECTIVE_ALLREDUCE
-                                                   : GCB_COLLECTIVE_TWOSHOT;
-        const unsigned n = sizes[k / 3];
-        const struct gcb_network net = make_network(1e9, 1e-4, n);
-        /* what one byte of each worker takes in the best known way */
-        const double best = c == GCB_COLLECTIVE_ALLGATHER ? n - 1.0 : 2.0 * (n - 1) / n;
-        struct gcb_wire_rounds rounds = {.collective = c, .count = 5, .bytes = best * 1e6};
-        struct way all[3];
-        double least = INFINITY;
-        size_t count;
-
-        if (c == GCB_COLLECTIVE_TWOSHOT) { /* only the all-to-all */
-            rounds.bytes = 1e6 * (n - 1.0) / n;
-            expect(gcb_wire_model(&net, &rounds), 5 * (n - 1) * 1e-4 + 1e6 * (n - 1.0) / n / 1e9,
-                   "all-to-all", n);
-            continue;
-        }
-        count = list(all, c, n);
-        for (size_t i = 0; i < count; i++) {
-            const double want = 5 * all[i].steps * 1e-4 + all[i].bytes * 1e6 / 1e9;
-
-            rounds.algorithm = all[i].name;
-            expect(gcb_wire_model(&net, &rounds), want, all[i].name, n);
-            least = fmin(least, want);
-        }
-        rounds.algorithm = NULL;
-        expect(gcb_wire_model(&net, &rounds), least, "rounds", n);
-        rounds.count = 0.0;
-        assert_true(gcb_wire_model(&net, &rounds) == 0.0);
-        expect(gcb_sizes_model(&net, 7.0), 7 * ceil_log2(n) * 1e-4, "sizes", n);
-    }
-}
-
 /* Rounds before the last one carry few bytes, but take their steps. */
 static void test_reductions(void **state)
 {
@@ -452,85 +414,7 @@ static void test_local_sgd(void **state)
     expect(t.cost, t.seconds / 10, "cost", 8);
 }
 
-/* ---- a measured network ---- */
-
-#define POINTS 4
-static const double point_bytes[POINTS] = {64, 1024, 65536, 4194304};
-static const double shift_seconds[POINTS] = {1e-5, 1.5e-5, 9e-5, 4e-3};
-static const double pair_seconds[POINTS] = {1.2e-5, 2e-5, 1.3e-4, 6e-3};
-
-/* First transfers take twice as long. */
-static void make_curve(struct gcb_curve *curve)
-{
-    memset(curve, 0, sizeof(*curve));
-    for (size_t i = 0; i < POINTS; i++)
-        for (int p = 0; p < GCB_PATTERNS; p++) {
-            const double s = p == GCB_PATTERN_SHIFT ? shift_seconds[i] : pair_seconds[i];
-            const struct gcb_curve_point point = {
-                .bytes = point_bytes[i], .first = 2 * s, .seconds = s};
-
-            assert_int_equal(gcb_curve_add(curve, (enum gcb_pattern)p, &point, NULL), 0);
-        }
-}
-
-static double on_curve(const double *seconds, double bytes)
-{
-    size_t i = 1;
-
-    if (bytes <= point_bytes[0])
-        return seconds[0];
-    if (bytes >= point_bytes[POINTS - 1])
-        return seconds[POINTS - 1] * bytes / point_bytes[POINTS - 1];
-    while (bytes > point_bytes[i])
-        i++;
-    return seconds[i - 1] + (seconds[i] - seconds[i - 1]) * (bytes - point_bytes[i - 1]) /
-                                (point_bytes[i] - point_bytes[i - 1]);
-}
-
-/* Steps that share their bytes evenly: first `shifts`, then `pairs`. The first of all is a first
- * transfer, which takes twice as long. Each is repeated in so many transfers. */
-static double on_network(double transfers, double shifts, double shift_bytes, double pairs,
-                         double pair_bytes)
-{
-    double seconds = 0.0;
-
-    if (shifts > 0.0)
-        seconds += (shifts + 1.0) * on_curve(shift_seconds, shift_bytes / transfers / shifts);
-    if (pairs > 0.0)
-        seconds += (pairs + (shifts > 0.0 ? 0.0 : 1.0)) *
-                   on_curve(pair_seconds, pair_bytes / transfers / pairs);
-    return transfers * seconds;
-}
-
-/* All-reduces, and their halves, on a measured network. */
-static void test_curve_of_an_exchange(void **state)
-{
-    static struct gcb_curve curve;
-    struct gcb_network net = make_network(0.0, 0.0, 3);
-    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
-    struct gcb_exchange_times t;
-
-    make_curve(&curve);
-    net.curve = &curve;
-    net.bandwidth = curve.bandwidth;
-    gcb_exchange_model(&t, &net, &load);
-    assert_string_equal(t.algorithm, "ring");
-    expect(t.network, on_network(3, 4, 4.0 / 3 * 1e7, 0, 0), "ring", 3);
-    expect(t.adding, 7e-4 + 33e-4 + 2.0 / 3 * 13e-4, "additions", 3);
-    net.workers = 8; /* half of it: a ring of 7 steps, or 3 steps between pairs */
-    load.half = true;
-    gcb_exchange_model(&t, &net, &load);
-    expect(t.network,
-           fmin(on_network(3, 7, 7.0 / 8 * 1e7, 0, 0), on_network(3, 0, 0.0, 3, 7.0 / 8 * 1e7)),
-           "half", 8);
-    load.bytes = 100.0;
-    gcb_exchange_model(&t, &net, &load);
-    assert_string_equal(t.algorithm, "halving");
-    expect(t.network, on_network(3, 0, 0.0, 3, 7.0 / 8 * 100.0), "half of few bytes", 8);
-}
-
-RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_rounds),
-          cmocka_unit_test(test_reductions), cmocka_unit_test(test_half),
-          cmocka_unit_test(test_two_levels), cmocka_unit_test(test_hierarchical),
-          cmocka_unit_test(test_overlap), cmocka_unit_test(test_local_sgd),
-          cmocka_unit_test(test_curve_of_an_exchange))
+RUN_TESTS(cmocka_unit_test(test_algorithms), cmocka_unit_test(test_reductions),
+          cmocka_unit_test(test_half), cmocka_unit_test(test_two_levels),
+          cmocka_unit_test(test_hierarchical), cmocka_unit_test(test_overlap),
+          cmocka_unit_test(test_local_sgd))

@@ -195,74 +195,6 @@ static void test_left_out(void **state)
     }
 }
 
-static void test_refuses(void **state)
-{
-    static const char good[] = ROW("result", "fp16", "fp16", TIMES("1000", "2000", "1e-3", "2e-3"));
-    static const struct {
-        const char *text;
-        int err;
-    } cases[] = {
-        {"{\"record\":\"result\",\"schema\":1,\"spec\":\"fp16\"}\n", GCB_E_CORRUPT},
-        {"{\"record\":\"result\",\"schema\":1,\"method\":\"fp16\"}\n", GCB_E_CORRUPT},
-        {"{\"record\":\"replay\",\"schema\":1,\"method\":7,\"spec\":\"fp16\"}\n", GCB_E_CORRUPT},
-        {"{\"record\":\"result\"", GCB_E_CORRUPT},
-        {ROW("result", "topk", "topk:theta=0.9", TIMES("1000", "600", "-1", "2e-3")),
-         GCB_E_CORRUPT},
-    };
-    struct files f = {.count = 0};
-    struct gcb_timed t;
-    struct gcb_diag diag;
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        int err;
-
-        add_file(&f, good); /* in a file of its own, or in the same one */
-        add_file(&f, cases[i].text);
-        err = read_files(&t, &f, &diag);
-        if (err != cases[i].err)
-            fail_msg("case %zu: %d, not %d: %s", i, err, cases[i].err, diag.text);
-        gcb_timed_fini(&t);
-    }
-    f.paths[f.count++] = "/tmp/gcbench-no-such-file";
-    assert_int_equal(gcb_timed_read(&t, f.paths, 1, NULL, &diag), GCB_E_IO);
-    gcb_timed_fini(&t);
-    assert_int_equal(gcb_timed_read(&t, f.paths, 0, NULL, &diag), 0);
-    assert_int_equal(t.count, 0);
-    gcb_timed_fini(&t);
-}
-
-/* Times of two machines or settings are not mixed: the first row's hold. */
-static void test_settings(void **state)
-{
-    static const char *const others[] = {"\"cuda:0\",\"isa\":\"avx2\",\"threads\":1",
-                                         "\"cpu\",\"isa\":\"c\",\"threads\":1",
-                                         "\"cpu\",\"isa\":\"avx2\",\"threads\":2"};
-
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        struct gcb_timed t;
-        char text[2048];
-
-        snprintf(
-            text, sizeof(text),
-            ROW("result", "topk-range", "topk-range", TIMES("1000", "2000", "1e-3", "2e-3")) ROW(
-                "result", "topk", "nothing", TIMES("1000", "2000", "1e-3", "2e-3"))
-                ROW("result", "topk-range", "nothing", TIMES("1", "1", "1", "1")) ROW(
-                    "result", "topk", "nothing",
-                    TIMES("1", "1", "1",
-                          "1")) "{\"record\":\"result\",\"schema\":1,\"method\":\"fp16\",\"spec\":"
-                                "\"fp16\",\"device\":%s," TIMES("1", "1", "1", "1") "}\n",
-            others[i]);
-        assert_int_equal(read_text(&t, text), 0);
-        assert_int_equal(t.count, 1);
-        /* each once, also one whose name begins another's */
-        assert_ptr_equal(strstr(t.left_out, "topk (another build's method), topk-range ("),
-                         t.left_out);
-        assert_non_null(strstr(t.left_out, " thread(s) ("));
-        assert_null(strstr(t.left_out, "fp16"));
-        gcb_timed_fini(&t);
-    }
-}
-
 /* ---- costs ---- */
 
 static void take(struct gcb_cost *out, const struct gcb_timed *t, const char *spec,
@@ -343,26 +275,6 @@ static void test_costs(void **state)
         assert_int_equal(gcb_method_parse(&method, "range:bits=8", NULL), 0);
         assert_false(gcb_timed_cost(&c, &t, &method, GCB_COLLECTIVE_ALLGATHER, 1.0));
     }
-    gcb_timed_fini(&t);
-}
-
-static void test_nearest(void **state)
-{
-    struct gcb_timed t;
-    struct gcb_cost c;
-
-    assert_int_equal(
-        read_text(&t, ROW("result", "qsgd", "qsgd:bits=2", TIMES("1000", "250", "1e-6", "1e-6"))
-                          ROW("result", "qsgd", "qsgd:bits=4", TIMES("1000", "500", "2e-6", "1e-6"))
-                              ROW("result", "qsgd", "qsgd:bits=8",
-                                  TIMES("1000", "1000", "3e-6", "1e-6"))),
-        0);
-    take(&c, &t, "qsgd:bits=3", GCB_COLLECTIVE_ALLGATHER, 0.375); /* nearer to 0.5 as a ratio */
-    near("3 bits", c.code, 2e-9 * 4.375 / 4.5);
-    take(&c, &t, "qsgd:bits=7", GCB_COLLECTIVE_ALLGATHER, 0.875);
-    near("7 bits", c.code, 3e-9 * 4.875 / 5);
-    take(&c, &t, "qsgd:bits=2", GCB_COLLECTIVE_ALLGATHER, 0.9); /* its own, whatever its bytes */
-    near("2 bits", c.code, 1e-9 * 4.9 / 4.25);
     gcb_timed_fini(&t);
 }
 
@@ -502,40 +414,7 @@ static void test_ways(void **state)
     gcb_timed_fini(&t);
 }
 
-/* One way for each memory, of those with the most workers. */
-static void test_memories(void **state)
-{
-    struct gcb_ways w = {.count = 0};
-    struct gcb_timed t;
-    double errors = 0.0;
-
-    assert_int_equal(
-        read_text(&t,
-                  ROW("result", "topk", "topk:density=0.1", TIMES("1000", "800", "9e-6", "2e-6"))
-                      ROW("replay", "topk", "topk:density=0.1,memory=ef",
-                          "\"workers\":2,\"alpha\":0.5,\"steps\":2,\"link_bytes\":3000")
-                          ROW("replay", "topk", "topk:density=0.1",
-                              "\"workers\":4,\"alpha\":0.25,\"steps\":2,\"link_bytes\":3000")
-                              ROW("replay", "topk", "topk:density=0.1,memory=ef",
-                                  "\"workers\":4,\"alpha\":0.125,\"steps\":2,\"link_bytes\":3000")
-                                  ROW("replay", "topk", "topk:density=0.1,memory=ef",
-                                      "\"workers\":4,\"alpha\":1,\"steps\":2,\"link_bytes\":3000")),
-        0);
-    gcb_ways_from_rows(&w, &t);
-    assert_int_equal(w.count, 2);
-    for (size_t i = 0; i < w.count; i++) {
-        assert_true(w.items[i].workers == 4);
-        errors += w.items[i].mean.error;
-    }
-    near("both errors", errors, 0.25 + 0.125);
-    assert_string_not_equal(w.items[0].label, w.items[1].label);
-    gcb_ways_fini(&w);
-    gcb_timed_fini(&t);
-}
-
 RUN_TESTS(cmocka_unit_test(test_sums), cmocka_unit_test(test_which_rows),
-          cmocka_unit_test(test_left_out), cmocka_unit_test(test_refuses),
-          cmocka_unit_test(test_settings), cmocka_unit_test(test_costs),
-          cmocka_unit_test(test_nearest), cmocka_unit_test(test_perfect),
-          cmocka_unit_test(test_take_times), cmocka_unit_test(test_ways),
-          cmocka_unit_test(test_memories))
+          cmocka_unit_test(test_left_out), cmocka_unit_test(test_costs),
+          cmocka_unit_test(test_perfect), cmocka_unit_test(test_take_times),
+          cmocka_unit_test(test_ways))

@@ -138,37 +138,6 @@ static void test_curves(void **state)
     gcb_plot_data_destroy(data);
 }
 
-#define BIN(tensor, of, low, high, count) \
-    ROW("histogram", \
-        "\"tensor\":\"" tensor "\"," of "\"low\":" low ",\"high\":" high ",\"count\":" count)
-#define ERROR "\"of\":\"error\",\"method\":\"m\",\"spec\":\"m:a=1\","
-
-/* Writes the data of a plot's first page. */
-static void fill(struct gcb_plot_page *page, const struct gcb_plot_data *data, const char *name)
-{
-    *page = (struct gcb_plot_page){
-        .plot = plot_of(name), .data = data, .first = gcb_plot_first(plot_of(name), data, 0)};
-    gcb_plot_page_open(page);
-    gcb_plot_page_fill(page);
-    gcb_plot_page_close(page);
-}
-
-/* Tensors are joined, both signs together, and the curve begins with the exact zeros. */
-static void test_error_shares(void **state)
-{
-    struct gcb_plot_data *data =
-        read_rows(BIN("a", "", "-2", "-1", "3") BIN("a", "", "0", "0", "2")
-                      BIN("a", "", "1", "2", "4") BIN("b", "", "1", "2", "1")
-                          BIN("a", ERROR, "0", "0", "4") BIN("a", ERROR, "2", "4", "4"));
-    struct gcb_plot_page page;
-
-    fill(&page, data, "error-cdf");
-    assert_string_equal(page.csv_text, "series,magnitude,share\n0,0,0.2\n0,2,1\n0,1e+30,1\n"
-                                       "\n1,0,0.5\n1,4,1\n1,1e+30,1\n");
-    gcb_plot_page_fini(&page);
-    gcb_plot_data_destroy(data);
-}
-
 static void test_spec_values(void **state)
 {
     char text[32];
@@ -282,7 +251,6 @@ static void test_names(void **state)
 
 RUN_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_texts_are_safe),
           cmocka_unit_test(test_quoting), cmocka_unit_test(test_curves),
-          cmocka_unit_test(test_error_shares), cmocka_unit_test(test_spec_values),
-          cmocka_unit_test(test_names), cmocka_unit_test(test_memories),
-          cmocka_unit_test(test_styles), cmocka_unit_test(test_colours),
-          cmocka_unit_test(test_axes_of_pages))
+          cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
+          cmocka_unit_test(test_memories), cmocka_unit_test(test_styles),
+          cmocka_unit_test(test_colours), cmocka_unit_test(test_axes_of_pages))

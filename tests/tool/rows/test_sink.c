@@ -80,19 +80,6 @@ static void test_csv(void **state)
     free(data);
 }
 
-static void test_tsv(void **state)
-{
-    const char *const texts[] = {"a,b\t\"c\"", "@x"};
-    char *data = written(GCB_FORMAT_TSV, texts, 2);
-
-    assert_string_equal(data,
-                        "record\ttensor\tby\tlow\thigh\tcount\tshare\tbins\tenergy\tenergy_share\t"
-                        "max_magnitude\tthreshold\tdensity\n"
-                        "histogram\ta,b\\x09\"c\"\t\t0.8\t\t7\ttrue\t5\t\t\t\t\t\n"
-                        "spectrum\t'@x\t\t0.8\t\t7\ttrue\t5\t\t\t\t\t\n");
-    free(data);
-}
-
 static void test_table_drops_rows(void **state)
 {
     const char *const texts[] = {"x"};
@@ -253,7 +240,7 @@ static void test_table(void **state)
     free(data);
 }
 
-RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_csv), cmocka_unit_test(test_tsv),
+RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_csv),
           cmocka_unit_test(test_table_drops_rows),
           cmocka_unit_test(test_other_records_stay_out_of_csv),
           cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_method),

@@ -230,46 +230,6 @@ static void test_stop(void **state)
     assert_int_equal(run(&config, 3).results, 3);
 }
 
-static void test_row(void **state)
-{
-    double seconds[] = {3e-6, 1e-6, 2e-6}, scratch[3];
-    struct gcb_samples samples = {.seconds = seconds, .scratch = scratch, .count = 3};
-    const struct gcb_kernel_result r = {.family = "reduce",
-                                        .kernel = "sum",
-                                        .isa = "avx2",
-                                        .size = GCB_KERNEL_L2,
-                                        .elements = 100,
-                                        .bytes = 400,
-                                        .calls = 16,
-                                        .samples = &samples,
-                                        .gbps = 0.2,
-                                        .bandwidth_share = NAN,
-                                        .speedup = 4.0,
-                                        .agrees = true};
-    struct gcb_row row;
-    char *text;
-
-    gcb_stats_of(&samples.stats, seconds, 3, scratch);
-    samples.stats.low = 1.5e-6;
-    samples.stop = GCB_STOP_PRECISION;
-    gcb_kernels_row(&row, &r, true);
-    text = json_dumps(row.json, JSON_COMPACT);
-    assert_non_null(strstr(text, "\"record\":\"kernel\""));
-    assert_non_null(strstr(text, "\"family\":\"reduce\",\"kernel\":\"sum\",\"isa\":\"avx2\""));
-    assert_non_null(strstr(text, "\"cache\":\"l2\",\"status\":\"ok\",\"elements\":100"));
-    assert_int_equal(json_array_size(json_object_get(row.json, "seconds_samples")), 3);
-    assert_true(json_real_value(json_object_get(row.json, "seconds")) == 2e-6);
-    assert_true(json_real_value(json_object_get(row.json, "seconds_low")) == 1.5e-6);
-    assert_true(json_is_null(json_object_get(row.json, "seconds_high")));
-    assert_non_null(strstr(text, "\"stop_reason\":\"precision\""));
-    assert_true(json_is_null(json_object_get(row.json, "bandwidth_share")));
-    free(text);
-    gcb_row_fini(&row);
-    gcb_kernels_row(&row, &r, false);
-    assert_true(json_is_null(json_object_get(row.json, "seconds_samples")));
-    gcb_row_fini(&row);
-}
-
 RUN_TESTS(cmocka_unit_test(test_all_covered), cmocka_unit_test(test_variants_agree),
           cmocka_unit_test(test_wrong_variant), cmocka_unit_test(test_fixed_work),
-          cmocka_unit_test(test_globs), cmocka_unit_test(test_stop), cmocka_unit_test(test_row))
+          cmocka_unit_test(test_globs), cmocka_unit_test(test_stop))

@@ -2,7 +2,6 @@
  * Promises: every check finds a broken one, and accuses no method over many seeds. tests/contract
  * asks them of every case.
  *
- *   test_promises VERIFY.md    also looks for a row of each promise in that page
  */
 #include <math.h>
 #include <stdio.h>
@@ -276,32 +275,6 @@ static void test_device_fails(void **state)
 }
 
 /* docs/verify.md, or NULL. Its readers find the claims of error rules in rows. */
-static const char *page;
-
-static void test_page_has_all(void **state)
-{
-    static char text[1 << 16];
-    const struct gcb_promise *p;
-    FILE *in = page ? fopen(page, "r") : NULL;
-
-    if (!page) {
-        print_message("skipped: the path of docs/verify.md was not given\n");
-        skip();
-    }
-    assert_non_null(in);
-    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
-    fclose(in);
-    for (int device = 0; device < 2; device++) {
-        for (size_t i = 0; (p = gcb_promise_at(i, device)); i++) {
-            char cell[64];
-
-            snprintf(cell, sizeof(cell), "`%s`", p->name);
-            if (!has_rule(p) && !strstr(text, cell))
-                fail_msg("%s: add a row for the promise %s to its tables", page, cell);
-        }
-    }
-}
-
 static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed)
 {
     const struct gcb_promise *p;
@@ -461,7 +434,7 @@ static int own_decode(void *ctx, const void *message, size_t length, float *x, u
     return length == n * sizeof(*x) ? 0 : GCB_E_CORRUPT;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct gcb_own_method own = {.size = sizeof(own),
                                        .name = "test/own",
@@ -470,14 +443,16 @@ int main(int argc, char **argv)
                                        .decode = own_decode};
 
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken),         cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_page_has_all),   cmocka_unit_test(test_all_are_broken_once),
-        cmocka_unit_test(test_device_fails),   cmocka_unit_test(test_least_steps),
-        cmocka_unit_test(test_no_false_alarm), cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_all_are_broken_once),
+        cmocka_unit_test(test_device_fails),
+        cmocka_unit_test(test_least_steps),
+        cmocka_unit_test(test_no_false_alarm),
+        cmocka_unit_test(test_binding),
     };
 
     if (gcb_method_add(&own, NULL))
         return 1;
-    page = argc > 1 ? argv[1] : NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

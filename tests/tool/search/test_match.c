@@ -166,42 +166,10 @@ static void test_found_settings_do_what_was_found(void **state)
     }
 }
 
-static void test_words_of_what_is_out_of_reach(void **state)
-{
-    static const struct gcb_watch nobody = {.stop = NULL};
-    const struct gcb_run_config config = config_of(NULL, 0);
-    struct gcb_match_goal error;
-    struct gcb_tally tally[3];
-    char words[200];
-    bool interrupted;
-
-    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.01", NULL), 0);
-    {
-        struct gcb_match_search s[3] = {search_of("terngrad", &error, NULL),
-                                        search_of("stc", &error, NULL),
-                                        search_of("fft:bits=4", &error, NULL)};
-
-        assert_int_equal(gcb_match_run(s, 3, &config, &nobody, &interrupted, NULL), 0);
-        measure(tally, s, 3);
-        for (size_t i = 0; i < 3; i++)
-            assert_false(s[i].found.reached);
-        assert_non_null(strstr(gcb_match_note(words, &s[0], &tally[0]), "no setting to tune"));
-        assert_int_equal(s[0].line.seen_count, 1);
-        assert_non_null(
-            strstr(gcb_match_note(words, &s[1], &tally[1]), "gets worse beyond that setting"));
-        assert_non_null(strstr(gcb_match_note(words, &s[2], &tally[2]), "no theta reaches rel_l2"));
-    }
-}
-
 /* Stops after the grid: every round reads the source once. */
 static bool after_grid(void *ctx)
 {
     return source.reads > 1;
-}
-
-static bool in_grid(void *ctx)
-{
-    return ++*(unsigned *)ctx > 3;
 }
 
 static void fill_from(struct gcb_run_result *result, const struct gcb_match_search *s, size_t count)
@@ -244,30 +212,6 @@ static void test_interrupted_behind_the_grid(void **state)
     gcb_run_result_fini(&result);
 }
 
-/* Only the measured settings of an interrupted grid are used. */
-static void test_interrupted_in_the_grid(void **state)
-{
-    unsigned asked = 0;
-    const struct gcb_watch hasty = {.stop = in_grid, .ctx = &asked};
-    const struct gcb_run_config config = config_of(NULL, 0);
-    struct gcb_run_result result;
-    struct gcb_match_goal error;
-    struct gcb_match_search s[2];
-    bool interrupted = false;
-
-    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
-    s[0] = search_of("topk", &error, NULL);
-    s[1] = search_of("qsgd", &error, NULL);
-    assert_int_equal(gcb_match_run(s, 2, &config, &hasty, &interrupted, NULL), 0);
-    assert_true(interrupted);
-    assert_in_range(s[0].line.seen_count, 1, GCB_LINE_ASKS - 1);
-    assert_int_equal(s[1].line.seen_count, 0);
-    fill_from(&result, s, 2);
-    assert_int_equal(result.totals[0].tally.messages, 1);
-    assert_int_equal(result.totals[1].tally.messages, 0);
-    gcb_run_result_fini(&result);
-}
-
 /* A setting that its method refuses misses every target; the other searches continue. */
 static void test_refused_setting(void **state)
 {
@@ -291,7 +235,5 @@ static void test_refused_setting(void **state)
 }
 
 RUN_TESTS_BETWEEN(make, clean, cmocka_unit_test(test_found_settings_do_what_was_found),
-                  cmocka_unit_test(test_words_of_what_is_out_of_reach),
                   cmocka_unit_test(test_interrupted_behind_the_grid),
-                  cmocka_unit_test(test_interrupted_in_the_grid),
                   cmocka_unit_test(test_refused_setting))

@@ -247,27 +247,6 @@ static uint8_t *slurp(size_t *n)
     return bytes;
 }
 
-static void test_same_bytes(void **state)
-{
-    uint8_t *bytes[2];
-    size_t n[2];
-
-    for (int i = 0; i < 2; i++) {
-        struct gcb_h5out *dump = create(true);
-
-        write_sample(dump);
-        assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
-        gcb_h5out_destroy(dump);
-        bytes[i] = slurp(&n[i]);
-        if (i == 0)
-            sleep(1); /* a time in the file would differ */
-    }
-    assert_int_equal(n[0], n[1]);
-    assert_memory_equal(bytes[0], bytes[1], n[0]);
-    free(bytes[0]);
-    free(bytes[1]);
-}
-
 static void test_bad_names(void **state)
 {
     static const char *const names[] = {"/a/b", "/a/b/c", "/a",  "relative", "/",
@@ -397,7 +376,6 @@ static void test_file_limit(void **state)
 
 RUN_TESTS(cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
           cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-          cmocka_unit_test_setup_teardown(test_same_bytes, setup, teardown),
           cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
           cmocka_unit_test_setup_teardown(test_bad_requests, setup, teardown),
           cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),

@@ -227,21 +227,6 @@ static void test_longest_name(void **state)
     assert_int_equal(unlink(longest), 0);
 }
 
-static void test_relative(void **state)
-{
-    char here[256];
-    struct gcb_outfile out;
-
-    assert_non_null(getcwd(here, sizeof(here)));
-    assert_int_equal(chdir(folder), 0);
-    out = start("out.h5", false);
-    write_text(out.temp_path, "new");
-    assert_int_equal(gcb_outfile_commit(&out, NULL), 0);
-    gcb_outfile_fini(&out);
-    assert_int_equal(chdir(here), 0);
-    check_text(path, "new");
-}
-
 /* The temporary file was removed: the old file stays. */
 static void test_commit_fails(void **state)
 {
@@ -291,22 +276,6 @@ static void test_abandon(void **state)
     gcb_outfile_fini(&done);
     gcb_outfile_fini(&open);
     check_text(path, "done");
-}
-
-/* More files than can be remembered: only the last ones are not removed. */
-static void test_many(void **state)
-{
-    struct gcb_outfile out[40];
-
-    for (int i = 0; i < 40; i++)
-        out[i] = start(path, false);
-    for (int i = 0; i < 40; i++)
-        gcb_outfile_fini(&out[i]);
-    assert_int_equal(files(), 0);
-    out[0] = start(path, false);
-    gcb_tidy_all();
-    assert_int_equal(files(), 0);
-    gcb_outfile_fini(&out[0]);
 }
 
 /* A file that is replaced keeps its mode, and as root its owner. */
@@ -376,8 +345,6 @@ RUN_TESTS(cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
           cmocka_unit_test_setup_teardown(test_input, setup, teardown),
           cmocka_unit_test_setup_teardown(test_bad_names, setup, teardown),
           cmocka_unit_test_setup_teardown(test_longest_name, setup, teardown),
-          cmocka_unit_test_setup_teardown(test_relative, setup, teardown),
           cmocka_unit_test_setup_teardown(test_commit_fails, setup, teardown),
           cmocka_unit_test_setup_teardown(test_same, setup, teardown),
-          cmocka_unit_test_setup_teardown(test_abandon, setup, teardown),
-          cmocka_unit_test_setup_teardown(test_many, setup, teardown))
+          cmocka_unit_test_setup_teardown(test_abandon, setup, teardown))
