@@ -319,12 +319,6 @@ class Limits(Case):
         self.assertEqual(self.files(), ["grads_step000000_rank0.h5"])
         self.assertIn("stops recording", self.said.getvalue())
 
-    def test_size_is_said_at_the_start(self):
-        GradientDumper(small_model(), self.prefix, steps="0,100-109", workers=2, worker=0)
-        GradientDumper(small_model(), self.prefix, steps="0,100-109", workers=2, worker=1)
-        self.assertEqual(self.said.getvalue().count("\n"), 1)
-        self.assertIn("4 of 4 tensors, 212 bytes a step; 11 steps, 2.33 KB for each of 2 workers", self.said.getvalue())
-
     def test_a_killed_run_leaves_whole_files_only(self):
         result = subprocess.run([sys.executable, str(HERE / "killed_run.py"), self.prefix], stderr=subprocess.PIPE)
         self.assertEqual(result.returncode, -signal.SIGKILL, result.stderr.decode())

@@ -45,13 +45,6 @@ class Number:
         return str(self.value)
 
 
-class Wrong(int):
-    """An int whose arithmetic and comparisons are wrong."""
-    __mul__ = __rmul__ = __add__ = __radd__ = __floordiv__ = __index__ = __int__ = lambda self, *_: 0
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: True
-    __hash__ = int.__hash__
-
-
 class Changing:
     """Answers each question with the next of its values, and then with the last one."""
 
@@ -154,16 +147,6 @@ def mean(workers):
             gcbench.combine(np.uint8(rounds[0].reduction), rounds[0].data, other.data)
         for exchange in workers:
             exchange.receive(0, rounds[0].data)
-
-
-def test_an_int_with_odd_arithmetic_is_its_value():
-    assert [kind("identity", Wrong(N)).n for kind in (gcbench.Encoder, gcbench.Decoder, gcbench.Sum)] == [N] * 3
-    refused(ValueError, "10 elements, not 1000", lambda: gcbench.Encoder("topk", Wrong(N)).encode(gradient(n=10)))
-    refused(ValueError, "out of range", lambda: gcbench.Encoder("topk", Wrong(-1)))
-    exchange = gcbench.Exchange("topk:collective=spardl", Wrong(N), worker=0, workers=Wrong(2), weights=[1, 1])
-    exchange.begin(Wrong(0), gradient())
-    sending = exchange.next()
-    assert exchange.workers == len(sending.parts) == 2 and sum(sending.parts) == len(sending.data)
 
 
 def test_booleans_are_not_numbers_of_things():
@@ -359,45 +342,6 @@ def test_values_are_combined_by_bytes():
     refused(ValueError, "cannot combine", lambda: gcbench.combine(gcbench.SUM_F32, bytearray(6), bytes(6)))
 
 
-def test_arrays_in_use_cannot_be_resized():
-    into = array.array("f", bytes(4 * N))
-    total = gcbench.Sum("topk", N, into=into)
-    x, out = array.array("f", gradient()), bytearray(4 * N)
-    one = exchange(workers=1)
-    one.begin(0, x)
-    assert one.sum_into(memoryview(out).cast("f"))
-    for held in (into, x, out):
-        refused(BufferError, "", held.clear if hasattr(held, "clear") else lambda: held.pop())
-    total.add(gcbench.Encoder("topk", N).encode(x))
-    assert any(total.finish())
-    one.receive(0, one.next().data)
-    assert one.next() is None and any(one.finish())
-    x.pop()
-
-
-def test_arguments_that_act():
-    """What a number or a text does when it is asked happens before any memory is looked at."""
-    x, encoder, total = array.array("f", gradient()), gcbench.Encoder("topk", N), gcbench.Sum("topk", N)
-    message = bytearray(encoder.encode(x))
-    empty = lambda held: lambda: held.__delitem__(slice(None))
-    refused(ValueError, "0 elements", lambda: encoder.encode(x, Number(0, empty(x))))
-    x = array.array("f", gradient())
-    refused(ValueError, "0 elements", lambda: encoder.encode_into(x, bytearray(encoder.bound), 0, Number(0, empty(x))))
-    refused(gcbench.Error, "", lambda: total.add(message, Number(1, empty(message))))
-    x, one = array.array("f", gradient()), exchange(workers=1)
-    refused(ValueError, "0 elements", lambda: one.begin(Number(0, empty(x)), x))
-    one.begin(0, gradient())
-    data = bytearray(one.next().data)
-    refused(gcbench.Error, "", lambda: one.receive(Number(0, empty(data)), data))
-    x = gradient()
-    for act in (lambda: encoder.set("theta", 0.5), lambda: encoder.encode(x, 9)):
-        assert encoder.encode(x, Number(0, act)) == encoder.encode(x)
-        encoder.set("theta", Number(0.9, act))
-        assert encoder.encode(x) == gcbench.Encoder("topk:theta=0.9", N).encode(x)
-    refused(ValueError, "closed", lambda: encoder.encode(x, Number(0, encoder.close)))
-    refused(ValueError, "closed", lambda: total.add(encoder and gcbench.Encoder("topk", N).encode(x), Number(1, total.close)))
-
-
 def test_bytes_to_send_outlive_their_exchange():
     for spec in ("topk", "identity:collective=allreduce", "topk:collective=oktopk", "topk:collective=spardl"):
         one = gcbench.Exchange(spec, N, worker=0, workers=2)
@@ -416,35 +360,14 @@ def test_bytes_to_send_outlive_their_exchange():
 
 # ---- texts ----
 
-class Text(str):
-    """A text that encodes as another one, and equals all others."""
-
-    def encode(self, *_):
-        return b"qsgd\0:bits=4"
-
-    def __eq__(self, other):
-        return True
-
-    def __contains__(self, _):
-        return False
-
-    __hash__ = str.__hash__
-
-
 def test_texts_are_what_they_hold():
-    x = gradient()
-    want = gcbench.Encoder("topk", N).encode(x)
-    encoder = gcbench.Encoder(Text("topk"), N, path=Text(""), nonfinite=Text("error"), input=Text("f32"), source=Text("f32"))
-    assert encoder.encode(x) == want and type(encoder.spec) is str
-    refused(ValueError, "1000 elements, not", lambda: gcbench.Encoder("topk", 2 * N, input=Text("f32")).encode(x))
-    encoder.set(Text("theta"), Text("0.9"))
-    assert encoder.encode(x) == gcbench.Encoder("topk:theta=0.9", N).encode(x)
+    encoder = gcbench.Encoder("topk", N)
     made = [lambda spec: gcbench.Encoder(spec, N), lambda spec: gcbench.Decoder(spec, N), lambda spec: gcbench.Sum(spec, N),
             lambda spec: exchange(spec), lambda spec: gcbench.Encoder("topk", N, path=spec), lambda spec: encoder.set(spec, 1),
             lambda spec: encoder.set("theta", spec), lambda spec: gcbench.Encoder("topk", N, nonfinite=spec),
             lambda spec: gcbench.Encoder("topk", N, input=spec), lambda spec: gcbench.Encoder("topk", N, source=spec)]
     for make in made:
-        refused(ValueError, "NUL", lambda: make(Text("topk\0")))
+        refused(ValueError, "NUL", lambda: make("topk\0"))
         refused(ValueError, "UTF-8", lambda: make("topk\udc80"))
     for make in made[:6] + made[7:]:
         for wrong in (b"topk", 5, ["topk"], object()):
@@ -456,9 +379,9 @@ def test_texts_are_what_they_hold():
 
 def odd_values():
     return [None, True, False, 0, 1, -1, 2**31, 2**32, 2**63, 2**64, -2**63, 10**400, 0.0, 0.5, math.nan, math.inf, 1j, "", "x", "\0",
-            "\udc80", b"", b"x", bytearray(3), memoryview(b"abc")[::2], Lies(b"x"), Text("topk"), [], [1], (2, 3), {}, {1: 2}, {4},
+            "\udc80", b"", b"x", bytearray(3), memoryview(b"abc")[::2], Lies(b"x"), [], [1], (2, 3), {}, {1: 2}, {4},
             object(), type, len, iter([1]), itertools.repeat(1), Changing([1], []), ChangingArray(np.ones(4, np.float32), np.ones(1)),
-            Number(3, lambda: None), Wrong(7), Wrong(-1), *[of(3) for of in (np.int8, np.uint8, np.int16, np.uint32, np.int64,
+            Number(3, lambda: None), *[of(3) for of in (np.int8, np.uint8, np.int16, np.uint32, np.int64,
             np.uint64, np.float16, np.float32, np.float64, np.bool_, np.complex64, np.str_)], np.uint64(2**64 - 1), np.int8(-1),
             np.array(3), np.array([3]), np.ones(N, np.float32), np.ones(N), np.ones((N, 2), np.float32)[:, 0], np.ones((N, 0)),
             np.ones(N, ">f4"), np.ones(N, "f4,f4"), np.empty(N, object), np.array("x"), np.datetime64("2000-01-01"),
