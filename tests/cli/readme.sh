@@ -32,7 +32,9 @@ while read -r line; do
     *--against*) continue ;;                   # cli_regress_against has it
     "gcbench regress base.json"*) cp r.json base.json && cp r.json new.json ;;
     "gcbench plot"*) command -v gnuplot >/dev/null || continue ;;
-    "gcbench payoff"*) line="$line --method qsgd" ;; # one method, to save time
+    "gcbench payoff"*) line="$line --method qsgd" ;; # few methods, to save time
+    "gcbench sweep"*) line="$line --method topk --method range" ;;
+    "gcbench bench"*) line="$line --repeat 7" ;;
     esac
     last=$line
     timeout $((5 * hang)) sh -c "$line" >"$out" 2>"$err" </dev/null

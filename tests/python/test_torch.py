@@ -41,8 +41,10 @@ OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memo
 
 TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "copied", "scaled", "skipped",
        "others"]
-FOUR = ["failing", "own_group", "subgroups", "no_room", "left_out", "no_schedule", "other_schedule", "other_checkpoint",
-        "killed"]  # the last one: afterwards rank 1 is dead
+# How often each rank says that it has passed. The last one: afterwards rank 1 is dead. A second PyTorch tries what depends on it.
+FAILURES = {"failing": 1, "own_group": 1, "subgroups": 2, "no_room": 1, "left_out": 2, "no_schedule": 1, "other_schedule": 3,
+            "other_checkpoint": 1, "killed": 1}
+FOUR = [name for name in FAILURES if "GCBENCH_TEST_AGAIN" not in os.environ or name in ("failing", "subgroups", "left_out", "killed")]
 
 
 @pytest.fixture(scope="module")
@@ -141,13 +143,12 @@ def test_training_goes_on(said):
         assert len(list((folder / "plots").glob("*.png"))) == 1
 
 
-@pytest.mark.parametrize("scenario,times", [("failing", 1), ("own_group", 1), ("subgroups", 2), ("no_room", 1), ("left_out", 2),
-                                            ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1), ("killed", 1)])
-def test_one_failure_ends_all(scenario, times, said):
+@pytest.mark.parametrize("scenario", FOUR)
+def test_one_failure_ends_all(scenario, said):
     texts = said(4)[1]
     for rank in range(4):
         if (rank, scenario) != (1, "killed"):
-            assert texts[rank].count(f"ok: {scenario}\n") == times, texts[rank]
+            assert texts[rank].count(f"ok: {scenario}\n") == FAILURES[scenario], texts[rank]
 
 
 def test_the_readme_example_trains(tmp_path):
