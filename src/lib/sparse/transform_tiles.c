@@ -336,8 +336,8 @@ static void reflect(float *x, unsigned n, size_t apart)
 
 /* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Uses `room`.
  * Returns the array that has the result: x or room. */
-static float *transform_group(const struct gcb_transform_state *t, const struct gcb_part *p, float *x,
-                              float *room, size_t count, bool inverse)
+static float *transform_group(const struct gcb_transform_state *t, const struct gcb_part *p,
+                              float *x, float *room, size_t count, bool inverse)
 {
     const unsigned area = p->height * p->width;
     const float *const *basis = (const float *const *)t->tiling->basis;

@@ -21,10 +21,14 @@ static void methods_of_the_tables(struct gcb_method *m, size_t *count)
 {
     /* what the defaults leave out */
     static const char *const more[] = {
-        "qsgd:coding=elias", "qsgd:coding=elias-sparse",
-        "fft:chunk=1000",    "fft:values=fp32",
-        "topk:index=golomb", "topk:values=range",
-        "terngrad:clip=0",   "sparse:transform=random,tile=8x6",
+        "qsgd:coding=elias",
+        "qsgd:coding=elias-sparse",
+        "fft:chunk=1000",
+        "fft:values=fp32",
+        "topk:index=golomb",
+        "topk:values=range",
+        "terngrad:clip=0",
+        "sparse:transform=random,tile=8x6",
         "powersgd:tile=8x6,rank=1,factor-bits=5,bits-per-element=3",
     };
 

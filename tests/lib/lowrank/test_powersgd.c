@@ -118,7 +118,6 @@ static void an_encoder_starts_warm(void **state)
 {
     starts_warm("powersgd");
     starts_warm("powersgd:tile=16x16,rank=2");
-    starts_warm("powersgd:tile=16x16,rank=1,factor-bits=5");
 }
 
 /* The update is the mean of the tensors themselves, and all of each tensor arrived. */
@@ -135,7 +134,7 @@ static void expect_whole(const struct party *p, unsigned rounds)
 }
 
 /* If the factors of one worker would overflow, all workers add up whole tensors in that step. */
-static void expect_huge_whole(const char *spec)
+static void huge_tensors_are_not_approximated(void **state)
 {
     static const unsigned workers[] = {1, 2, 3, 5};
     static const float sizes[] = {1e31f, 1e34f, 1e37f};
@@ -143,7 +142,8 @@ static void expect_huge_whole(const char *spec)
 
     for (uint64_t i = 0; i < COUNT; i++)
         x[i] *= 1e34f;
-    assert_true(trip_error(spec, x, COUNT, NULL) == 0.0);
+    assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
+    assert_true(trip_error("powersgd:tile=16x16", x, COUNT, NULL) == 0.0);
     free(x);
     for (size_t i = 0; i < 4; i++)
         for (unsigned huge = 1; huge < 1u << workers[i];
@@ -152,7 +152,7 @@ static void expect_huge_whole(const char *spec)
                 const struct party_options o = {.workers = workers[i], .shape = shape, .rank = 2};
                 struct party p;
 
-                party_open(&p, spec, COUNT, &o);
+                party_open(&p, "powersgd:memory=ef", COUNT, &o);
                 party_fill(&p, 1, 1.0f);
                 party_step(&p, 0);
                 assert_int_equal(p.rounds, 2);
@@ -175,12 +175,6 @@ static void expect_huge_whole(const char *spec)
                 assert_true(party_distance(p.update[0], p.x[0], COUNT) < 2.0);
                 party_close(&p);
             }
-}
-
-static void huge_tensors_are_not_approximated(void **state)
-{
-    expect_huge_whole("powersgd:memory=ef");
-    expect_huge_whole("powersgd:tile=16x16,rank=1,memory=ef");
 }
 
 /* A tensor whose P is small, but not its Q: the workers learn it a round later. */
@@ -257,8 +251,11 @@ static void a_budget_goes_where_it_helps(void **state)
 
     for (int i = 0; i < 1024; i++)
         x[i] *= 0.01f;
-    assert_int_equal(gcb_encoder_open(&e, "powersgd:tile=16x16,rank=8,factor-bits=6,"
-                                          "bits-per-element=1.5", 2048, &o, NULL), 0);
+    assert_int_equal(gcb_encoder_open(&e,
+                                      "powersgd:tile=16x16,rank=8,factor-bits=6,"
+                                      "bits-per-element=1.5",
+                                      2048, &o, NULL),
+                     0);
     assert_int_equal(gcb_encode(e, 0, 0, x, message, sizeof(message), &bytes, NULL), 0);
     assert_in_range(bytes, 2048 * 1.5 / 8 - 32, 2048 * 1.5 / 8 + 64);
     assert_int_equal(gcb_decoder_open_like(&d, message, bytes, NULL, NULL), 0);

@@ -3,46 +3,27 @@ import numpy as np
 from format_parts import SIDE, Bytes, Codec, codes_of, need, packed_bytes, read_parts
 
 
-def read_factors(source, n, bits):
-    if bits == 32:
-        return np.frombuffer(source.take(4 * n), "<f4")
-    code, top = codes_of(source.take(packed_bytes(n, bits)), n, bits), 2 ** (bits - 1) - 1
-    need(np.all(code <= 2 * top), "an unused code")
-    return (code - top).astype(np.float32)
-
-
 def decode_tiles(params, n, source):
-    bits = params.get("factor-bits", 32)
-    need(params["tile"] and (bits <= 16 or bits == 32), "factor-bits without tiles or of another size")
+    bits = params.get("factor-bits", 5)
+    need(params["tile"], "factor-bits without tiles")
+    x = [np.zeros(0, np.float32)]
     parts = read_parts(Bytes(source.take(source.number(4))), n, params["tile"])
-    tiles = [(h, w) for matrices, rows, cols, h, w in parts for _ in range(matrices * rows * cols // h // w)]
-    most = [min(params["rank"], h, w) for h, w in tiles]
-    differ = source.number(1)
-    need(differ <= 1, "neither 0 nor 1")
-    ranks = list(source.take(len(tiles))) if differ else most
-    need(all(r <= m for r, m in zip(ranks, most)), "a rank that is too high")
-    p_count, q_count = (sum(r * tile[side] for r, tile in zip(ranks, tiles)) for side in (0, 1))
-    need(p_count + q_count < n, "too many factors")
-    scale = np.ones(sum(ranks), np.float32)
-    if bits < 32:
-        upper = np.frombuffer(source.take(2 * sum(ranks)), "<u2")
-        need(np.all(upper <= 0x7180), "a scale that is too large")
-        scale = (upper.astype(np.uint32) << 16).view(np.float32)
-    p, q = read_factors(source, p_count, bits), read_factors(source, q_count, bits)
-    need(source.left() == 0, "bytes that are left over")
-    need(bits < 32 or np.all(np.abs(p) <= 2) and np.all(np.abs(q) <= 2.0 ** 100), "factors that are too large")
-    out = np.zeros((len(tiles), SIDE, SIDE), np.float32)
-    v = i = j = 0
-    for tile, (h, w), rank in zip(out, tiles, ranks):
-        for _ in range(rank):
-            tile[:h, :w] += (scale[v] * p[i:i + h])[:, None] * q[j:j + w]
-            v, i, j = v + 1, i + h, j + w
-    x, first = [np.zeros(0, np.float32)], 0
     for matrices, rows, cols, h, w in parts:
-        count = matrices * rows * cols // h // w
-        part = out[first:first + count, :h, :w].reshape(matrices, rows // h, cols // w, h, w)
-        x.append(part.transpose(0, 1, 3, 2, 4).reshape(-1))
-        first += count
+        tiles = np.zeros((matrices * rows * cols // h // w, h, w), np.float32)
+        for tile in tiles:
+            rank, more = 0, True
+            while more:
+                need(rank < min(params["rank"], h, w), "too many vectors")
+                scale, more = source.number(2), False
+                if scale or rank:
+                    scale, more = scale & 0x7fff, scale >> 15 == 1
+                    need(0 < scale <= 0x7180, "a scale that is 0 or too large")
+                    values = codes_of(source.take(packed_bytes(h + w, bits)), h + w, bits) - (2 ** (bits - 1) - 1)
+                    p, q = values[:h].astype(np.float32), values[h:].astype(np.float32)
+                    tile += (np.uint32(scale << 16).view(np.float32) * p)[:, None] * q
+                rank += 1
+        x.append(tiles.reshape(matrices, rows // h, cols // w, h, w).transpose(0, 1, 3, 2, 4).reshape(-1))
+    need(source.left() == 0, "bytes that are left over")
     return np.concatenate(x)
 
 
@@ -61,5 +42,5 @@ def decode_powersgd(params, n, source):
 
 
 CODECS = [Codec(9, "powersgd", [("rank", 2, 1, 1024)], decode_powersgd,
-                added=[("tile", 4, 1, SIDE << 16 | SIDE), ("factor-bits", 1, 2, 31)],
+                added=[("tile", 4, 1, SIDE << 16 | SIDE), ("factor-bits", 1, 2, 8)],
                 library_math=lambda params: "tile" not in params)]
