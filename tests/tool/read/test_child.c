@@ -296,35 +296,38 @@ static void test_leaks(void **state)
 /* Strings of variable length are read without HDF5, also after a user block. */
 static void test_texts(void **state)
 {
-    const char *long_text = "a text that is longer than sixteen bytes", *empty = "";
+    const char *const words[] = {"bfloat16", "", "a text that is longer than sixteen bytes"};
+    const char *const names[] = {"/step_1/bf16", "/step_1/empty", "/step_1/long"};
     const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     const hid_t list = H5Pcreate(H5P_FILE_CREATE);
     struct h5make m;
     const char *files[1];
     const struct gcb_source_config config = {.files = files, .file_count = 1};
     struct gcb_source *source = NULL;
-    hid_t a;
 
     h5make_open(&m, "texts.h5");
     h5make_close(&m);
     assert_true(H5Pset_userblock(list, 1024) >= 0);
     m.file = H5Fcreate(m.path, H5F_ACC_TRUNC, list, H5P_DEFAULT);
-    h5make_put(&m, "/step_1/w", H5T_IEEE_F32LE, 64, 0, 0);
     assert_true(H5Tset_size(type, H5T_VARIABLE) >= 0);
-    a = H5Acreate2(m.file, "model", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Awrite(a, type, &long_text) >= 0);
-    H5Aclose(a);
-    a = H5Acreate2(m.file, "dataset", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Awrite(a, type, &empty) >= 0);
-    H5Aclose(a);
+    for (int i = 0; i < 3; i++) {
+        hid_t set, a;
+
+        h5make_put(&m, names[i], H5T_IEEE_F32LE, 64, 0, 0);
+        set = H5Dopen2(m.file, names[i], H5P_DEFAULT);
+        a = H5Acreate2(set, "source_dtype", type, space, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Awrite(a, type, &words[i]) >= 0);
+        H5Aclose(a);
+        H5Dclose(set);
+    }
     H5Sclose(space);
     H5Tclose(type);
     H5Pclose(list);
     h5make_close(&m);
     files[0] = m.path;
     assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
-    assert_string_equal(gcb_source_note(source, "model"), long_text);
-    assert_string_equal(gcb_source_note(source, "dataset"), empty);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(gcb_source_tensor(source, i)->dtype, i ? GCB_F32 : GCB_BF16);
     gcb_source_close(source);
 }
 
@@ -463,10 +466,9 @@ static void test_order(void **state)
     gcb_source_close(source);
 }
 
-/* Steps with long paths and many attributes: a list that is much larger than its file. */
+/* Steps with long paths and many links to one tensor: a list that is much larger than its file. */
 static void make_long_names(struct h5make *m)
 {
-    const hid_t space = H5Screate(H5S_SCALAR);
     hid_t at;
 
     h5make_open(m, "names.h5");
@@ -490,12 +492,11 @@ static void make_long_names(struct h5make *m)
         group = H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         for (int i = 0; i < 100; i++) {
             snprintf(name, sizeof(name), "a%d", i);
-            H5Aclose(H5Acreate2(group, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT));
+            H5Lcreate_hard(m->file, "/a", group, name, H5P_DEFAULT, H5P_DEFAULT);
         }
         H5Gclose(group);
     }
     H5Gclose(at);
-    H5Sclose(space);
     h5make_close(m);
 }
 

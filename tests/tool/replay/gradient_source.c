@@ -33,13 +33,6 @@ int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t
     return 0;
 }
 
-bool gcb_source_step_value(const struct gcb_source *s, uint64_t step, const char *name,
-                           double *value)
-{
-    *value = NAN;
-    return false;
-}
-
 /* ---- values ---- */
 
 static double next_uniform(uint64_t *state)
