@@ -7,6 +7,8 @@
  * (`Whole`) has separate code, which gives the same bits. The forward transform is in this header,
  * because two kernels use it.
  */
+#include <math.h>
+
 #include "kernels/fft/block_fft.cuh"
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/memory/feedback.cuh"

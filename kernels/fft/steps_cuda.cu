@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "kernels/cuda/grid.cuh"
 #include "kernels/fft/fft_cuda.h"
 #include "kernels/fft/number.cuh"

@@ -3,8 +3,6 @@
 
 /* Arithmetic of the memory between steps, for one element (src/lib/memory/memory.h). A product and
  * a sum are rounded separately, never contracted. */
-#include <math.h>
-
 #include "kernels/base/hd.h"
 
 /* The value to encode for memories ef and demo, from what was left and the gradient. */
@@ -49,12 +47,6 @@ GCB_HD float gcb_memory_masked(float u, float sent)
 GCB_HD double gcb_memory_clip_norm(double norm, double limit)
 {
     return norm > limit ? limit / norm : 1.0;
-}
-
-/* The factor that limits the norm of gradients with this sum of squares to `limit`. */
-GCB_HD double gcb_memory_clip(double sum_sq, double limit)
-{
-    return gcb_memory_clip_norm(sqrt(sum_sq), limit);
 }
 
 #endif
