@@ -50,13 +50,6 @@ def clicks(b):
     b.run("(i => { i.value = ''; i.dispatchEvent(new Event('input')); })(document.querySelector('#methods input'))")
     assert sorted(numbers(column(b, "methods-rows", "ratio"))) == sorted(before), "all rows are back"
 
-    b.click("#shown label[data-m=topk]")
-    assert not any("topk" in cell for cell in column(b, "methods-rows", "page_label")), "topk is hidden"
-    b.click("#shown button[value=none]")
-    assert column(b, "methods-rows", "page_label") == []
-    b.click("#shown button[value=all]")
-    assert len(column(b, "methods-rows", "page_label")) == len(before)
-
 
 def structure(b):
     """What the script makes is what a screen reader needs, and nothing that loads."""
@@ -66,8 +59,6 @@ def structure(b):
         assert made.wrong == [], (name, made.wrong)
         assert made.count["h1"] == 1 and made.count["h2"] > 2, (name, made.count)
     b.open(page("page"))
-    legend = b.run("[...document.querySelectorAll('#shown label')].map(e => e.textContent.trim())")
-    assert len(set(legend)) == len(legend) and "sbc:theta=0.99" in legend and "topk, 2 settings" in legend, legend
     assert b.run("document.querySelectorAll('#methods dl dt').length") == b.run("document.querySelectorAll('#methods-rows th[title]').length")
 
 
@@ -139,9 +130,6 @@ def keys(b):
     assert numbers(column(b, "methods-rows", "rel_l2")) == sorted(before)
     b.key("Tab")
     assert b.run("document.activeElement.parentNode.dataset.f") == "cosine", "Tab goes to the next column"
-    b.run("document.querySelector('#shown input').focus()")
-    b.key(" ")
-    assert not b.run("document.querySelector('#shown input').checked"), "the space bar hides a method"
 
 
 def answers(b):
@@ -217,7 +205,7 @@ def print_page(b):
     assert os.path.getsize(f"{SHOTS}/page.pdf") > 20000
     b.open(page("page"), media="print", dark=True, width=1000)
     assert b.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
-    assert b.run("getComputedStyle(document.getElementById('shown')).display") == "none"
+    assert b.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     folds = "document.querySelectorAll('details:not([open])').length"
     assert b.run(folds) > 0
     b.run("dispatchEvent(new Event('beforeprint'))")

@@ -289,38 +289,6 @@ function makeTensors() {
 }
 makeTensors();
 
-/* ---- methods ---- */
-
-/* For each method: its labels, and the box that hides it. */
-const methods = new Map();
-for (const [record, list] of Object.entries(rows)) for (const row of list) {
-    if (!row.method) continue;
-    if (!methods.has(row.method)) methods.set(row.method, {labels: new Set()});
-    if (!['payoff', 'measured', 'verdict'].includes(record)) /* these tables name ways and cases */
-        methods.get(row.method).labels.add(row.page_label);
-}
-const isBaseline = row => row.baseline || Object.hasOwn(data.baselines, row.method);
-/* Returns the words beside a method's box: its label, or its name and the number of its labels. */
-const callMethod = ([method, {labels}]) => labels.size > 1 ? `${method}, ${labels.size} settings`
-    : [...labels][0] || method;
-
-function showMethods(parent) {
-    if (methods.size < 2) return;
-    const shown = add(parent, 'fieldset', {id: 'shown'});
-    add(shown, 'legend', {}, 'Methods shown');
-    for (const known of methods) {
-        const label = add(shown, 'label', {'data-m': known[0]});
-        known[1].box = add(label, 'input', {type: 'checkbox', checked: ''});
-        label.append(' ' + callMethod(known));
-    }
-    for (const [value, checked] of [['all', true], ['none', false]])
-        add(shown, 'button', {type: 'button', value}, value).addEventListener('click', () => {
-            methods.forEach(({box}) => { box.checked = checked; });
-            apply();
-        });
-    shown.addEventListener('change', apply);
-}
-
 /* ---- the top of the page ---- */
 
 function showHead() {
@@ -408,6 +376,8 @@ function showRemarks(main) {
 }
 
 /* ---- drawing tables ---- */
+
+const isBaseline = row => row.baseline || Object.hasOwn(data.baselines, row.method);
 
 const tables = []; /* {table, rows: [{row, line}], columns, heads, words of the filter} */
 
@@ -519,14 +489,11 @@ function makeTest(t, word) {
     return ({line}) => line.textContent.toLowerCase().includes(word.toLowerCase());
 }
 
-/* Hides rows that the filters or the boxes of methods leave out. */
+/* Hides rows that the filters leave out. */
 function apply() {
     for (const t of tables) {
         const tests = t.words.map(word => makeTest(t, word));
-        for (const item of t.rows) {
-            const off = methods.get(item.row.method)?.box?.checked === false;
-            item.line.hidden = off || !tests.every(test => test(item));
-        }
+        for (const item of t.rows) item.line.hidden = !tests.every(test => test(item));
         const shown = count(t.rows, ({line}) => !line.hidden), all = t.rows.length;
         if (t.note) t.note.textContent = shown < all ? `${shown} of ${all} rows` : '';
     }
@@ -635,7 +602,6 @@ function showPage() {
     showHead();
     const main = add(document.body, 'main');
     showAnswer(main);
-    showMethods(main);
     showRemarks(main);
     const nav = add(add(main, 'nav', {'aria-label': 'Contents'}), 'ul');
     const shown = sections.filter(section => listOf(section).length);
