@@ -92,13 +92,6 @@ int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
-/* On a device: makes the memory that the coder needs at its place. Returns 0, GCB_E_NOMEM or
- * GCB_E_DEVICE. */
-int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag);
-/* On a device: does what gcb_coder_encode does for a tensor on the device, x_dev, which is only
- * read. The caller has called gcb_coder_reserve. */
-int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float *x_dev,
-                           struct gcb_wbuf *out, struct gcb_diag *diag);
 /* Does what gcb_coder_encode does, but does not look for infinities and NaNs. With them the message
  * is unspecified. */
 int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,

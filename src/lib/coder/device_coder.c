@@ -180,7 +180,8 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
 
 /* ---- one message, from and to host memory ---- */
 
-int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
+/* Makes the memory that the coder needs at its place. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
+static int reserve(struct gcb_coder *c, struct gcb_diag *diag)
 {
     const struct gcb_place_size size = {.tensor = c->env.count * sizeof(float),
                                         .payload = gcb_coder_max_payload(c),
@@ -200,31 +201,27 @@ static int end_call(const struct gcb_coder *c, int err, struct gcb_diag *diag)
     return ended ? ended : err;
 }
 
-int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float *x_dev,
-                           struct gcb_wbuf *out, struct gcb_diag *diag)
+int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
+                                const struct gcb_view *in, struct gcb_wbuf *out,
+                                struct gcb_diag *diag)
 {
-    const struct gcb_device_message m = {
-        .batch = c->place->batch, .in_dev = x_dev, .payload_dev = c->place->payload.dev};
+    struct gcb_device_message m = {.batch = NULL};
     struct gcb_frame frame;
-    int err;
+    int err = reserve(c, diag);
 
+    if (err)
+        return err;
+    m.batch = c->place->batch;
+    m.in_dev = c->place->tensor.dev;
+    m.payload_dev = c->place->payload.dev;
+    err = gcb_device_batch_upload(m.batch, m.in_dev, in->data, in->count * sizeof(float), diag);
+    if (err)
+        return err;
     gcb_device_batch_begin(m.batch); /* end_call reports a failure */
     err = end_call(c, gcb_device_coder_encode_async(c, at, &m, diag), diag);
     if (!err)
         err = gcb_device_coder_encode_finish(c, &m, &frame, diag);
     return err ? err : gcb_device_coder_fetch(c, &m, &frame, out, diag);
-}
-
-int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
-                                const struct gcb_view *in, struct gcb_wbuf *out,
-                                struct gcb_diag *diag)
-{
-    int err = gcb_coder_reserve(c, diag);
-
-    if (!err)
-        err = gcb_device_batch_upload(c->place->batch, c->place->tensor.dev, in->data,
-                                      in->count * sizeof(float), diag);
-    return err ? err : gcb_coder_encode_there(c, at, c->place->tensor.dev, out, diag);
 }
 
 int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
