@@ -140,7 +140,8 @@ void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_metho
 /* Workers of a node: `inner` of collective=hierarchical. All workers, if they are fewer or the
  * collective knows no nodes. */
 unsigned gcb_method_node(const struct gcb_method *m, unsigned workers);
-/* Returns the collective: what the user set, or the default of the preset or the codec. */
+/* Returns the collective: what the user set, or the default of the preset or the codec. allgather
+ * if the parameters do not allow the default. */
 enum gcb_collective gcb_method_collective(const struct gcb_method *m);
 /* True if the user set the collective. */
 bool gcb_method_gives_collective(const struct gcb_method *m);

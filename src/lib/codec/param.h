@@ -45,9 +45,9 @@ struct gcb_param {
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3]; /* REAL: names that set the parameter to 1 - value; NULL ends them */
-    /* "values=range|uniform": the parameter has a meaning only with these values. '&' joins
-     * conditions that must all hold. ';' separates such groups, and at least one group must hold.
-     * NULL: the parameter always has a meaning. */
+    /* "values=range|uniform": the parameter has a meaning only with these values; "tile!=none": only
+     * with others. '&' joins conditions that must all hold. ';' separates such groups, and at least
+     * one group must hold. NULL: the parameter always has a meaning. */
     const char *needs;
     enum gcb_rate rate;
 };

@@ -91,21 +91,16 @@ static struct gcb_part part_of(uint64_t tile, unsigned rank, const uint64_t *dim
 
 #define MOST_BYTES 27 /* of a part: 9 of each number */
 
-static size_t tensors_length(const struct gcb_codec_env *env)
-{
-    return env->joined ? env->joined_length : 1 + (env->shape ? env->rank : 1);
-}
-
 size_t gcb_parts_bound(const struct gcb_codec_env *env)
 {
-    return tensors_length(env) * MOST_BYTES;
+    return MOST_BYTES * (env->joined ? env->joined_length : 1);
 }
 
 void gcb_parts_write(struct gcb_wbuf *out, const struct gcb_codec_env *env, uint64_t tile)
 {
     uint64_t alone[1 + GCB_MAX_RANK] = {1, env->count};
     const uint64_t *tensors = env->joined ? env->joined : alone;
-    const size_t length = tensors_length(env);
+    const size_t length = env->joined ? env->joined_length : 1 + (env->shape ? env->rank : 1);
     struct gcb_part last = {0};
 
     if (env->shape && !env->joined) {
