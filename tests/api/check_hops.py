@@ -154,6 +154,9 @@ def main():
         for workers in WORKERS:
             check("range:bits=5,mantissa=2", collective, workers, ",memory=ef")
             check("qsgd", collective, workers, "")
+        for workers in (2, 8, 32):
+            check("mxfp8", collective, workers, "")
+            check("int4", collective, workers, "")
         for n in (1, 3, 70):
             check("fp16", collective, 5, ",memory=ef", n)
 

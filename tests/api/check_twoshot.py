@@ -60,6 +60,36 @@ def range_float(x, message, *_):
     return np.copysign(table[at], x)
 
 
+def e4m3(x):
+    step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 1e-30))), -6) - 3)
+    return np.clip(np.rint(x / step) * step, -448, 448).astype(np.float32)
+
+
+def fp8(x, *_):
+    scale = np.float32(448) / np.abs(x).max()
+    return e4m3(x * scale) / scale
+
+
+def mxfp8(x, *_):
+    """The scale of a block is its largest magnitude over 448, rounded up to a power of two."""
+    most = np.maximum.reduceat(np.abs(x), np.arange(0, len(x), 32)) / np.float32(448)
+    scale = np.exp2(np.ceil(np.log2(most.astype(np.float64)))).astype(np.float32)[np.arange(len(x)) // 32]
+    return e4m3(x / scale) * scale
+
+
+def integers(bits):
+    """int8 and int4: the code of 0 is an integer."""
+    def code(x, *_):
+        out, top = np.empty_like(x), np.float32(2 ** bits - 1)
+        for part in buckets(x, 512):
+            low, high = min(x[part].min(), np.float32(0)), max(x[part].max(), np.float32(0))
+            step = (high - low) / top
+            zero = np.rint(-low / step)
+            out[part] = step * (np.clip(np.rint(x[part] / step) + zero, 0, top) - zero)
+        return out
+    return code
+
+
 def same(x, *_):
     return x
 
@@ -104,6 +134,10 @@ METHODS = {
     "qsgd:coding=elias,bucket=64": (drawn_level(64, 7), 64),
     "terngrad:clip=0": (near(lambda x: np.full_like(x, np.abs(x).max())), 64),
     "natural": (near(np.abs), 64),
+    "fp8": (fp8, 64),
+    "mxfp8": (mxfp8, 64),
+    "int8": (integers(8), 64),
+    "int4": (integers(4), 64),
 }
 
 
