@@ -16,8 +16,10 @@
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
 
 struct compress_own {
-    int per; /* enum gcb_per or enum compress_per */
-    int top; /* 0: not given */
+    int per;     /* enum gcb_per or enum compress_per */
+    int top;     /* 0: not given */
+    int shuffle; /* enum gcb_shuffle */
+    uint64_t shuffle_seed;
 };
 
 struct compress_options {
@@ -41,6 +43,15 @@ static const struct opt_row own_rows[] = {
     {OPT_ROW("top", INT, compress_own, top), .min = 1, .max = 1e6,
      .help = "print at most N lines of --per, or the N tensors that lose most (default 5; 2 of several "
              "methods)"},
+    {.name = NULL},
+};
+
+static const struct opt_row shuffle_rows[] = {
+    {OPT_ROW("shuffle", CHOICE, compress_own, shuffle), .metavar = "WHAT", .choices = gcb_shuffles,
+     .help = "encode each tensor with its elements, rows, columns, rows and columns, or channels in "
+             "random order: what a transform then still gains is not due to order"},
+    {OPT_ROW("shuffle-seed", U64, compress_own, shuffle_seed), .max = 0x1p64,
+     .help = "seed of --shuffle (default 0)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -77,6 +88,9 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
             diag, "no method given: add --method fft, for example; `gcbench methods` lists them");
     if (o->common.save.output && o->methods.specs.count > 1)
         return gcb_invalid(diag, "-o keeps the messages of one method: name one");
+    if (o->common.save.output && o->own.shuffle)
+        return gcb_invalid(diag, "messages do not say how tensors were shuffled, so they cannot be "
+                                 "decompressed: leave out -o or --shuffle");
     if (o->common.save.output && o->common.save.results &&
         gcb_outfile_same(o->common.save.output, o->common.save.results))
         return gcb_invalid(diag, "-o and --results name the same file: change one");
@@ -488,6 +502,8 @@ static int compress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = session_open_input(&c.s);
     if (!err)
+        gcb_source_shuffle(c.s.source, (enum gcb_shuffle)o->own.shuffle, o->own.shuffle_seed);
+    if (!err)
         gcb_shard_layout(&c.s.layout, c.s.source, &c.s.shard);
     if (!err && c.policy.count)
         err = gcb_policy_bind(&c.policy, c.s.source, ctx->diag);
@@ -497,6 +513,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = session_start_report(&c.s, GCB_RESULT_RECORDS, true);
     c.s.setting.policy = c.policy.count ? &c.policy : NULL;
+    c.s.setting.shuffle = o->own.shuffle ? gcb_shuffles[o->own.shuffle] : NULL;
     if (!err)
         err = run_methods(&c, ctx->diag);
     if (!err)
@@ -509,6 +526,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
     OPT_GROUP("Methods", opt_policy_rows, struct compress_options, methods),
     SESSION_GROUPS(struct compress_options),
+    OPT_GROUP("Messages", shuffle_rows, struct compress_options, own),
     OPT_GROUP("Running", opt_shard_rows, struct compress_options, common.shard),
     OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),
     OPT_GROUP("Output", opt_output_rows, struct compress_options, common.save),

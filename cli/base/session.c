@@ -188,6 +188,8 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
         gcb_append(out, size, ", shard %" PRIu32 "/%" PRIu32, s->shard.index, s->shard.count);
     if (m->nonfinite)
         gcb_append(out, size, ", nonfinite %s", opt_nonfinites[m->nonfinite]);
+    if (s->setting.shuffle)
+        gcb_append(out, size, ", shuffle %s", s->setting.shuffle);
     if (s->backend.seed != 1)
         gcb_append(out, size, ", seed %" PRIu64, s->backend.seed);
 }
@@ -306,6 +308,7 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
     gcb_row_text(&row, GCB_FIELD_ISA, s->setting.isa);
     gcb_row_text(&row, GCB_FIELD_CACHE, s->setting.cache);
     gcb_row_text(&row, GCB_FIELD_SUITE, s->setting.suite);
+    gcb_row_text(&row, GCB_FIELD_SHUFFLE, s->setting.shuffle);
     gcb_row_u64(&row, GCB_FIELD_SHARD_INDEX, s->shard.index);
     gcb_row_u64(&row, GCB_FIELD_SHARDS, s->shard.count);
     if (interrupted)

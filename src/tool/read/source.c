@@ -68,13 +68,22 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
     }
     file = find_file(source, t->file);
     err = gcb_source_use(source, file, NULL, diag);
-    return err ? err
-               : gcb_file_child_read(file->child, source->tensors, source->count, i, out, diag);
+    if (!err)
+        err = gcb_file_child_read(file->child, source->tensors, source->count, i, out, diag);
+    if (!err)
+        gcb_shuffle(out, t, source->shuffle, source->shuffle_seed);
+    return err;
+}
+
+void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_t seed)
+{
+    source->shuffle = how;
+    source->shuffle_seed = seed;
 }
 
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
 {
-    return source->tensors[i].offset != 0;
+    return source->tensors[i].offset != 0 && source->shuffle == GCB_SHUFFLE_NONE;
 }
 
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,

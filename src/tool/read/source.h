@@ -7,6 +7,7 @@
 #include "src/lib/tensor/tensor.h"
 #include "src/tool/read/infile.h"
 #include "src/tool/read/reader.h"
+#include "src/tool/read/shuffle.h"
 #include "src/tool/read/synthetic.h"
 
 /*
@@ -110,6 +111,9 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
  * of `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
+
+/* From now on, tensors are read with their elements permuted, and no tensor has parts. */
+void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_t seed);
 
 /* True if parts of tensor i can be read: its elements lie one after the other in the file. */
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i);

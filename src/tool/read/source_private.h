@@ -103,6 +103,8 @@ struct gcb_source {
 
     struct gcb_synthetic *synthetic; /* how to make each tensor; NULL if the tensors are in files */
     uint64_t seed;
+    enum gcb_shuffle shuffle;
+    uint64_t shuffle_seed;
 
     /* A dump can have thousands of files. Only the most recently used files are open, each with a
      * child process. */

@@ -760,6 +760,7 @@ static int begin_case(struct joining *j, const struct common *c, struct gcb_diag
         .fill_gbps = NAN,
         .device_copy_gbps = NAN,
         .suite = gcb_results_text(c->row, GCB_FIELD_SUITE),
+        .shuffle = gcb_results_text(c->row, GCB_FIELD_SHUFFLE),
         .cache = gcb_results_text(c->row, GCB_FIELD_CACHE),
     };
     return err;

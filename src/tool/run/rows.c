@@ -244,6 +244,7 @@ static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
                      const struct gcb_method *method, const char *status, const char *reason)
 {
     gcb_row_text(row, GCB_FIELD_SUITE, s->suite);
+    gcb_row_text(row, GCB_FIELD_SHUFFLE, s->shuffle);
     gcb_rows_put_setting(row, s, method);
     put_collectives(row, method);
     gcb_row_text(row, GCB_FIELD_STATUS, status);

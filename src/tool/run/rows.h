@@ -15,6 +15,7 @@ struct gcb_rows_setting {
     double read_gbps, fill_gbps;     /* bandwidth of the CPU with `threads`; NAN: unknown */
     double device_copy_gbps;         /* copy bandwidth of `device`, if it is not the CPU */
     const char *suite;               /* NULL: none */
+    const char *shuffle;             /* one of gcb_shuffles; NULL: none */
     const char *cache;               /* "warm" or "cold"; NULL: not controlled */
     bool without_samples;            /* leave out the samples */
     const struct gcb_policy *policy; /* policy of the run's gcb_policy_method; NULL: none */

@@ -1,0 +1,25 @@
+#ifndef SRC_TOOL_READ_SHUFFLE_H
+#define SRC_TOOL_READ_SHUFFLE_H
+
+#include "src/tool/read/reader.h"
+
+/*
+ * Random permutations of a tensor's elements. They take away what a transform may gain from the
+ * order of elements. All modes permute all elements of a tensor with fewer than two dimensions.
+ */
+enum gcb_shuffle {
+    GCB_SHUFFLE_NONE,
+    GCB_SHUFFLE_ELEMENTS, /* all elements of a tensor */
+    GCB_SHUFFLE_ROWS,     /* the first dimension */
+    GCB_SHUFFLE_COLUMNS,  /* all other dimensions, flattened */
+    GCB_SHUFFLE_ROWCOL,   /* the first dimension, and the others flattened */
+    GCB_SHUFFLE_CHANNELS, /* the first dimension, and the second: kernels stay whole */
+    GCB_SHUFFLES
+};
+extern const char *const gcb_shuffles[]; /* their names; NULL is last */
+
+/* Permutes x, the elements of t. Tensors of the same shape are permuted alike, so steps and workers
+ * still fit together. */
+void gcb_shuffle(float *x, const struct gcb_tensor *t, enum gcb_shuffle how, uint64_t seed);
+
+#endif
