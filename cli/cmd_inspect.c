@@ -5,12 +5,14 @@
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/lowrank/blas.h"
+#include "src/tool/measure/compaction.h"
 #include "src/tool/measure/survey.h"
 #include "src/tool/rows/number.h"
 
 struct inspect_options {
     struct session_options common;
-    bool histogram, spectrum;
+    bool histogram, spectrum, compaction;
 };
 
 /* clang-format off */
@@ -19,6 +21,9 @@ static const struct opt_row rows[] = {
      .help = "count values by magnitude; rows have four bins for each power of two"},
     {OPT_ROW("spectrum", FLAG, inspect_options, spectrum),
      .help = "show the energy of the Fourier transform by frequency and by magnitude"},
+    {OPT_ROW("compaction", FLAG, inspect_options, compaction),
+     .help = "show for each group of tensors the energy that few coefficients keep: of transforms, "
+             "controls and singular values"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -157,6 +162,58 @@ static void print_tables(struct inspector *p)
     p->spectra = NULL;
 }
 
+/* ---- compaction ---- */
+
+/* Adds a group's line to the table. */
+static void add_group(struct gcb_table *table, const struct gcb_compaction *c)
+{
+    static const int cells[] = {GCB_TRANSFORM_NONE, GCB_TRANSFORM_DCT,    GCB_TRANSFORM_DCT,
+                                GCB_TRANSFORM_MEAN, GCB_TRANSFORM_RANDOM, GCB_COMPACTION_SVD};
+    char text[32];
+
+    gcb_table_cell(table, gcb_tensor_group_names[c->group]);
+    gcb_table_cell(table, gcb_percent(text, (double)c->untouched / (double)c->rows));
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+        gcb_table_cell(table,
+                       gcb_number(text, 100.0 * gcb_compaction_best(c, cells[i], i == 2), 3));
+    gcb_table_cell(table, gcb_compaction_verdict(c));
+}
+
+/* Measures the groups, sends their rows and prints their table. */
+static int inspect_groups(struct inspector *p)
+{
+    static const char *const titles[] = {"group", "zero rows", "none", "dct",    "shuffled",
+                                         "mean",  "random",    "svd",  "verdict"};
+    enum { COUNT = sizeof(titles) / sizeof(titles[0]) };
+    struct gcb_table_column columns[COUNT];
+    struct gcb_table *table;
+    int err = gcb_blas_open(p->s.backend.queue.threads, p->diag);
+
+    for (size_t i = 0; i < COUNT; i++)
+        columns[i] = (struct gcb_table_column){.title = titles[i], .text = i % (COUNT - 1) == 0};
+    table = gcb_table_create(columns, COUNT);
+    for (int g = 0; !err && g < GCB_TENSOR_GROUPS; g++) {
+        struct gcb_compaction c = {.group = (enum gcb_tensor_group)g};
+
+        err = gcb_compaction_measure(&c, p->s.source, &p->s.backend.kernels, &p->s.backend.queue,
+                                     p->diag);
+        if (err || c.tensors == 0)
+            continue;
+        add_group(table, &c);
+        if (out_wants_rows(&p->s.report))
+            err = gcb_compaction_rows(&c, out_put_row, &p->s.report, p->diag);
+    }
+    if (!err && p->s.report.table) {
+        fprintf(p->s.report.out,
+                "\n%% of the energy in %g %% of the coefficients, by the best tiles\n",
+                100.0 * gcb_compaction_densities[GCB_COMPACTION_VERDICT]);
+        out_table(&p->s.report, table);
+    } else {
+        gcb_table_destroy(table);
+    }
+    return err;
+}
+
 static int open_report(struct inspector *p)
 {
     static const struct gcb_table_column columns[] = {
@@ -181,11 +238,11 @@ static int open_report(struct inspector *p)
 
     p->table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     p->spectra = gcb_table_create(spectrum_columns, DENSITIES + 1);
-    return session_start_report(&p->s,
-                                GCB_RECORD_BIT(GCB_RECORD_TENSOR) |
-                                    GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
-                                    GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
-                                false);
+    return session_start_report(
+        &p->s,
+        GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
+            GCB_RECORD_BIT(GCB_RECORD_SPECTRUM) | GCB_RECORD_BIT(GCB_RECORD_COMPACTION),
+        false);
 }
 
 static int inspect_run(const void *options, const struct opt_list *operands,
@@ -213,6 +270,8 @@ static int inspect_run(const void *options, const struct opt_list *operands,
         err = inspect_tensor(&p, i);
     if (!err && p.s.report.table)
         print_tables(&p);
+    if (!err && o->compaction)
+        err = inspect_groups(&p);
     if (p.untransformed && !o->common.show.quiet)
         fprintf(ctx->err,
                 "gcbench: note: no spectrum of %" PRIu64 " tensor%s: lengths that are odd or have "

@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,11 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/fork.h"
 #include "src/lib/base/text.h"
+
+/* LAPACK's eigenvalues of a symmetric matrix. Its last arguments are the lengths of the texts. */
+typedef void dsyev_fn(const char *job, const char *triangle, const int *n, double *a,
+                      const int *lda, double *values, double *work, const int *length, int *info,
+                      size_t, size_t);
 
 #define LIBRARY "libopenblas.so.0"
 /* Address space that OpenBLAS allocates when it is loaded, and for each thread that calls it. If an
@@ -24,6 +30,8 @@ static struct {
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_threads;
     __typeof__(&openblas_get_num_threads) get_threads;
+    __typeof__(&cblas_dsyrk) dsyrk;                /* may be NULL */
+    dsyev_fn *dsyev;                               /* may be NULL */
     __typeof__(&openblas_get_corename) get_kernel; /* may be NULL */
     __typeof__(&openblas_get_config) get_config;   /* may be NULL */
     unsigned inside;    /* number of threads between gcb_blas_begin and gcb_blas_end */
@@ -174,6 +182,8 @@ static int find_functions(struct gcb_diag *diag)
         find_function("openblas_get_num_threads", &blas.get_threads)) {
         find_function("openblas_get_corename", &blas.get_kernel);
         find_function("openblas_get_config", &blas.get_config);
+        find_function("cblas_dsyrk", &blas.dsyrk);
+        find_function("dsyev_", &blas.dsyev);
         return 0;
     }
     why = dlerror();
@@ -244,4 +254,31 @@ void gcb_blas_multiply(const struct gcb_product *p)
     blas.sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
                p->transpose_b ? CblasTrans : CblasNoTrans, p->m, p->n, p->k, p->alpha, p->a, p->lda,
                p->b, p->ldb, p->beta, p->c, p->ldc);
+}
+
+int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64_t cols)
+{
+    const bool tall = rows > cols, fits = rows < INT_MAX / 34 && cols < INT_MAX / 34;
+    const int n = (int)(tall ? cols : rows), length = 34 * n; /* of LAPACK's blocks of 32 */
+    double *x = gcb_alloc_array(rows * cols, sizeof(*x));
+    double *gram = gcb_alloc_array((uint64_t)n * (uint64_t)n, sizeof(*gram));
+    double *work = gcb_alloc_array((uint64_t)length, sizeof(*work));
+    int err = fits && x && gram && work ? 0 : GCB_E_NOMEM, info = 0;
+
+    if (!err && (!blas.dsyrk || !blas.dsyev))
+        err = GCB_E_BACKEND;
+    for (size_t i = 0; !err && i < rows * cols; i++)
+        x[i] = (double)m[i];
+    if (!err) {
+        blas.dsyrk(CblasRowMajor, CblasUpper, tall ? CblasTrans : CblasNoTrans, n,
+                   (int)(tall ? rows : cols), 1.0, x, (int)cols, 0.0, gram, n);
+        /* the upper triangle of rows is LAPACK's lower triangle of columns */
+        blas.dsyev("N", "L", &n, gram, &n, out, work, &length, &info, 1, 1);
+    }
+    for (int i = 0; !err && i < n; i++)
+        out[i] = out[i] > 0.0 ? out[i] : 0.0;
+    gcb_free(x);
+    gcb_free(gram);
+    gcb_free(work);
+    return info ? GCB_E_BACKEND : err;
 }

@@ -2,6 +2,7 @@
 #define SRC_LIB_LOWRANK_BLAS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "src/lib/base/diag.h"
 
@@ -57,5 +58,10 @@ struct gcb_product {
     bool transpose_a, transpose_b;
 };
 void gcb_blas_multiply(const struct gcb_product *p);
+
+/* Writes the squares of the min(rows, cols) singular values of a row-major matrix, in double
+ * precision. Returns 0, GCB_E_NOMEM, also if a side does not fit an int, or GCB_E_BACKEND if this OpenBLAS has no LAPACK. Call it
+ * between begin and end. */
+int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64_t cols);
 
 #endif

@@ -270,6 +270,39 @@ static void add_kernels(struct gcb_plot_page *page)
     gcb_free(kernels.items);
 }
 
+/* ---- compaction ---- */
+
+/* True if the row is of tensors in their order, or of a DCT of shuffled elements. */
+static bool is_compaction(const struct gcb_plot_record *row)
+{
+    return !*row->shuffle ||
+           (strcmp(row->shuffle, "elements") == 0 && strcmp(row->transform, "dct") == 0);
+}
+
+/* Makes a series for each transform. The rows of a transform follow each other. */
+static void add_compaction(struct gcb_plot_page *page)
+{
+    const struct gcb_plot_record *c = NULL;
+    struct gcb_plot_set *set = &page->set;
+    char text[GCB_PLOT_LABEL];
+
+    snprintf(text, sizeof(text), "Energy in few coefficients: %.20s tensors, %.40s",
+             page->first->group, page->first->finding);
+    gcb_plot_heading(page, text, NULL);
+    GCB_PLOT_COLUMNS(page, "series", "density", GCB_PLOT_FIELD(ENERGY_SHARE));
+    while ((c = gcb_plot_next(page->plot, page->data, page->first, c)) != NULL) {
+        snprintf(text, sizeof(text), "%.20s %.20s%s", c->transform, c->tile,
+                 *c->shuffle ? " shuffled" : "");
+        if (set->count == 0 || strcmp(set->items[set->count - 1].label, text) != 0) {
+            gcb_plot_set_name(set, text, c->transform);
+            set->items[set->count - 1].style = gcb_plot_style_at((unsigned)set->count - 1);
+            gcb_plot_break(page);
+        }
+        GCB_PLOT_ROW(page, NULL, (double)set->count, c->density, c->energy_share);
+    }
+    set->named = set->count;
+}
+
 /* ---- the table ---- */
 
 /* Parts of the table's rows. */
@@ -377,6 +410,18 @@ static const struct gcb_plot plots[] = {
         .is_wanted = is_input_band,
         .runs = GCB_PLOT_ONE_RUN,
         .add = gcb_plot_add_spectrum,
+    },
+    {
+        .name = "compaction",
+        .title = "energy that few coefficients keep: of transforms, controls and singular values",
+        .needs = "compaction rows: `inspect --compaction --results FILE`",
+        .pictured = true,
+        .record = GCB_RECORD_COMPACTION,
+        .is_wanted = is_compaction,
+        .runs = GCB_PLOT_ONE_RUN,
+        .page = {F(GROUP)},
+        .axis = F(DENSITY),
+        .add = add_compaction,
     },
     {
         .name = "break-even",
