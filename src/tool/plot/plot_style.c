@@ -36,7 +36,7 @@ static const char *const methods[] = {
     "stc",      "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",
     "sparse",   "countsketch", "natural",  "topk-range", "dct-range",    "float",    "affine",
     "fp8",      "mxfp8",       "mxfp4",    "nvfp4",      "int8",         "int4",     "cgx",
-    "codebook", "blockwise8",  "uniform8", "onebit",     "bf16-entropy",
+    "codebook", "blockwise8",  "uniform8", "onebit",     "bf16-entropy", "eden",     "drive",
 };
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
 _Static_assert(METHODS < LOOKS, "add a colour or a mark");

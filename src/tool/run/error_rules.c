@@ -483,7 +483,40 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
         (1.0 + rounding) * (1.0 + rounding) + 1e-6, "squared error over squared norm");
 }
 
+/* ---- rotation: the scale of a rotated block, which is rounded ---- */
+
+static bool rotates(const struct gcb_method *m)
+{
+    const char *scale = gcb_promise_choice(m, "scale");
+
+    return strcmp(scale, "unbiased") == 0 || strcmp(scale, "least") == 0;
+}
+
+/* With a smaller mean square, float32 may round scales by more than the check allows. */
+#define LEAST_SQUARE 0x1p-200
+
+static enum gcb_promise_status check_rotation(struct gcb_promise_case *c)
+{
+    const uint64_t n = c->job.config.env.count;
+    const bool least = strcmp(gcb_promise_choice(c->job.method, "scale"), "least") == 0;
+    double norm, error, more;
+
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
+    if (gcb_promise_is_trivial(c))
+        return GCB_PROMISE_IDLE;
+    if (c->energy < LEAST_SQUARE * (double)n)
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    norm = gcb_promise_energy(c->y, n);
+    error = gcb_promise_distance(c->job.x, c->y, n);
+    more = least ? fmax(error - (c->energy - norm), 0.0) : fabs(error - (norm - c->energy));
+    return gcb_promise_at_most(c, more / c->energy, 1e-5,
+                               "the error and the norms differ by this share of the energy");
+}
+
 const struct gcb_promise gcb_promises_error[] = {
+    {"rotation", "||x - x'||^2 = ||x'||^2 - ||x||^2; scale=least: at most ||x||^2 - ||x'||^2",
+     "EDEN, section 3; DRIVE, section 4", rotates, check_rotation, GCB_PROMISE_ANYWHERE},
     {"lossless", "the decoded tensor equals the input bit for bit", "the capability LOSSLESS",
      is_lossless, check_lossless, GCB_PROMISE_ANYWHERE},
     {"contraction", "||x - x'||^2 <= ||x||^2 (x': the decoded tensor)", "needed for error feedback",
@@ -678,6 +711,60 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     return gcb_promise_at_most(c, worst, 1.0, "mean error as a multiple of what chance allows");
 }
 
+/* ---- averages-out: unbiased by rotations, whose distribution is not known exactly ---- */
+
+static bool averages_out(const struct gcb_method *m)
+{
+    return gcb_method_caps(m) & GCB_CAP_UNBIASED && !is_lossless(m) && !draws(m);
+}
+
+/* If fewer elements have the energy of a tile, their rotations have few values. */
+#define FEW_ELEMENTS 64.0
+
+/* The number of elements of equal magnitude that have the sums of powers of x. */
+static double sharing_elements(const float *x, uint64_t n)
+{
+    double second = 0.0, fourth = 0.0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double square = (double)x[i] * (double)x[i];
+
+        second += square;
+        fourth += square * square;
+    }
+    return fourth > 0.0 ? second * second / fourth : 0.0;
+}
+
+/* The squared error of the mean of RUNS decoded tensors is 1/RUNS of that of one if there is no
+ * bias. Twice as much is allowed. */
+static enum gcb_promise_status check_averages_out(struct gcb_promise_case *c)
+{
+    const uint64_t n = c->job.config.env.count < SAMPLE ? c->job.config.env.count : SAMPLE;
+    double each = 0.0;
+    float *sum = c->y;
+
+    if (c->energy < LEAST_SQUARE * (double)c->job.config.env.count)
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    for (uint64_t i = 0; i < n; i += GCB_TILE)
+        if (sharing_elements(c->job.x + i, gcb_tile_length(n, i)) < FEW_ELEMENTS)
+            return gcb_promise_idle(c, "few elements have the energy of a block");
+    memset(sum, 0, n * sizeof(*sum));
+    for (unsigned run = 0; run < RUNS; run++) {
+        const struct gcb_promise_job job = sample_of(c, run);
+
+        if (!gcb_promise_send_other(c, &job))
+            return GCB_PROMISE_BROKEN;
+        each += gcb_promise_distance(job.x, c->z, n);
+        for (uint64_t i = 0; i < n; i++)
+            sum[i] += c->z[i] - job.x[i];
+    }
+    if (each <= 1e-10 * c->energy)
+        return gcb_promise_idle(c, "the error is as small as rounding");
+    return gcb_promise_at_most(
+        c, gcb_promise_energy(sum, n) / each, 2.0,
+        "squared error of the mean over 32 seeds, times 32, over that of one");
+}
+
 /* ---- the mean of the squared error ---- */
 
 /* What is expected of the sum of squared errors. */
@@ -743,6 +830,8 @@ const struct gcb_promise gcb_promises_random[] = {
      check_draws_apart, GCB_PROMISE_ANYWHERE},
     {"unbiased", "the mean of the decoded tensors over seeds is the input (false alarm below 4e-9)",
      "QSGD, lemma 3.1; TernGrad", is_unbiased, check_unbiased, GCB_PROMISE_ANYWHERE},
+    {"averages-out", "the squared error of the mean over 32 seeds is at most 2/32 of that of one",
+     "DRIVE, theorem 2; EDEN, theorem 2.1", averages_out, check_averages_out, GCB_PROMISE_ANYWHERE},
     {.name = NULL},
 };
 
