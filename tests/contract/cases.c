@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/lib/sparse/stages.h"
 #include "tests/support/test.h"
 struct contract_case contract_cases[CONTRACT_MAX];
 size_t contract_count;

@@ -25,11 +25,12 @@ const struct gcb_selector *const gcb_selectors[] = {
     [GCB_SELECT_SEARCH] = &gcb_selector_search,
     [GCB_SELECT_REDSYNC] = &gcb_selector_redsync,
     [GCB_SELECT_SAMPLED] = &gcb_selector_sampled,
+    [GCB_SELECT_SIDCO] = &gcb_selector_sidco,
 };
 
 const char *const gcb_selector_names[] = {
-    "topk",    "chunk",  "threshold", "one-sided", "alternate",
-    "trimmed", "search", "redsync",   "sampled",   NULL,
+    "topk",   "chunk",   "threshold", "one-sided", "alternate", "trimmed",
+    "search", "redsync", "sampled",   "sidco",     NULL,
 };
 
 const struct gcb_index *const gcb_indices[] = {

@@ -133,6 +133,7 @@ enum gcb_select_id {
     GCB_SELECT_SEARCH,
     GCB_SELECT_REDSYNC,
     GCB_SELECT_SAMPLED,
+    GCB_SELECT_SIDCO,
     GCB_SELECTORS
 };
 
@@ -146,6 +147,8 @@ struct gcb_selection_params {
     uint64_t trimmed_below; /* redsync: tensors with fewer bytes are trimmed, not searched */
     uint64_t interval;      /* redsync: steps for which a threshold is used */
     int quant;              /* redsync: enum gcb_quant */
+    int fit;                /* sidco: number of a name in gcb_sidco_fit_names */
+    uint64_t stages;        /* sidco: number of fits; 0: as many as the density needs */
 };
 
 /* What a selection selects from (src/lib/sparse/blocks.h). */
@@ -198,10 +201,11 @@ struct gcb_selector {
 
 extern const struct gcb_selector gcb_selector_topk, gcb_selector_chunk, gcb_selector_threshold,
     gcb_selector_one_sided, gcb_selector_alternate, gcb_selector_trimmed, gcb_selector_search,
-    gcb_selector_redsync, gcb_selector_sampled;
+    gcb_selector_redsync, gcb_selector_sampled, gcb_selector_sidco;
 
 extern const struct gcb_selector *const gcb_selectors[GCB_SELECTORS];
 extern const char *const gcb_selector_names[];
+extern const char *const gcb_sidco_fit_names[]; /* select_sidco.c */
 
 /* Allocates the arrays for a selection of any number of `positions` positions. s->p stays as it
  * is. Returns 0 or GCB_E_NOMEM; fini frees the arrays in either case. */
