@@ -118,7 +118,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_text(&row, GCB_FIELD_SOURCE, gcb_method_source(m));
     gcb_row_text(&row, GCB_FIELD_BOUND, gcb_method_guarantee(m));
     put_names(&row, GCB_FIELD_BACKENDS, backends);
-    gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
+    gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, gcb_method_cpu_only(m));
     put_names(&row, GCB_FIELD_CAPABILITIES, names);
     gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[gcb_method_collective(m)]);
     put_names(&row, GCB_FIELD_COLLECTIVES, collectives);
@@ -217,7 +217,7 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
                  10);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_guarantee(m), fprintf(r->out, "promises  "), 10);
-    if (m->codec->cpu_only)
+    if (gcb_method_cpu_only(m))
         fprintf(r->out, "backends  cpu only\n");
     else
         fprintf(r->out, "backends  cpu%s\n", in_module(m) ? ", cuda" : "");

@@ -103,7 +103,7 @@ static void leave_out_cpu_only(struct verify *v)
     size_t kept = 0;
 
     for (size_t i = 0; i < v->count; i++)
-        if (v->methods[i].codec->cpu_only)
+        if (gcb_method_cpu_only(&v->methods[i]))
             fprintf(err, "%s%s", i == kept ? "gcbench: on the CPU only, and left out: " : ", ",
                     v->methods[i].name);
         else

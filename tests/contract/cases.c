@@ -130,14 +130,16 @@ static void add_numbers(const struct gcb_method *m)
     }
 }
 
-/* A device has no bins, and transforms there take no input that was rounded to float16, and no
+/* A device has no bins, fits, Bloom filters and SIDCo, and transforms there take no input that was rounded to float16, and no
  * tiles. */
 static bool runs_on_device(const struct gcb_method *m)
 {
     char spec[256];
     double input;
 
-    return !strstr(gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL), "values=bins") &&
+    gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
+    return !strstr(spec, "values=bins") && !strstr(spec, "values=fit") &&
+           !strstr(spec, "index=bloom") && !strstr(spec, "select=sidco") &&
            (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
            (!gcb_method_value(m, "input", &input) || input == 0.0);
 }
@@ -154,7 +156,7 @@ void contract_generate(const char *filter, bool on_device)
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         size_t first;
 
-        if (on_device && m.codec->cpu_only)
+        if (on_device && gcb_method_cpu_only(&m))
             continue;
         add_case(&m, false);
         add_numbers(&m);

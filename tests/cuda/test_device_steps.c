@@ -163,7 +163,7 @@ static void presets_step_by_step(void **state)
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         size_t length[COUNT(scene)];
 
-        if (gcb_method_caps(&m) & GCB_CAP_DEVICE_MATH || m.codec->cpu_only)
+        if (gcb_method_caps(&m) & GCB_CAP_DEVICE_MATH || gcb_method_cpu_only(&m))
             continue;
         play(m.name, GCB_NONFINITE_RAW, scene, COUNT(scene), length);
         assert_true(length[2] > N * sizeof(float));

@@ -336,9 +336,9 @@ def check_damage(hash_of, report):
              "qsgd:coding=elias-sparse,bits=3", "terngrad", "terngrad:packing=base3",
              "fft:chunk=64", "fft:chunk=64,pad=smooth", "topk:transform=dct,chunk=100", "topk:transform=hadamard,chunk=64"]
     specs += [f"sparse:theta=0.6,values={v},index={i}"
-              for v in ("fp32", "fp16", "range", "uniform", "sign-mean", "means", "bins",
+              for v in ("fp32", "fp16", "range", "uniform", "sign-mean", "means", "bins", "fit",
                         "mean,select=one-sided")
-              for i in ("u32", "bitmap", "varint", "golomb", "elias-fano", "block")]
+              for i in ("u32", "bitmap", "varint", "golomb", "elias-fano", "block", "bloom", "bloom,positives=conflict")]
     specs += [codec.name for codec in CODECS.values() if not any(spec.split(":")[0] == codec.name for spec in specs)]
     refused = 0
     for spec in specs:

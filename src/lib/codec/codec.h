@@ -318,7 +318,8 @@ struct gcb_preset {
     const char *guarantee;          /* what the method promises, in words */
     /* Bits per element as the preset's paper counts them. NULL: base.nominal_bits. */
     double (*nominal_bits)(const void *state);
-    bool found; /* not published: a composition that `sweep --match` has found */
+    bool cpu_only; /* no device module has its stages */
+    bool found;    /* not published: a composition that `sweep --match` has found */
 };
 
 struct gcb_codec {

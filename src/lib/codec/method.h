@@ -67,6 +67,12 @@ struct gcb_method {
 /* Returns the parameter of a row, or NULL after the last row. */
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
+/* True if no device module has the method. */
+static inline bool gcb_method_cpu_only(const struct gcb_method *m)
+{
+    return m->codec->cpu_only || (m->preset && m->preset->cpu_only);
+}
+
 /* The i-th method with its default values: the codecs, each followed by its presets. Returns false
  * after the last. */
 bool gcb_method_at(struct gcb_method *out, size_t i);

@@ -31,6 +31,7 @@ int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb
         err = s->transform_ops->get_side(&s->t, in);
     if (err)
         return err;
+    gcb_values_set_count(&s->v, p->total * s->transform_ops->width);
     if (s->values_ops->get_scale && s->values_ops->get_scale(&s->v, in))
         return GCB_E_CORRUPT;
     p->values = gcb_rbuf_take(
@@ -44,7 +45,7 @@ int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_
     *c = (struct gcb_index_cursor){
         .n = gcb_sparse_segment_length(s, p->positions, g),
         .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
-        .tables = s->index_ops->table_bytes ? s->tables : NULL,
+        .tables = s->table_bytes >= gcb_sparse_table_bytes(s, s->index_ops) ? s->tables : NULL,
     };
     return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }

@@ -61,6 +61,15 @@ static double demo_nominal(const void *state)
     return (1.0 - s->theta) * (ceil(log2((double)(chunk ? chunk : 1))) + value_bits(s));
 }
 
+/* DeepReduce: a Bloom filter of log2(1/f) / ln 2 bits for each position, and the values. */
+static double deepreduce_nominal(const void *state)
+{
+    const struct gcb_sparse *s = state;
+    const double p = 1.0 - s->theta, fpr = s->bloom.fpr > 0.0 ? s->bloom.fpr : 0.1 * p;
+
+    return p * (ceil(-log2(fpr)) / log(2.0) + value_bits(s));
+}
+
 const struct gcb_preset gcb_sparse_presets[] = {
     {
         .name = "topk",
@@ -127,6 +136,16 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .memory = "memory=demo,momentum=0.999",
         .guarantee = "exact: the squared error is the dropped energy of the spectrum",
         .nominal_bits = demo_nominal,
+    },
+    {
+        .name = "deepreduce",
+        .summary = "top-k in a Bloom filter, and a curve through the sorted values",
+        .source = "Xu et al., NeurIPS 2021 (DeepReduce), sections 4 and 5",
+        .defaults = "density=0.01,index=bloom,positives=conflict,values=fit",
+        .memory = "memory=ef",
+        .guarantee = "contraction: ||x - x'||^2 <= ||x||^2",
+        .nominal_bits = deepreduce_nominal,
+        .cpu_only = true,
     },
     {
         .name = "topk-range",

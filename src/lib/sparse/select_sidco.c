@@ -70,7 +70,8 @@ struct moments {
     double sum_log; /* 0 unless wanted */
 };
 
-/* The sum of the logarithms of the magnitudes other than 0. Mantissas are multiplied, exponents added. */
+/* The sum of the logarithms of the magnitudes other than 0. Mantissas are multiplied, exponents
+ * added. */
 static double sum_logs(const float *x, uint64_t n)
 {
     double product = 1.0, sum = 0.0;
@@ -143,8 +144,8 @@ static uint32_t least_bits(const float *x, uint64_t n)
     return least;
 }
 
-/* The share that each stage after the first keeps of what reached it, and the last: together `rest`.
- * Returns the number of these stages. */
+/* The shares that each stage after the first, and the last, keep of what reached them: together
+ * `rest`. Returns the number of these stages. */
 static uint64_t plan_stages(uint64_t stages, double rest, double *each, double *last)
 {
     uint64_t later = 1;

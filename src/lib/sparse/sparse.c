@@ -6,6 +6,7 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/sparse/blocks.h"
+#include "src/lib/sparse/bloom.h"
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/transform.h"
 
@@ -22,6 +23,9 @@ static void bind_selection(struct gcb_sparse *s)
     s->k = gcb_kept_of(p->density, s->t.positions);
     s->max_kept =
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
+    if (s->index == GCB_INDEX_BLOOM && s->bloom.policy == GCB_BLOOM_ALL)
+        s->max_kept = s->t.positions;
+    gcb_values_set_count(&s->v, s->k * s->transform_ops->width);
 }
 
 bool gcb_sparse_pads(uint64_t chunk)
@@ -58,13 +62,15 @@ static uint64_t transformed_length(const struct gcb_sparse *s, uint64_t count)
 
 uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept)
 {
-    uint64_t bytes = s->values_ops->scale_bytes +
-                     gcb_values_bytes(s->values_ops, &s->v, kept * s->transform_ops->width);
+    const uint64_t n = kept * s->transform_ops->width;
+    uint64_t bytes = s->values_ops->scale_bytes + (s->values_ops->bits == GCB_CODER_BITS_RANK
+                                                       ? (n * gcb_rank_bits(n) + 7) / 8
+                                                       : gcb_values_bytes(s->values_ops, &s->v, n));
 
     for (uint64_t g = 0; g < gcb_sparse_segments(s, positions); g++) {
-        const uint64_t n = gcb_sparse_segment_length(s, positions, g);
+        const uint64_t length = gcb_sparse_segment_length(s, positions, g);
 
-        bytes += sizeof(uint32_t) + s->index_ops->bound(n, kept < n ? kept : n);
+        bytes += sizeof(uint32_t) + s->index_ops->bound(length, kept < length ? kept : length);
     }
     return bytes;
 }
@@ -118,6 +124,17 @@ void gcb_sparse_bind(struct gcb_sparse *s)
     set_base(s);
 }
 
+static int make_tables(struct gcb_sparse *s, struct gcb_diag *diag)
+{
+    const size_t bytes = gcb_sparse_table_bytes(s, s->index_ops);
+
+    if (bytes == 0)
+        return 0;
+    s->tables = gcb_alloc(bytes);
+    s->table_bytes = bytes;
+    return s->tables ? 0 : gcb_diag_nomem(diag, bytes, "tables of codes");
+}
+
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct gcb_sparse *s = state;
@@ -129,12 +146,19 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     set_base(s); /* init has set the transform's side bytes */
     if (!err && s->t.group)
         err = gcb_blocks_init(&s->t, s->transform_ops->width, diag);
-    if (!err && env->decoding && s->index_ops->table_bytes) {
-        s->tables = gcb_alloc(s->index_ops->table_bytes);
-        err = s->tables ? 0 : gcb_diag_nomem(diag, s->index_ops->table_bytes, "tables of codes");
-    }
+    if (!err && (env->decoding || s->index_ops->position_bytes))
+        err = make_tables(s, diag);
     if (err || env->decoding)
         return err;
+    if (s->values == GCB_VALUES_FIT) {
+        const uint64_t most = s->t.positions * s->transform_ops->width;
+
+        if (most > UINT32_MAX)
+            return gcb_invalid(diag, "values=fit takes at most 4294967295 values");
+        s->v.fit = gcb_fit_create(most);
+        if (!s->v.fit)
+            return gcb_diag_nomem(diag, most * 2 * sizeof(uint64_t), "sorted values");
+    }
     if (s->input == GCB_TRANSFORM_FP16)
         err = gcb_transform_round_init(&s->t, diag);
     if (err)
@@ -151,6 +175,7 @@ static void sparse_fini(void *state)
     gcb_selection_fini(&s->selection);
     gcb_free(s->t.rounded);
     gcb_free(s->tables);
+    gcb_fit_destroy(s->v.fit);
     gcb_free(s->listed);
 }
 
@@ -166,7 +191,10 @@ static int sparse_rebind(void *state)
     if (s->transform_ops != transform_of(s) || s->t.chunk != s->chunk || s->t.tile != s->tile ||
         (s->tile != GCB_TILE_NONE && s->t.id != (enum gcb_transform_id)s->transform) ||
         s->t.length != transformed_length(s, env->count) ||
-        (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
+        (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)) ||
+        (!env->decoding && (s->values == GCB_VALUES_FIT) != (s->v.fit != NULL)) ||
+        (gcb_indices[s->index]->position_bytes &&
+         s->table_bytes < gcb_sparse_table_bytes(s, gcb_indices[s->index])))
         return GCB_E_MISMATCH;
     gcb_sparse_bind(s);
     return 0;
@@ -202,6 +230,7 @@ int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, stru
     struct gcb_values_state *v = &s->v;
     uint8_t *body;
 
+    gcb_values_set_count(v, n);
     gcb_values_begin(v);
     for (uint64_t i = 0; ops->measure && i < n; i += GCB_TILE)
         ops->measure(v, x + i, gcb_tile_length(n, i));
@@ -221,6 +250,48 @@ int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, stru
     return 0;
 }
 
+/* index=bloom: where the list of found positions, counts, and messages of segments are. */
+struct bloom_room {
+    uint32_t *found;
+    uint8_t *count, *messages;
+};
+
+static struct bloom_room bloom_room(const struct gcb_sparse *s)
+{
+    uint8_t *const p = s->tables;
+
+    return (struct bloom_room){s->tables, p + 4 * s->t.positions, p + 5 * s->t.positions};
+}
+
+static uint8_t *bloom_message(const struct gcb_sparse *s, uint64_t g)
+{
+    return bloom_room(s).messages + (GCB_BLOOM_ROOM - 5) * g * s->selection.segment;
+}
+
+/* Changes the selection to what a decoder of Bloom filters finds. */
+static void choose_positives(struct gcb_sparse *s)
+{
+    struct gcb_selection *sel = &s->selection;
+    const struct bloom_room room = bloom_room(s);
+    uint64_t from = 0, to = 0;
+
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const uint64_t kept = sel->segment_kept[g];
+        const float *order = sel->from.order + g * sel->segment;
+
+        sel->segment_kept[g] =
+            kept ? gcb_bloom_choose(&s->bloom, bloom_message(s, g), room.found + to,
+                                    sel->pos + from, kept,
+                                    gcb_sparse_segment_length(s, s->t.positions, g), room.count)
+                 : 0;
+        from += kept;
+        for (const uint64_t end = to + sel->segment_kept[g]; to < end; to++)
+            sel->value[to] = order[room.found[to]];
+    }
+    memcpy(sel->pos, room.found, to * sizeof(*sel->pos));
+    sel->kept = to;
+}
+
 static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
 {
     const uint32_t *pos = s->selection.pos;
@@ -228,7 +299,9 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
     for (uint64_t g = 0; g < s->segments; g++) {
         const uint64_t kept = s->selection.segment_kept[g];
 
-        if (kept)
+        if (kept && s->index == GCB_INDEX_BLOOM)
+            gcb_bloom_put(out, bloom_message(s, g));
+        else if (kept)
             s->index_ops->encode(out, pos, kept, gcb_sparse_segment_length(s, s->t.positions, g));
         pos += kept;
     }
@@ -237,7 +310,7 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
 bool gcb_sparse_select_from(struct gcb_sparse *s, const struct gcb_step *at, const float *x)
 {
     struct gcb_selection *sel = &s->selection;
-    const bool by_chunks = s->t.room && s->segments == 1;
+    const bool by_chunks = s->t.room && s->segments == 1 && s->index != GCB_INDEX_BLOOM;
 
     sel->at = *at;
     sel->from = (struct gcb_source){.x = x, .t = &s->t, .ops = s->transform_ops};
@@ -267,6 +340,8 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         return GCB_E_SEND_RAW;
     }
     s->base.nonfinite = s->selection.nonfinite;
+    if (s->index == GCB_INDEX_BLOOM)
+        choose_positives(s);
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);

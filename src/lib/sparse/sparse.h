@@ -21,6 +21,7 @@ struct gcb_sparse {
     int pad;   /* enum gcb_transform_pad */
     int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
     uint64_t tile;
+    struct gcb_bloom_params bloom; /* not in messages: a filter says it */
     struct gcb_transform_state t;
     struct gcb_selection selection;
     struct gcb_values_state v;
@@ -31,8 +32,9 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* largest number of positions that the selector may keep */
-    void *tables;      /* decoder: of the index coder (struct gcb_index_cursor), or NULL */
-    uint32_t *listed;  /* scratch of an addition: the message's positions; NULL before the first */
+    void *tables;      /* of the index coder (struct gcb_index_cursor), or NULL */
+    size_t table_bytes;
+    uint32_t *listed; /* scratch of an addition: the message's positions; NULL before the first */
 };
 
 /* In these functions `positions` is the number of positions of the tensor, or of a piece of the
@@ -50,6 +52,12 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
     const uint64_t left = positions - g * s->t.env.segment;
 
     return left < s->t.env.segment ? left : s->t.env.segment;
+}
+
+/* Bytes that the index coder's tables need. */
+static inline size_t gcb_sparse_table_bytes(const struct gcb_sparse *s, const struct gcb_index *ops)
+{
+    return ops->table_bytes + ops->position_bytes * s->t.positions;
 }
 
 /* Most bytes of a payload that keeps `kept` positions, without the transform's side bytes. */

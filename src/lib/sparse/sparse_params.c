@@ -28,6 +28,8 @@ enum row {
     ROW_MAX,
     ROW_ROUNDING,
     ROW_INDEX,
+    ROW_POSITIVES,
+    ROW_FPR,
     ROW_TILE,
     ROW_COUNT
 };
@@ -111,6 +113,13 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
     [ROW_INDEX] = {GCB_PARAM("index", CHOICE, struct gcb_sparse, index),
                    .help = "how kept positions are sent", .flags = GCB_PARAM_WIRE,
                    .choices = gcb_index_names},
+    [ROW_POSITIVES] = {GCB_PARAM("positives", CHOICE, struct gcb_sparse, bloom.policy),
+                       .help = "which positions of a Bloom filter are sent",
+                       .choices = gcb_bloom_policy_names, .needs = "index=bloom"},
+    [ROW_FPR] = {GCB_PARAM("fpr", REAL, struct gcb_sparse, bloom.fpr),
+                 .help = "share of the other positions that a Bloom filter finds; 0: a tenth of "
+                         "the density",
+                 .max = 1, .flags = GCB_PARAM_OPEN_MAX, .needs = "index=bloom"},
     [ROW_TILE] = {GCB_PARAM("tile", TILE, struct gcb_sparse, tile),
                   .help = "what is transformed at a time: kernel, the last two dimensions of a "
                           "convolution's weights; AxB, tiles of a matrix whose sides are the "
@@ -190,7 +199,8 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
 
 /*
  * In the sparse collectives, workers send sums of other workers' elements. So positions must be
- * elements of the tensor, and the value coder must accept values of both signs.
+ * elements of the tensor, exactly those that are kept, and the value coder must accept values of
+ * both signs and have no state.
  */
 unsigned gcb_sparse_collectives(const double *value)
 {
@@ -198,6 +208,7 @@ unsigned gcb_sparse_collectives(const double *value)
 
     if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE ||
         gcb_value_coders[(int)value[ROW_VALUES]].one_sign ||
+        (int)value[ROW_INDEX] == GCB_INDEX_BLOOM || (int)value[ROW_VALUES] == GCB_VALUES_FIT ||
         ((int)value[ROW_SELECT] == GCB_SELECT_REDSYNC && (int)value[ROW_QUANT] == GCB_QUANT_ASQ))
         return 0;
     for (unsigned c = 0; c < GCB_COLLECTIVES; c++)

@@ -37,8 +37,8 @@ const struct gcb_index *const gcb_indices[] = {
     [GCB_INDEX_U32] = &gcb_index_u32,           [GCB_INDEX_BITMAP] = &gcb_index_bitmap,
     [GCB_INDEX_VARINT] = &gcb_index_varint,     [GCB_INDEX_GOLOMB] = &gcb_index_golomb,
     [GCB_INDEX_ADAPTIVE] = &gcb_index_adaptive, [GCB_INDEX_ELIASFANO] = &gcb_index_eliasfano,
-    [GCB_INDEX_BLOCK] = &gcb_index_block,
+    [GCB_INDEX_BLOCK] = &gcb_index_block,       [GCB_INDEX_BLOOM] = &gcb_index_bloom,
 };
 
-const char *const gcb_index_names[] = {"u32",      "bitmap",     "varint", "golomb",
-                                       "adaptive", "elias-fano", "block",  NULL};
+const char *const gcb_index_names[] = {"u32",        "bitmap", "varint", "golomb", "adaptive",
+                                       "elias-fano", "block",  "bloom",  NULL};

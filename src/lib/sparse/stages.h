@@ -234,10 +234,23 @@ enum gcb_values_id {
     GCB_VALUES_SIGN_MEAN,
     GCB_VALUES_MEANS,
     GCB_VALUES_BINS,
+    GCB_VALUES_FIT,
     GCB_VALUE_CODERS
 };
 
 #define GCB_VALUE_BINS 4
+
+/* fit: a curve through the sorted values (values_fit.c). Pieces without ranks are at the end. */
+#define GCB_FIT_PIECES 8
+#define GCB_FIT_TERMS 6
+struct gcb_fit_piece {
+    uint32_t end; /* rank after its last */
+    float coefficient[GCB_FIT_TERMS];
+};
+struct gcb_fit_scratch;
+/* Scratch of an encoder of at most `most` values; NULL: no memory. */
+struct gcb_fit_scratch *gcb_fit_create(uint64_t most);
+void gcb_fit_destroy(struct gcb_fit_scratch *s); /* NULL is fine */
 
 /* State of a value coder. Several coders share the parameters of range floats. */
 struct gcb_values_state {
@@ -250,11 +263,14 @@ struct gcb_values_state {
     uint64_t positive, count;       /* means: number of positive values, and of all values */
     /* bins: sum_up and sum_down are the sums of the values and of their squares */
     struct gcb_bins bins;
-    int64_t parts[GCB_BOOK];    /* as kernels/block/block.h has them */
-    uint64_t in_bin[GCB_BOOK];  /* number of values */
-    float mean[GCB_VALUE_BINS]; /* what replaces the values of a bin */
-    uint8_t *scale;             /* encoding: where the means go */
-    float up, down;             /* means: what replaces the values; uniform: `up` is the largest */
+    int64_t parts[GCB_BOOK];                    /* as kernels/block/block.h has them */
+    uint64_t in_bin[GCB_BOOK];                  /* number of values */
+    float mean[GCB_VALUE_BINS];                 /* what replaces the values of a bin */
+    uint8_t *scale;                             /* encoding: where the means go */
+    struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit; `count` is the number of values */
+    struct gcb_fit_scratch *fit;                /* fit: NULL in a decoder */
+    unsigned rank_bits;                         /* fit: gcb_values_set_count */
+    float up, down; /* means: what replaces the values; uniform: `up` is the largest */
 };
 
 /* Forgets what earlier tiles have added to the state. */
@@ -265,13 +281,14 @@ static inline void gcb_values_begin(struct gcb_values_state *v)
     v->sum_up = v->sum_down = 0.0;
 }
 
-#define GCB_CODER_BITS_GIVEN UINT32_MAX /* the parameter `bits` gives the bits per value */
+#define GCB_CODER_BITS_GIVEN UINT32_MAX      /* the parameter `bits` gives the bits per value */
+#define GCB_CODER_BITS_RANK (UINT32_MAX - 1) /* as many as the rank among all values needs */
 
 /* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile
  * except the last fills whole bytes. */
 struct gcb_value_coder {
     bool one_sign;        /* only for selections of one sign */
-    unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
+    unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_... */
     uint64_t scale_bytes; /* bytes of the scale, before the values */
     /* Called for each tile, before put_scale and the first put. NULL: not needed. */
     void (*measure)(struct gcb_values_state *v, const float *x, size_t n);
@@ -284,6 +301,13 @@ struct gcb_value_coder {
     void (*get)(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
 };
 
+/* values_fit.c: the functions of the row fit */
+void gcb_fit_measure(struct gcb_values_state *v, const float *x, size_t n);
+void gcb_fit_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out);
+void gcb_fit_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n);
+int gcb_fit_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in);
+void gcb_fit_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
+
 extern const struct gcb_value_coder gcb_value_coders[GCB_VALUE_CODERS]; /* values.c */
 extern const char *const gcb_values_names[];
 
@@ -291,7 +315,20 @@ extern const char *const gcb_values_names[];
 static inline unsigned gcb_values_bits(const struct gcb_value_coder *coder,
                                        const struct gcb_values_state *v)
 {
+    if (coder->bits == GCB_CODER_BITS_RANK)
+        return v->rank_bits;
     return coder->bits == GCB_CODER_BITS_GIVEN ? (unsigned)v->range.bits : coder->bits;
+}
+/* Bits of the rank of one of n values. */
+static inline unsigned gcb_rank_bits(uint64_t n)
+{
+    return n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
+}
+/* Called before the scale of n values is chosen or read. */
+static inline void gcb_values_set_count(struct gcb_values_state *v, uint64_t n)
+{
+    v->count = n;
+    v->rank_bits = gcb_rank_bits(n);
 }
 /* Bytes of n values, without the scale. */
 static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
@@ -302,6 +339,12 @@ static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
 
 /* ---- index ---- */
 
+struct gcb_bloom_params {
+    int policy; /* enum gcb_bloom_policy */
+    double fpr; /* share of the other positions that are positive; 0: a tenth of the density */
+};
+extern const char *const gcb_bloom_policy_names[]; /* index_bloom.c */
+
 enum gcb_index_id {
     GCB_INDEX_U32,
     GCB_INDEX_BITMAP,
@@ -310,6 +353,7 @@ enum gcb_index_id {
     GCB_INDEX_ADAPTIVE,
     GCB_INDEX_ELIASFANO,
     GCB_INDEX_BLOCK,
+    GCB_INDEX_BLOOM,
     GCB_INDICES
 };
 
@@ -328,6 +372,9 @@ struct gcb_index_cursor {
 struct gcb_index {
     bool fixed;         /* the number of bytes depends only on n and kept */
     size_t table_bytes; /* tables that `next` makes again in each call if the cursor has none */
+    /* bloom: bytes of tables for each position of the tensor, without which there is no coder, in
+     * an encoder too. bloom.h has what encodes. */
+    size_t position_bytes;
     /* Returns the most bytes for `kept` of n positions, kept <= n <= 2^31. */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
     /* Appends `kept` >= 1 of n positions. Sets out->failed if they do not fit. */
@@ -340,7 +387,7 @@ struct gcb_index {
 };
 
 extern const struct gcb_index gcb_index_u32, gcb_index_bitmap, gcb_index_varint, gcb_index_golomb,
-    gcb_index_adaptive, gcb_index_eliasfano, gcb_index_block;
+    gcb_index_adaptive, gcb_index_eliasfano, gcb_index_block, gcb_index_bloom;
 
 extern const struct gcb_index *const gcb_indices[GCB_INDICES];
 extern const char *const gcb_index_names[];

@@ -344,7 +344,17 @@ const struct gcb_value_coder gcb_value_coders[] = {
             .get_scale = bins_get_scale,
             .get = bins_get,
         },
+    [GCB_VALUES_FIT] =
+        {
+            .bits = GCB_CODER_BITS_RANK,
+            .scale_bytes = GCB_FIT_PIECES * (sizeof(uint32_t) + GCB_FIT_TERMS * sizeof(float)),
+            .measure = gcb_fit_measure,
+            .put_scale = gcb_fit_put_scale,
+            .put = gcb_fit_put,
+            .get_scale = gcb_fit_get_scale,
+            .get = gcb_fit_get,
+        },
 };
 
 const char *const gcb_values_names[] = {"fp32",      "fp16",  "range", "uniform", "mean",
-                                        "sign-mean", "means", "bins",  NULL};
+                                        "sign-mean", "means", "bins",  "fit",     NULL};

@@ -4,9 +4,10 @@
 #include <string.h>
 
 /* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without
- * yellow, which is too pale on white), and six marks. Together they make 36 looks. */
+ * yellow, which is too pale on white), and seven marks. Together they make 42 looks. */
 #define COLOURS 6u
-#define MARKS 6u
+#define MARKS 7u
+#define LAST_MARK (MARKS - 1) /* only of the looks after all others */
 #define LOOKS (COLOURS * MARKS)
 static const struct {
     const char *colour, *ink;
@@ -27,16 +28,17 @@ static const struct {
 };
 static const struct {
     unsigned filled, open;
-} marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}};
+} marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}, {3, 2}};
 
 /* Methods in the order of their looks. A new method goes to the end: then the others keep their
  * looks. */
 static const char *const methods[] = {
-    "topk",     "fft",         "qsgd",     "dgc",        "terngrad",     "range",    "sbc",
-    "stc",      "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",
-    "sparse",   "countsketch", "natural",  "topk-range", "dct-range",    "float",    "affine",
-    "fp8",      "mxfp8",       "mxfp4",    "nvfp4",      "int8",         "int4",     "cgx",
-    "codebook", "blockwise8",  "uniform8", "onebit",     "bf16-entropy", "eden",     "drive",
+    "topk",      "fft",     "qsgd",         "dgc",         "terngrad", "range",
+    "sbc",       "stc",     "demo",         "redsync",     "randomk",  "qgz",
+    "powersgd",  "signsgd", "sparse",       "countsketch", "natural",  "topk-range",
+    "dct-range", "float",   "affine",       "fp8",         "mxfp8",    "mxfp4",
+    "nvfp4",     "int8",    "int4",         "cgx",         "codebook", "blockwise8",
+    "uniform8",  "onebit",  "bf16-entropy", "eden",        "drive",    "deepreduce",
 };
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
 _Static_assert(METHODS < LOOKS, "add a colour or a mark");
@@ -60,7 +62,8 @@ static unsigned look_of(const char *method)
 /* Returns the style of a look. Successive looks differ in both colour and mark. */
 static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
 {
-    const unsigned colour = look % COLOURS, mark = (look + look / COLOURS) % MARKS;
+    const unsigned colour = look % COLOURS, row = look / COLOURS;
+    const unsigned mark = row < LAST_MARK ? (look + row) % LAST_MARK : LAST_MARK;
 
     return (struct gcb_plot_style){
         .colour = colours[colour].colour,

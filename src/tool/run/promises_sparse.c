@@ -132,7 +132,7 @@ static enum gcb_promise_status check_kept_energy(struct gcb_promise_case *c)
 
 static bool takes_largest(const struct gcb_method *m)
 {
-    return is_sparse(m) && has_choice(m, "transform", "none") &&
+    return is_sparse(m) && has_choice(m, "transform", "none") && !has_choice(m, "index", "bloom") &&
            (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
 }
 
@@ -178,7 +178,8 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 
 static bool takes_largest_bins(const struct gcb_method *m)
 {
-    return is_sparse(m) && gcb_promise_transforms(m) && has_choice(m, "select", "topk");
+    return is_sparse(m) && gcb_promise_transforms(m) && has_choice(m, "select", "topk") &&
+           !has_choice(m, "index", "bloom");
 }
 
 /* Checks that the k largest of P coefficients hold at least k/P of the energy. A complex bin with a

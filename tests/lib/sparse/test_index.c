@@ -66,7 +66,7 @@ static void round_trip(const uint32_t *pos, uint64_t kept, uint64_t n, uint64_t 
     uint32_t *back = malloc((kept + 1) * sizeof(*back));
     const struct gcb_index *ix;
 
-    for (int id = 0; gcb_index_names[id]; id++) {
+    for (int id = 0; id < GCB_INDEX_BLOOM; id++) { /* a filter finds other positions too */
         struct coded c;
 
         ix = gcb_indices[id];
@@ -240,7 +240,7 @@ static void damage_never_leaves_the_segment(void **state)
     const uint64_t found = draw(pos, N, 0.25, 3);
 
     assert_true(found >= KEPT);
-    for (int id = 0; gcb_index_names[id]; id++) {
+    for (int id = 0; id < GCB_INDEX_BLOOM; id++) { /* a filter finds other positions too */
         const struct gcb_index *ix = gcb_indices[id];
         struct coded c = encode(ix, pos, KEPT, N);
         const size_t length = c.length;

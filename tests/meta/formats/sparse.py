@@ -45,7 +45,7 @@ def read_varint(stream, at, end):
             return gap, at
 
 
-U32, BITMAP, VARINT, GOLOMB, ADAPTIVE, ELIAS_FANO, IN_BLOCKS = range(7)
+U32, BITMAP, VARINT, GOLOMB, ADAPTIVE, ELIAS_FANO, IN_BLOCKS, BLOOM = range(8)
 
 
 def read_positions(index, source, length, kept):
@@ -60,7 +60,61 @@ def read_positions(index, source, length, kept):
         return position
     if index == IN_BLOCKS:
         return read_in_blocks(source, length, kept)
+    if index == BLOOM:
+        return read_bloom(source, length, kept)
     return read_gaps(index, source, length, kept)
+
+
+def hash_of(x):
+    x = (np.asarray(x, np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
+
+
+def bits_of(position, hashes, bits):
+    """The bits of positions, hashes x positions."""
+    h, low, half = hash_of(position), np.uint64(0xFFFFFFFF), np.uint64(32)
+    step = h >> half | np.uint64(1)
+    rows = [((h & low) + np.uint64(i) * step & low) * np.uint64(bits) >> half for i in range(hashes)]
+    return np.array(rows, np.int64)
+
+
+def read_bloom(source, length, kept):
+    head, bits = source.number(1), source.number(4)
+    policy, hashes = head >> 5, head & 31
+    need(policy <= 2 and hashes and 1 <= bits <= length, "no filter")
+    flags = codes_of(source.take((bits + 7) // 8), bits, 1)
+    found = np.flatnonzero(np.all(flags[bits_of(np.arange(length), hashes, bits)], axis=0))
+    if policy and len(found) > kept:
+        found = choose(policy, found, bits_of(found, hashes, bits).T, kept)
+    need(len(found) == kept, "another number of positives")
+    return found
+
+
+ALL, AT_RANDOM, BY_CONFLICT = range(3)
+
+
+def choose(policy, found, bits, kept):
+    chosen, state = set(), {}
+    if policy == BY_CONFLICT:
+        for row in bits:
+            for b in set(row):
+                state[b] = min(state.get(b, 0) + 1, 2)
+        for most in (1, 2):
+            for i, row in enumerate(bits):
+                if i not in chosen and len(chosen) < kept and min(state[b] for b in row) <= most:
+                    chosen.add(i)
+                    state.update(dict.fromkeys(row, 3))
+    left, want = len(found) - len(chosen), kept - len(chosen)
+    draws = hash_of(found.astype(np.uint64) ^ np.uint64(kept << 32)) >> np.uint64(32)
+    for i, draw in enumerate(draws):
+        if i not in chosen:
+            if int(draw) * left >> 32 < want:
+                chosen.add(i)
+                want -= 1
+            left -= 1
+    return found[sorted(chosen)]
 
 
 def read_in_blocks(source, length, kept):
@@ -310,7 +364,28 @@ def inverse_tiles(transform, c, parts, key):
     return np.concatenate(out).astype(np.float32)
 
 
-FP32, FP16, RANGE, UNIFORM, MEAN, SIGN_MEAN, MEANS, BINS = range(8)
+def read_fit(source, n):
+    ends, curves = [0], []
+    for _ in range(8):
+        ends.append(source.number(4))
+        curves.append([finite(source.take(4)) for _ in range(6)])
+    need(ends == sorted(ends) and ends[-1] == n, "pieces of other ranks")
+    need(not np.any(np.abs(curves) > 2.0 ** 125), "a coefficient that is too large")
+    width = max(n - 1, 0).bit_length()
+    rank = np.minimum(codes_of(source.take(packed_bytes(n, width)), n, width), n - 1)
+    piece = np.searchsorted(ends[1:], rank, side="right")
+    begin, length = np.array(ends)[piece], np.diff(ends)[piece]
+    u = (2 * (rank - begin) + 1) / length - 1.0
+    basis = [np.ones(n), u]
+    for j in range(1, 5):
+        basis.append(((2 * j + 1) * u * basis[j] - j * basis[j - 1]) / (j + 1))
+    x, curves = np.zeros(n), np.array(curves, np.float64)
+    for j in range(6):
+        x += curves[piece, j] * basis[j]
+    return x.astype(np.float32)
+
+
+FP32, FP16, RANGE, UNIFORM, MEAN, SIGN_MEAN, MEANS, BINS, FIT = range(9)
 
 
 def read_values(kind, bits, source, n):
@@ -328,6 +403,8 @@ def read_values(kind, bits, source, n):
     if kind == BINS:
         means = np.array([finite(source.take(4)) for _ in range(4)], np.float32)
         return means[codes_of(source.take(packed_bytes(n, 2)), n, 2)]
+    if kind == FIT:
+        return read_fit(source, n)
     up = finite(source.take(4))
     if kind == MEAN:
         return np.full(n, up, np.float32)
@@ -377,6 +454,6 @@ def decode_sparse(params, n, source):
     return inverse_fft(bins, lengths)[:n]
 
 
-CODECS = [Codec(16, "sparse", [("transform", 1, 0, 6), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 7), ("bits", 1, 2, 16),
-                               ("index", 1, 0, 6)], decode_sparse, added=[("pad", 1, 1, 1), ("tile", 4, 1, SIDE << 16 | SIDE)],
+CODECS = [Codec(16, "sparse", [("transform", 1, 0, 6), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 8), ("bits", 1, 2, 16),
+                               ("index", 1, 0, 7)], decode_sparse, added=[("pad", 1, 1, 1), ("tile", 4, 1, SIDE << 16 | SIDE)],
                 library_math=lambda params: params["transform"] in (FFT, DCT) or params.get("tile", 0))]
