@@ -589,7 +589,8 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
                 "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =
-        "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo, gmc or loco "
+        "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo, gmc, loco or "
+        "ef21 "
         "(`--method qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
         "Columns of all methods. sent by: the collective. per step: bytes that each worker puts on "
         "its link in a step, on average; compare collectives by it, because ratio counts each "

@@ -35,6 +35,7 @@ except ImportError:
 
 import gcbench
 from format_parts import Bytes, Damaged, need, raw
+from formats.sparse import DCT, basis_of
 
 # ---- the decoder: docs/format.md ----
 
@@ -275,6 +276,17 @@ def check_tiles(hash_of, report):
                 damage(hash_of, report, spec, message, range(90))
 
 
+def check_largest_of_tiles(report):
+    """select=chunk keeps the same share of each tile."""
+    x = np.random.default_rng(5).standard_normal((24, 36)).astype(np.float32)
+    up, across = (basis_of(DCT, side, 0) for side in (8, 4))
+    c = np.einsum("ui,aibj,vj->abuv", up, x.reshape(3, 8, 9, 4), across).reshape(3, 9, 32)
+    c[np.abs(c) < np.sort(np.abs(c))[..., -3:-2]] = 0
+    want = np.einsum("ui,abuv,vj->aibj", up, c.reshape(3, 9, 8, 4), across).reshape(-1)
+    got = decode_in_library(encode("demo:tile=8x4,density=0.1", x.reshape(-1), shape=[x.shape]))
+    report.expect(same(got, want.astype(np.float32), True), "demo: the largest of each tile")
+
+
 def check_frames(hash_of, report):
     x = np.linspace(-3, 3, 1001, dtype=np.float32)
     for spec, source in itertools.product(("identity", "fp16", "qsgd", "fft:chunk=64"), SOURCES):
@@ -421,6 +433,7 @@ def main(argv):
     check_methods([row for row in methods if row["wire_id"] in CODECS], report)
     check_frames(hash_of, report)
     check_tiles(hash_of, report)
+    check_largest_of_tiles(report)
     if hash_of:
         check_damage(hash_of, report)
     else:

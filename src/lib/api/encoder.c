@@ -64,9 +64,11 @@ static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
     struct gcb_memory_params memory;
 
     gcb_method_memory(&memory, method);
-    if (memory.kind == GCB_MEMORY_GMC)
-        return gcb_invalid(diag, "an encoder cannot use memory=gmc, which needs the sum of all "
-                                 "workers' tensors; open an exchange");
+    if (memory.kind == GCB_MEMORY_GMC || memory.kind == GCB_MEMORY_EF21)
+        return gcb_invalid(diag,
+                           "an encoder cannot use memory=%s, which needs the sum of all "
+                           "workers' tensors; open an exchange",
+                           gcb_memory_table[0].choices[memory.kind]);
     if (!gcb_method_gives_collective(method) ||
         gcb_method_collective(method) == GCB_COLLECTIVE_ALLGATHER)
         return 0;

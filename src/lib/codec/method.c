@@ -6,7 +6,8 @@
 #include "src/lib/base/text.h"
 #include "src/lib/codec/foreign.h"
 
-static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", "loco", NULL};
+static const char *const kind_names[] = {"none", "ef",   "dgc",  "delay", "demo",
+                                         "gmc",  "loco", "ef21", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 static const char *const nesterov_names[] = {"no", "yes", "redsync", NULL};
 static const char *const residual_names[] = {"subtract", "clear", NULL};
@@ -64,7 +65,7 @@ const struct gcb_param gcb_exchange_table[] = {
      .help = "what the second encoding loses: kept by the memory of the worker that encodes, or "
              "dropped",
      .choices = second_error_names,
-     .needs = "collective=twoshot|hierarchical&memory=ef|dgc|delay|demo|loco"},
+     .needs = "collective=twoshot|hierarchical&memory=ef|dgc|delay|demo|loco|ef21"},
     {GCB_PARAM("inner", INT, struct gcb_exchange_params, inner),
      .help = "workers of a node, which add up their tensors before the nodes do", .def = 8,
      .min = 1, .max = 65535, .needs = "collective=hierarchical"},

@@ -12,6 +12,7 @@ enum gcb_memory_kind {
     GCB_MEMORY_DEMO,
     GCB_MEMORY_GMC,
     GCB_MEMORY_LOCO,
+    GCB_MEMORY_EF21,
 };
 
 struct gcb_memory_params {

@@ -241,7 +241,7 @@ int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *s
 
 static bool has_memory(const struct gcb_exchange *e)
 {
-    return gcb_memory_residual(e->memory);
+    return gcb_memory_addition(e->memory).acc;
 }
 
 static int wrong_order(const char *what, struct gcb_diag *diag)
@@ -271,7 +271,7 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     x = x ? x : &none;
     e->begun = false;
     if (e->lacks_update)
-        return wrong_order("memory=gmc needs the update of the last step", diag);
+        return wrong_order("the memory (gmc, ef21) needs the update of the last step", diag);
     e->in = (struct gcb_contribution){.at = {.step = step, .worker = e->env.worker}};
     e->in.unchecked = e->ops->checks && !has_memory(e);
     e->in.raw = !e->in.unchecked && !is_finite(e, x);
@@ -404,17 +404,17 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 /* Below this magnitude, subtracting an element from the residual cannot overflow. */
 #define SAFE_MAGNITUDE 0x1p100f
 
-/* Sets elements of `own` to 0 if the residual minus the element is not finite. That happens after a
- * division by a tiny weight, or with hostile bytes. */
+/* Sets elements of `own` to 0 if the memory would not stay finite. That happens after a division by a
+ * tiny weight, or with hostile bytes. */
 static void keep_finite(const struct gcb_exchange *e, float *own)
 {
     const uint64_t n = e->env.coder.env.count;
-    const float *residual = gcb_memory_residual(e->memory);
+    const struct gcb_addition kept = gcb_memory_addition(e->memory);
 
     if (gcb_max_bits(own, n, &e->kept.kernels, &e->kept.queue) < gcb_bits_of(SAFE_MAGNITUDE))
         return;
     for (uint64_t i = 0; i < n; i++)
-        own[i] = isfinite(residual[i] - own[i]) ? own[i] : 0.0f;
+        own[i] = isfinite(kept.acc[i] + kept.weight * own[i]) ? own[i] : 0.0f;
 }
 
 static int conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
@@ -491,8 +491,10 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
     err = conclude(e, update, own, diag);
     e->begun = err == GCB_E_NOMEM; /* the caller may try again */
     e->lacks_update = !err && gcb_memory_wants_update(e->memory);
-    if (!err && update)
+    if (!err && update) {
+        gcb_memory_complete(e->memory, update);
         gcb_exchange_learn_update(e, update);
+    }
     return err;
 }
 

@@ -15,7 +15,10 @@ struct gcb_memory {
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
     float *e; /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
-    float *u; /* momentum; gmc: the last update, h in memory.h; loco: e before the step; or NULL */
+    /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h; or
+     * NULL */
+    float *u;
+    float *difference; /* ef21: p in memory.h; or NULL. e is h there. */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
     uint64_t summed;
     bool waits;        /* loco: e has a gradient that gcb_memory_update has not seen yet */
@@ -84,6 +87,19 @@ static void add_global(struct gcb_memory *m, const float *g, uint64_t from, uint
         m->e[i] += gcb_memory_momentum(momentum, m->u[i], g[i], GCB_NESTEROV_NO);
 }
 
+/* ef21: what the gradient is more than what has arrived. */
+static void subtract_arrived(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        m->difference[i] = g[i] - m->e[i];
+}
+
+static void add_arrived(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        m->e[i] += sent[i];
+}
+
 static void take_sent(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
@@ -108,11 +124,13 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* The factor of what was left: ef, demo, loco. */
+/* The factor of what was left: ef, demo, loco; of what has arrived: ef21. */
 static float carry_of(const struct gcb_memory *m)
 {
     if (m->p.kind == GCB_MEMORY_LOCO)
         return 1.0f;
+    if (m->p.kind == GCB_MEMORY_EF21)
+        return -1.0f;
     return (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
 }
 
@@ -164,6 +182,7 @@ static const struct kind {
     [GCB_MEMORY_DEMO] = {.add = add_carried},
     [GCB_MEMORY_GMC] = {.add = add_global, .keeps_momentum = true},
     [GCB_MEMORY_LOCO] = {.add = add_carried},
+    [GCB_MEMORY_EF21] = {.add = subtract_arrived},
 };
 
 static bool has_momentum(const struct gcb_memory *m)
@@ -176,7 +195,8 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
                       const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
     struct gcb_memory *m = gcb_alloc_zero(1, sizeof(*m));
-    const bool two = kinds[params->kind].keeps_momentum || params->kind == GCB_MEMORY_LOCO;
+    const bool ef21 = params->kind == GCB_MEMORY_EF21;
+    const bool two = kinds[params->kind].keeps_momentum || params->kind == GCB_MEMORY_LOCO || ef21;
     int err = GCB_E_NOMEM;
 
     if (!m)
@@ -192,14 +212,16 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
         m->e = gcb_alloc_zero(count, sizeof(*m->e));
     if (two)
         m->u = gcb_alloc_zero(count, sizeof(*m->u));
-    if ((params->kind != GCB_MEMORY_NONE && !m->e) || (two && !m->u))
+    if (ef21)
+        m->difference = gcb_alloc_array(count, sizeof(*m->difference));
+    if ((params->kind != GCB_MEMORY_NONE && !m->e) || (two && !m->u) || (ef21 && !m->difference))
         goto out;
     err = 0;
     *out = m;
     m = NULL;
 out:
     gcb_memory_destroy(m);
-    return err ? gcb_diag_nomem(diag, 2 * count * sizeof(float), "a worker's memory") : 0;
+    return err ? gcb_diag_nomem(diag, (2 + ef21) * count * sizeof(float), "a worker's memory") : 0;
 }
 
 void gcb_memory_destroy(struct gcb_memory *m)
@@ -208,6 +230,7 @@ void gcb_memory_destroy(struct gcb_memory *m)
         return;
     gcb_free(m->e);
     gcb_free(m->u);
+    gcb_free(m->difference);
     gcb_free(m);
 }
 
@@ -293,6 +316,8 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
     m->norm = NAN;
     m->waits = true;
     run_pass(m, g, kinds[m->p.kind].add);
+    if (m->difference)
+        return m->difference;
     return gcb_memory_skip(m) ? m->e : NULL; /* counts the step */
 }
 
@@ -323,7 +348,7 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
     if (m->p.kind == GCB_MEMORY_NONE)
         return;
     if (sent)
-        run_pass(m, sent, m->p.clears ? clear_sent : take_sent);
+        run_pass(m, sent, m->difference ? add_arrived : m->p.clears ? clear_sent : take_sent);
     if (sent && m->u && m->p.masking)
         run_pass(m, sent, mask_momentum);
     if (m->p.kind == GCB_MEMORY_LOCO)
@@ -338,7 +363,7 @@ struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
 
     return (struct gcb_addition){
         .acc = m->e,
-        .weight = -1.0f,
+        .weight = m->difference ? 1.0f : -1.0f,
         .mask = m->p.masking ? m->u : cleared, /* `clears` needs a mask */
         .clears = m->p.clears,
     };
@@ -346,7 +371,30 @@ struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
 
 bool gcb_memory_wants_update(const struct gcb_memory *m)
 {
-    return m->p.kind == GCB_MEMORY_GMC;
+    return m->p.kind == GCB_MEMORY_GMC || m->p.kind == GCB_MEMORY_EF21;
+}
+
+struct input_pass {
+    const struct gcb_memory *m;
+    const float *g;
+    float *sum;
+};
+
+static void add_last(void *ctx, uint64_t i)
+{
+    const struct input_pass *pass = ctx;
+    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(pass->m->count, i);
+
+    for (uint64_t k = from; k < to; k++)
+        pass->sum[k] += pass->m->u[k];
+}
+
+void gcb_memory_complete(const struct gcb_memory *m, float *update)
+{
+    struct input_pass pass = {.m = m, .sum = update};
+
+    if (m->p.kind == GCB_MEMORY_EF21)
+        gcb_parallel(&m->queue, gcb_span_count(m->count), add_last, &pass);
 }
 
 void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
@@ -356,17 +404,11 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
     if (!gcb_memory_wants_update(m))
         return;
     largest = gcb_float_of(m->reduce.max_bits(update, m->count));
-    if (!isfinite(largest / total))
+    m->total = m->p.kind == GCB_MEMORY_EF21 ? 1.0f : total;
+    if (!isfinite(largest / m->total))
         return;
-    m->total = total;
     run_pass(m, update, take_update);
 }
-
-struct input_pass {
-    const struct gcb_memory *m;
-    const float *g;
-    float *sum;
-};
 
 /* What this step added to element k of the array e. `in` is the gradient. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)
@@ -411,14 +453,14 @@ static void forget(struct gcb_memory *m, const float *g, uint64_t from, uint64_t
 
 void gcb_memory_forget(struct gcb_memory *m, const float *g)
 {
-    if (m->e)
+    if (m->e && !m->difference) /* ef21: the gradient is not in the memory */
         run_pass(m, g, forget);
     m->waits = false;
 }
 
 const float *gcb_memory_residual(const struct gcb_memory *m)
 {
-    return m->e;
+    return m->difference ? NULL : m->e;
 }
 
 /* ---- between steps ---- */

@@ -39,6 +39,9 @@
  *   loco    p = e + g; e = Q(average e_old + (1 - average) (p - s)); after clear-every steps e = 0
  *           Q rounds blocks of 256 elements to 8-bit integers times max / 127, which LoCo would
  *           store (Xie et al., arXiv 2407.04480). No sum is conserved.
+ *   ef21    p = g - h; h = h + s; the update is a = a + (weighted sum of all workers' s)
+ *           sum s = h. Here h is what has arrived of this worker's gradient, and a the last update:
+ *           the weighted sum of all h (Richtarik et al., NeurIPS 2021).
  */
 struct gcb_memory;
 
@@ -83,8 +86,12 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent);
  */
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m);
 
-/* True if the memory needs the update of each step (gmc). */
+/* True if the memory needs the update of each step (gmc, ef21). */
 bool gcb_memory_wants_update(const struct gcb_memory *m);
+
+/* Before gcb_memory_learn: turns the weighted sum of the workers' messages (count floats) into the
+ * update. Only ef21 changes it: it adds the last update. */
+void gcb_memory_complete(const struct gcb_memory *m, float *update);
 
 /* Tells the memory the update of a step; does nothing unless gcb_memory_wants_update. `update` is
  * the weighted sum of all workers' tensors (count floats). `total` is the sum of their weights, not
@@ -94,7 +101,7 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
  * After compensate(m, g), before learn: adds what this step added to the memory to sum[] (count
- * floats). That is g (none, ef, demo, loco); what the rules above add to v or a, after clipping (dgc,
+ * floats). That is g (none, ef, demo, loco, ef21); what the rules above add to v or a, after clipping (dgc,
  * delay); or g + m h (gmc). In the end, the receiver should get the sum of all these.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
@@ -103,7 +110,8 @@ void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum
  * that the step has multiplied by a factor stay so. */
 void gcb_memory_forget(struct gcb_memory *m, const float *g);
 
-/* Returns what has not been sent yet (count floats of the memory), or NULL if nothing is kept. */
+/* Returns what has not been sent yet (count floats of the memory), or NULL if nothing is kept of
+ * it (none, ef21). */
 const float *gcb_memory_residual(const struct gcb_memory *m);
 
 /* Changes the parameters, except the kind. Arrays stay. */
@@ -112,7 +120,7 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 /*
  * Copies what a memory keeps: two arrays of count floats, and the number of steps since the last
  * message. A NULL array is not wanted. An array that this kind does not have is saved as zeros. gmc
- * saves h as momentum; loco the e before the step, and the number of steps since e was 0.
+ * saves h as momentum; ef21 saves h as residual and a as momentum; loco the e before the step, and the number of steps since e was 0.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);

@@ -52,11 +52,15 @@ static double dgc_nominal(const void *state)
     return (1.0 - s->theta) * (16.0 + value_bits(s));
 }
 
-/* DeMo: each position is an index within its chunk, in as many bits as the chunk needs. */
+/* DeMo and SparseLoCo: each position is an index within its chunk or tile, in as many bits as that
+ * needs. */
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
-    const uint64_t chunk = s->chunk && s->chunk < s->t.env.count ? s->chunk : s->t.env.count;
+    const uint64_t asked = s->tile > GCB_TILE_KERNEL
+                               ? (uint64_t)gcb_tile_rows(s->tile) * gcb_tile_cols(s->tile)
+                               : s->chunk;
+    const uint64_t chunk = asked && asked < s->t.env.count ? asked : s->t.env.count;
 
     return (1.0 - s->theta) * (ceil(log2((double)(chunk ? chunk : 1))) + value_bits(s));
 }
@@ -146,6 +150,16 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .guarantee = "contraction: ||x - x'||^2 <= ||x||^2",
         .nominal_bits = deepreduce_nominal,
         .cpu_only = true,
+    },
+    {
+        .name = "sparseloco",
+        .summary = "the largest of each chunk in four bins by deviation, positions in 12 bits",
+        .source = "Sarfi et al., arXiv 2508.15706 (SparseLoCo), and the code that trains with it",
+        .defaults = "chunk=4096,select=chunk,density=0.015625,values=bins,index=block",
+        .memory = "memory=ef,decay=0.95",
+        .guarantee = "each kept value becomes the mean of its bin, so the squared error is at most "
+                     "||x||^2",
+        .nominal_bits = demo_nominal,
     },
     {
         .name = "topk-range",

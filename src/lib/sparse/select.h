@@ -73,6 +73,9 @@ struct gcb_sample_plan {
  * step. All fields are 0 if there are no positions. */
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step);
 
+/* select_chunk.c: number of positions that select=chunk keeps of the tiles of an encoder. */
+uint64_t gcb_select_kept_of_tiles(const struct gcb_transform_state *t, double density);
+
 /* ---- RedSync's policy: select_redsync.c ---- */
 
 enum gcb_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ };

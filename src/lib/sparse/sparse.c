@@ -26,6 +26,8 @@ static void bind_selection(struct gcb_sparse *s)
     if (s->index == GCB_INDEX_BLOOM && s->bloom.policy == GCB_BLOOM_ALL)
         s->max_kept = s->t.positions;
     gcb_values_set_count(&s->v, s->k * s->transform_ops->width);
+    if (s->selector_ops == &gcb_selector_chunk && s->t.tiling && !s->base.env.decoding)
+        s->max_kept = gcb_select_kept_of_tiles(&s->t, p->density);
 }
 
 bool gcb_sparse_pads(uint64_t chunk)
@@ -143,7 +145,8 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     gcb_sparse_bind(s);
     if (s->transform_ops->init)
         err = s->transform_ops->init(&s->t, env, diag);
-    set_base(s); /* init has set the transform's side bytes */
+    bind_selection(s);
+    set_base(s); /* init has set the transform's tiles and side bytes */
     if (!err && s->t.group)
         err = gcb_blocks_init(&s->t, s->transform_ops->width, diag);
     if (!err && (env->decoding || s->index_ops->position_bytes))

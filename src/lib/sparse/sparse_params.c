@@ -53,7 +53,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
         {GCB_PARAM("chunk", SIZE, struct gcb_sparse, chunk),
          .help = "elements per chunk of the transform or of select=chunk; 0: the whole message",
          .max = UINT32_MAX, .flags = GCB_PARAM_WIRE,
-         .needs = "transform=fft|dct|hadamard&tile=none;select=chunk"},
+         .needs = "transform=fft|dct|hadamard&tile=none;select=chunk&tile=none"},
     [ROW_PAD] = {GCB_PARAM("pad", CHOICE, struct gcb_sparse, pad),
                  .help = "smooth: zeros make the last chunk a length that FFTs are fast at (even; "
                          "factors 2, 3, 5, 7)",
@@ -141,9 +141,6 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
     else if (transform == &gcb_transform_tiles)
         return gcb_invalid(diag, "transform=%s needs tile=kernel or tile=AxB",
                            gcb_transform_names[(int)value[ROW_TRANSFORM]]);
-    if (transform == &gcb_transform_tiles && selector == &gcb_selector_chunk)
-        return gcb_invalid(diag, "select=chunk does not go with tile=, because the coefficients of "
-                                 "a tile do not follow each other");
     if (transform == &gcb_transform_hadamard && chunk & (chunk - 1))
         return gcb_invalid(diag, "transform=hadamard needs a chunk that is a power of two, or 0");
     if (selector->signed_order && transform->width == 2)

@@ -28,6 +28,16 @@ void gcb_transform_scale(const struct gcb_transform_state *t, float *values, con
                          size_t n, uint64_t base);
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
+/* A part of a message's tiles (transform_tiles.c): coefficient i of tile k is at position first + i *
+ * tiles + k. The caller zeroes the struct before the first part. */
+struct gcb_tiles_part {
+    size_t number; /* of this part, from 1 on */
+    uint64_t first, tiles;
+    unsigned area; /* coefficients of a tile */
+};
+/* Goes to the next part. Returns false after the last. t->tiling must not be NULL. */
+bool gcb_tiles_next(const struct gcb_transform_state *t, struct gcb_tiles_part *part);
+
 /* For encoders with input=fp16: allocates t->rounded. Returns 0 or GCB_E_NOMEM. */
 int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag);
 /* Rounds the elements x to float16: to the nearest, ties to even. Elements that are too large

@@ -231,6 +231,21 @@ static int init_encoder(struct gcb_transform_state *t, const struct gcb_codec_en
     return err;
 }
 
+bool gcb_tiles_next(const struct gcb_transform_state *t, struct gcb_tiles_part *part)
+{
+    const struct part *p = &t->tiling->part[part->number];
+
+    if (part->number == t->tiling->parts)
+        return false;
+    *part = (struct gcb_tiles_part){
+        .number = part->number + 1,
+        .first = part->first + part->tiles * part->area,
+        .tiles = p->tiles,
+        .area = p->height * p->width,
+    };
+    return true;
+}
+
 /* ---- the row of the stage ---- */
 
 static int tiles_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,

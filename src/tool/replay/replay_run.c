@@ -109,6 +109,7 @@ static bool is_feedback(const struct gcb_memory_params *p)
     case GCB_MEMORY_GMC:
         return p->momentum == 0.0;
     case GCB_MEMORY_LOCO:
+    case GCB_MEMORY_EF21:
     case GCB_MEMORY_NONE:
         break;
     }
@@ -187,7 +188,9 @@ static void add_workers(struct run *run, struct gcb_replay_step *step, bool sent
     }
     step->figures.gradient_norm = sqrt(gradient / workers);
     step->figures.residual_norm =
-        run->state.memory.kind == GCB_MEMORY_NONE ? NAN : sqrt(residual / workers);
+        run->state.memory.kind == GCB_MEMORY_NONE || run->state.memory.kind == GCB_MEMORY_EF21
+            ? NAN
+            : sqrt(residual / workers);
     step->contraction = sent ? 1.0 - lost : NAN;
     if (sent)
         run->lost = fmax(run->lost, lost);

@@ -127,7 +127,7 @@ static void a_sum_in_place(void **state)
 /* Every method with every collective and every memory that they can have. */
 static void a_restored_exchange_goes_on(void **state)
 {
-    static const char *const memories[] = {"none", "ef", "dgc", "delay", "demo", "gmc"};
+    static const char *const memories[] = {"none", "ef", "dgc", "delay", "demo", "gmc", "ef21"};
     unsigned resumed = 0;
     struct gcb_method m;
 

@@ -21,6 +21,7 @@ static const struct {
     {"dgc", "sparse:density=0.001,select=sampled,sample=0.01,values=fp32,index=u32"},
     {"demo",
      "sparse:density=0.0078125,transform=dct,chunk=4096,select=chunk,values=fp32,index=u32"},
+    {"sparseloco", "sparse:density=0.015625,chunk=4096,select=chunk,values=bins,index=block"},
 };
 #define DEFAULTS (sizeof(defaults) / sizeof(*defaults))
 
@@ -94,6 +95,8 @@ static void nominal_bits_of_the_others(void **state)
     assert_nominal("dgc", 50000, 0.048, 1e-9); /* run lengths of 16 bits */
     assert_nominal("demo", 50000, 32.0 * (32.0 + 12.0) / 4096.0, 1e-9);
     assert_nominal("demo", 1000, 0.0078125 * (32.0 + 10.0), 1e-9);
+    assert_nominal("demo:tile=8x8", 50000, 0.0078125 * (32.0 + 6.0), 1e-9);
+    assert_nominal("sparseloco", 50000, 64.0 * (2.0 + 12.0) / 4096.0, 1e-9);
     assert_nominal("topk:theta=0.85", 1000, 0.15 * 32.0, 1e-9); /* positions are not counted */
     assert_nominal("fft:theta=0.85", 1000, 1.5, 1e-9);
     assert_true(isnan(nominal("sparse:select=threshold", 1000))); /* depends on the tensor */
