@@ -296,6 +296,7 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
     add_share(note, "kept ", f->density, " of positions");
     if (f->union_density < 1.0)
         add_share(note, "", f->union_density, " of elements sent by some worker");
+    add_share(note, "", f->overlap, " of each worker's largest elements sent");
     add_share(note, "the all-reduce dropped ", f->dropped, " of the energy selected");
     add_share(note, "encoding the sums again adds an error of ", f->second_error, "");
     if (!isnan(f->residual_norm))

@@ -7,6 +7,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/sparse/sparse.h"
 #include "src/lib/sum/sum.h"
 #include "tests/support/sums.h"
 #include "tests/support/trip.h"
@@ -99,7 +100,8 @@ static bool with_feedback(struct gcb_method *out, const struct gcb_method *m)
 {
     *out = *m;
     gcb_method_forget(out);
-    return !gcb_method_change(out, "memory", "ef", NULL);
+    return !gcb_method_change(out, "memory", "ef", NULL) &&
+           !gcb_method_assign(out, "decay", 1.0, NULL);
 }
 
 /* ---- one step ---- */
@@ -348,14 +350,16 @@ static bool weights_count(const struct team_case *c)
 /*
  * The workers change their numbers. Methods whose draws depend on the worker may give another
  * update. So may collectives that send sums, if the sums are rounded; with equal weights the
- * tensors have sums that are not rounded.
+ * tensors have sums that are not rounded. And so may leaders (agree=leader), in turn.
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
     const struct gcb_collective_facts *facts = &gcb_collectives[gcb_method_collective(c->method)];
     const bool adds_all = facts->sends == GCB_SENDS_MESSAGES || facts->sends == GCB_SENDS_VALUES;
     float *update = floats(c->n), *other = floats(c->n);
-    double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
+    double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0, agree = 0.0;
+    const bool leads =
+        gcb_method_value(c->method, "agree", &agree) && (int)agree == GCB_AGREE_LEADER;
     struct team_case turned = *c;
     bool holds = true, exact = true;
 
@@ -364,7 +368,7 @@ static bool numbers_do_not_matter(const struct team_case *c)
         turned.weights[w] = c->weights[c->workers - 1 - w];
         exact &= c->weights[w] == c->weights[0];
     }
-    if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) &&
+    if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) && !leads &&
         (adds_all || (exact && !facts->ordered))) {
         holds = update_of(update, &distance, c) && update_of(other, NULL, &turned);
         add(sum, update, c->n, 1.0);
@@ -376,9 +380,12 @@ static bool numbers_do_not_matter(const struct team_case *c)
     return holds;
 }
 
+/* A mask has as many elements as workers voted for. */
 static bool rounds_depend_on_parameters(const struct team_case *c)
 {
     struct team_case other = *c;
+    const bool votes = gcb_method_value(c->method, "agree", NULL) &&
+                       gcb_method_collective(c->method) == GCB_COLLECTIVE_ALLREDUCE;
     float *zero = floats(c->n);
     struct team a, b;
     bool holds;
@@ -387,6 +394,8 @@ static bool rounds_depend_on_parameters(const struct team_case *c)
         other.x[w] = zero;
     holds = run(&a, c);
     holds &= run(&b, &other);
+    for (unsigned r = 0; votes && r < a.rounds; r++)
+        b.round[r].bytes = a.round[r].bytes;
     holds = holds &&
             (a.rounds == b.rounds || gcb_method_collective(c->method) != GCB_COLLECTIVE_ALLREDUCE);
     for (unsigned r = 0; holds && r < a.rounds && r < b.rounds; r++)

@@ -118,9 +118,9 @@ struct gcb_codec_base {
     double nominal_bits; /* bits per element as the paper counts them; NAN: unknown */
     double density;      /* requested density, in (0, 1]; NAN: the parameters do not set one */
     /* The rounds of an all-reduce, if env.workers is not 0. They depend only on parameters, count,
-     * shape and workers. */
+     * shape and workers; with `begin` (struct gcb_reduce_ops) also on what all workers know. */
     unsigned rounds;
-    struct gcb_reduce_round round[2];
+    struct gcb_reduce_round round[3];
     /* Only with sees_nonfinite. Before encode, the coder sets this field to true if the tensor may
      * have an infinity or NaN; if it is false, encode need not look for them. encode sets the field
      * to true if the tensor has an infinity or NaN, otherwise to false. If it is true afterwards,
@@ -278,7 +278,10 @@ struct gcb_reduce_at {
  * values.
  */
 struct gcb_reduce_ops {
-    unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor */
+    unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor or the step */
+    /* Sets base.rounds and base.round of a step. `absorb` may set those of later rounds. NULL: all
+     * steps have the same. */
+    void (*begin)(void *state, const struct gcb_reduce_at *at);
     /* Writes the values that this worker contributes to a round for at->weight times x. x has
      * env->count floats, all finite. The caller runs the rounds in order and calls absorb between
      * two rounds. Never allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x.

@@ -94,6 +94,11 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
     struct allreduce *s = state;
 
     s->in = *in;
+    if (s->ops->begin) {
+        const struct gcb_reduce_at at = make_reduce_at(s);
+
+        s->ops->begin(s->codec, &at);
+    }
     s->raw = in->raw;
     s->base.spoilt = s->whole = false;
     s->last = s->codec->rounds - 1;
@@ -123,7 +128,7 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
         for (uint64_t i = 0; i < bytes / sizeof(half_nan); i++)
             ((uint16_t *)values)[i] = half_nan;
         break;
-    default: /* the round of floats before has told all workers already */
+    default: /* a round of floats tells all workers, before or after this one */
         memset(values, 0, bytes);
     }
 }

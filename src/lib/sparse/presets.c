@@ -74,6 +74,10 @@ static double deepreduce_nominal(const void *state)
     return p * (ceil(-log2(fpr)) / log(2.0) + value_bits(s));
 }
 
+#define MASK_GUARANTEE \
+    "the update is the sum of the workers' elements that the mask keeps; a message alone is " \
+    "topk's"
+
 const struct gcb_preset gcb_sparse_presets[] = {
     {
         .name = "topk",
@@ -160,6 +164,41 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .guarantee = "each kept value becomes the mean of its bin, so the squared error is at most "
                      "||x||^2",
         .nominal_bits = demo_nominal,
+    },
+    {
+        .name = "pactrain",
+        .summary = "elements that a worker votes for, added without positions for 100 steps",
+        .source = "Wang et al., arXiv 2505.18563 (PacTrain), abstract; the vote is a choice",
+        .defaults = "density=0.2,select=mask,agree=union,every=100",
+        .collective = GCB_COLLECTIVE_ALLREDUCE,
+        .guarantee = MASK_GUARANTEE,
+    },
+    {
+        .name = "scalecom",
+        .summary = "the largest elements of a worker in turn, added without positions",
+        .source = "Chen et al., NeurIPS 2020 (ScaleCom), CLT-k; its low-pass filter is left out",
+        .defaults = "density=0.01,select=mask,agree=leader,every=1",
+        .memory = "memory=ef",
+        .collective = GCB_COLLECTIVE_ALLREDUCE,
+        .guarantee = MASK_GUARANTEE,
+    },
+    {
+        .name = "scape",
+        .summary = "elements with the largest moving averages, added without positions",
+        .source = "SCAPE: a mask from the first moment; how workers agree is a choice",
+        .defaults = "density=0.01,select=mask,agree=moment,every=10",
+        .memory = "memory=ef",
+        .collective = GCB_COLLECTIVE_ALLREDUCE,
+        .guarantee = MASK_GUARANTEE,
+    },
+    {
+        .name = "arctopk",
+        .summary = "rows of 64 with the largest sketches, added without positions",
+        .source = "ARC-Top-k: a mask from a sketch; rows and sketch are choices",
+        .defaults = "density=0.1,chunk=64,select=mask,agree=sketch,every=1",
+        .memory = "memory=ef",
+        .collective = GCB_COLLECTIVE_ALLREDUCE,
+        .guarantee = MASK_GUARANTEE,
     },
     {
         .name = "topk-range",

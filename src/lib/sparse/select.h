@@ -78,7 +78,7 @@ uint64_t gcb_select_kept_of_tiles(const struct gcb_transform_state *t, double de
 
 /* ---- RedSync's policy: select_redsync.c ---- */
 
-enum gcb_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ };
+enum gcb_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ, GCB_QUANT_TERNARY };
 
 enum gcb_redsync_path { GCB_REDSYNC_ALL, GCB_REDSYNC_TRIMMED, GCB_REDSYNC_SEARCH };
 

@@ -166,7 +166,8 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
         err = gcb_transform_round_init(&s->t, diag);
     if (err)
         return err;
-    return gcb_selection_init(&s->selection, s->t.positions, env, diag);
+    err = gcb_selection_init(&s->selection, s->t.positions, env, diag);
+    return err || s->select != GCB_SELECT_MASK || !env->workers ? err : gcb_mask_init(s, diag);
 }
 
 static void sparse_fini(void *state)
@@ -180,6 +181,7 @@ static void sparse_fini(void *state)
     gcb_free(s->tables);
     gcb_fit_destroy(s->v.fit);
     gcb_free(s->listed);
+    gcb_mask_fini(s->mask);
 }
 
 /* The parameters of selection, values and index may change. The transform, its chunk, its padded
@@ -407,6 +409,7 @@ static const struct gcb_codec_ops sparse_ops = {
     .describe = gcb_sparse_describe,
     .save = sparse_save,
     .restore = sparse_restore,
+    .kept_ops = &gcb_mask_kept_ops,
 };
 
 const struct gcb_codec gcb_codec_sparse = {
@@ -421,6 +424,7 @@ const struct gcb_codec gcb_codec_sparse = {
     .params = gcb_sparse_params,
     .check = gcb_sparse_check,
     .ops = &sparse_ops,
+    .reduce = &gcb_mask_reduce,
     .collectives_of = gcb_sparse_collectives,
     .presets = gcb_sparse_presets,
 };

@@ -22,6 +22,9 @@ struct gcb_sparse {
     int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
     uint64_t tile;
     struct gcb_bloom_params bloom; /* not in messages: a filter says it */
+    int agree;             /* enum gcb_agree */
+    uint64_t every;        /* steps for which a mask is kept */
+    struct gcb_mask *mask; /* an encoder of an all-reduce with select=mask; else NULL */
     struct gcb_transform_state t;
     struct gcb_selection selection;
     struct gcb_values_state v;
@@ -73,6 +76,18 @@ static inline uint64_t gcb_sparse_side_bytes(const struct gcb_sparse *s)
 /* Selects from the elements x: fills s->selection. Returns false if a coefficient of the transform
  * is not finite. */
 bool gcb_sparse_select_from(struct gcb_sparse *s, const struct gcb_step *at, const float *x);
+
+/* ---- select=mask in an all-reduce: mask.c ---- */
+
+/* How the workers agree on a mask. Those that vote come first. */
+enum gcb_agree { GCB_AGREE_UNION, GCB_AGREE_MOMENT, GCB_AGREE_LEADER, GCB_AGREE_SKETCH };
+
+/* Makes s->mask. Returns 0, GCB_E_INVALID or GCB_E_NOMEM. */
+int gcb_mask_init(struct gcb_sparse *s, struct gcb_diag *diag);
+void gcb_mask_fini(struct gcb_mask *m); /* NULL is fine */
+
+extern const struct gcb_reduce_ops gcb_mask_reduce;
+extern const struct gcb_kept_ops gcb_mask_kept_ops;
 
 /* sparse_params.c: the parameter table, and functions of the descriptor (struct gcb_codec) */
 extern const struct gcb_param gcb_sparse_params[];

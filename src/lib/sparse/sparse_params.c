@@ -5,7 +5,8 @@
 
 static const char *const pad_names[] = {"none", "smooth", NULL};
 static const char *const input_names[] = {"fp32", "fp16", NULL};
-static const char *const quant_names[] = {"none", "asq", NULL};
+static const char *const quant_names[] = {"none", "asq", "ternary", NULL};
+static const char *const agree_names[] = {"union", "moment", "leader", "sketch", NULL};
 
 enum row {
     ROW_THETA,
@@ -31,6 +32,8 @@ enum row {
     ROW_POSITIVES,
     ROW_FPR,
     ROW_TILE,
+    ROW_AGREE,
+    ROW_EVERY,
     ROW_COUNT
 };
 
@@ -44,16 +47,18 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                    .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
                    .complement = {"density", "p"},
                    .needs = "select=topk|chunk|one-sided|alternate|trimmed|search|redsync|sampled|"
-                            "sidco",
+                            "sidco|mask",
                    .rate = GCB_RATE_DOWN},
     [ROW_TRANSFORM] = {GCB_PARAM("transform", CHOICE, struct gcb_sparse, transform),
                        .help = "transform that is applied before the selection",
                        .flags = GCB_PARAM_WIRE, .choices = gcb_transform_names},
-    [ROW_CHUNK] =
-        {GCB_PARAM("chunk", SIZE, struct gcb_sparse, chunk),
-         .help = "elements per chunk of the transform or of select=chunk; 0: the whole message",
-         .max = UINT32_MAX, .flags = GCB_PARAM_WIRE,
-         .needs = "transform=fft|dct|hadamard&tile=none;select=chunk&tile=none"},
+    [ROW_CHUNK] = {GCB_PARAM("chunk", SIZE, struct gcb_sparse, chunk),
+                   .help = "elements per chunk of the transform or of select=chunk, or per row of "
+                           "agree=sketch; 0: "
+                           "the whole message",
+                   .max = UINT32_MAX, .flags = GCB_PARAM_WIRE,
+                   .needs = "transform=fft|dct|hadamard&tile=none;select=chunk&tile=none;"
+                            "select=mask&agree=sketch"},
     [ROW_PAD] = {GCB_PARAM("pad", CHOICE, struct gcb_sparse, pad),
                  .help = "smooth: zeros make the last chunk a length that FFTs are fast at (even; "
                          "factors 2, 3, 5, 7)",
@@ -89,9 +94,11 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
     [ROW_INTERVAL] = {GCB_PARAM("interval", INT, struct gcb_sparse, selection.p.interval),
                       .help = "steps for which a searched threshold is used", .def = 5, .min = 1,
                       .max = 1000000, .needs = "select=redsync"},
-    [ROW_QUANT] = {GCB_PARAM("quant", CHOICE, struct gcb_sparse, selection.p.quant),
-                   .help = "asq: alternate the sign from step to step, send one mean",
-                   .choices = quant_names, .needs = "select=redsync"},
+    [ROW_QUANT] =
+        {GCB_PARAM("quant", CHOICE, struct gcb_sparse, selection.p.quant),
+         .help = "asq (redsync): alternate the sign from step to step, send one mean; ternary "
+                 "(mask): an all-reduce adds -1, 0 or 1 times a shared scale",
+         .choices = quant_names, .needs = "select=redsync|mask"},
     [ROW_VALUES] = {GCB_PARAM("values", CHOICE, struct gcb_sparse, values),
                     .help = "how kept values are sent", .flags = GCB_PARAM_WIRE,
                     .choices = gcb_values_names},
@@ -127,6 +134,15 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                   .max = GCB_TILE_SIDE << 16 | GCB_TILE_SIDE, .absent = GCB_TILE_NONE,
                   .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED,
                   .needs = "transform=fft|dct|hadamard|mean|haar|random"},
+    [ROW_AGREE] = {GCB_PARAM("agree", CHOICE, struct gcb_sparse, agree),
+                   .help =
+                       "whose elements all workers keep: all that one of them votes for (by its "
+                       "tensor, or by a moving average of it), those of a leader in turn, or "
+                       "the rows with the largest sketches",
+                   .choices = agree_names, .needs = "select=mask"},
+    [ROW_EVERY] = {GCB_PARAM("every", INT, struct gcb_sparse, every),
+                   .help = "steps for which the workers keep the elements that they agreed on",
+                   .def = 10, .min = 1, .max = 1000000, .needs = "select=mask"},
 };
 
 int gcb_sparse_check(const double *value, struct gcb_diag *diag)
@@ -148,6 +164,12 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
             diag, "select=%s keeps values of one sign, but the bins of transform=%s are complex",
             gcb_selector_names[(int)value[ROW_SELECT]],
             gcb_transform_names[(int)value[ROW_TRANSFORM]]);
+    if ((int)value[ROW_SELECT] == GCB_SELECT_MASK && transform != &gcb_transform_none)
+        return gcb_invalid(diag, "select=mask keeps elements, so it needs transform=none");
+    if (value[ROW_QUANT] > GCB_QUANT_NONE &&
+        ((int)value[ROW_QUANT] == GCB_QUANT_TERNARY) != ((int)value[ROW_SELECT] == GCB_SELECT_MASK))
+        return gcb_invalid(diag,
+                           "quant=asq is of select=redsync, and quant=ternary of select=mask");
     if ((int)value[ROW_QUANT] == GCB_QUANT_ASQ && transform->width == 2)
         return gcb_invalid(
             diag, "quant=asq keeps values of one sign, but the bins of transform=%s are complex",
@@ -178,6 +200,8 @@ unsigned gcb_sparse_caps(const double *value)
     }
     if (gcb_selectors[(int)value[ROW_SELECT]]->stateful)
         caps |= GCB_CAP_STATEFUL;
+    if ((int)value[ROW_QUANT] == GCB_QUANT_TERNARY)
+        caps |= GCB_CAP_RANDOMISED;
     return caps;
 }
 
@@ -197,7 +221,8 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
 /*
  * In the sparse collectives, workers send sums of other workers' elements. So positions must be
  * elements of the tensor, exactly those that are kept, and the value coder must accept values of
- * both signs and have no state.
+ * both signs and have no state. An all-reduce needs positions that all workers share, and adds
+ * float32.
  */
 unsigned gcb_sparse_collectives(const double *value)
 {
@@ -210,5 +235,7 @@ unsigned gcb_sparse_collectives(const double *value)
         return 0;
     for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
         can |= gcb_collectives[c].sparse ? GCB_COLLECTIVE_BIT(c) : 0;
+    if ((int)value[ROW_SELECT] == GCB_SELECT_MASK && (int)value[ROW_VALUES] == GCB_VALUES_FP32)
+        can |= GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);
     return can;
 }

@@ -26,11 +26,12 @@ const struct gcb_selector *const gcb_selectors[] = {
     [GCB_SELECT_REDSYNC] = &gcb_selector_redsync,
     [GCB_SELECT_SAMPLED] = &gcb_selector_sampled,
     [GCB_SELECT_SIDCO] = &gcb_selector_sidco,
+    [GCB_SELECT_MASK] = &gcb_selector_topk, /* in an all-reduce: mask.c */
 };
 
 const char *const gcb_selector_names[] = {
     "topk",   "chunk",   "threshold", "one-sided", "alternate", "trimmed",
-    "search", "redsync", "sampled",   "sidco",     NULL,
+    "search", "redsync", "sampled",   "sidco",     "mask",      NULL,
 };
 
 const struct gcb_index *const gcb_indices[] = {

@@ -134,6 +134,7 @@ enum gcb_select_id {
     GCB_SELECT_REDSYNC,
     GCB_SELECT_SAMPLED,
     GCB_SELECT_SIDCO,
+    GCB_SELECT_MASK,
     GCB_SELECTORS
 };
 
@@ -146,7 +147,7 @@ struct gcb_selection_params {
     uint64_t dense_below;   /* redsync: tensors with fewer bytes are kept whole */
     uint64_t trimmed_below; /* redsync: tensors with fewer bytes are trimmed, not searched */
     uint64_t interval;      /* redsync: steps for which a threshold is used */
-    int quant;              /* redsync: enum gcb_quant */
+    int quant;              /* redsync, mask: enum gcb_quant */
     int fit;                /* sidco: number of a name in gcb_sidco_fit_names */
     uint64_t stages;        /* sidco: number of fits; 0: as many as the density needs */
 };

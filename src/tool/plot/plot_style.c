@@ -39,7 +39,7 @@ static const char *const methods[] = {
     "dct-range", "float",   "affine",       "fp8",         "mxfp8",    "mxfp4",
     "nvfp4",     "int8",    "int4",         "cgx",         "codebook", "blockwise8",
     "uniform8",  "onebit",  "bf16-entropy", "eden",        "drive",    "deepreduce",
-    "sparseloco",
+    "sparseloco", "pactrain", "scalecom", "scape", "arctopk",
 };
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
 _Static_assert(METHODS < LOOKS, "add a colour or a mark");

@@ -62,6 +62,8 @@ struct gcb_replay_traffic {
     uint64_t between_bytes;       /* hierarchical: the part of link_bytes between nodes */
     bool again;                   /* sums were encoded again, and the next two members are set: */
     double again_sum, again_lost; /* squared norms of the sums, and of what encoding them lost */
+    uint64_t largest,
+        largest_arrived;          /* all-reduce of a sparsifier: elements that top-k would send */
     bool sparse;                  /* a sparse all-reduce ran, and the next member is set: */
     struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
 };
@@ -76,6 +78,7 @@ struct gcb_replay_figures {
     double union_density;    /* share of elements that any worker sent; of all steps: the mean */
     double alpha, cosine;    /* error and cosine of the update against what was owed for it */
     double second_error;     /* of sums that were encoded again; NAN: none were */
+    double overlap;          /* share of what top-k would send that an all-reduce sent */
     double dropped;          /* share of energy that a sparse all-reduce drops; NAN: none ran */
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */

@@ -59,6 +59,7 @@ static void put_figures(struct gcb_row *row, const struct gcb_method *method,
     gcb_row_u64(row, GCB_FIELD_STALENESS_P50, f->staleness_median);
     gcb_row_u64(row, GCB_FIELD_STALENESS_P99, f->staleness_p99);
     gcb_row_u64(row, GCB_FIELD_STALENESS_MAX, f->staleness_max);
+    gcb_row_real(row, GCB_FIELD_OVERLAP, f->overlap);
     if (gcb_method_collective(method) == GCB_COLLECTIVE_HIERARCHICAL)
         gcb_row_u64(row, GCB_FIELD_BETWEEN_BYTES, f->sent.between_bytes);
     else

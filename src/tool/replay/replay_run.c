@@ -162,6 +162,7 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     out->alpha = sent ? f.rel_l2 : NAN;
     out->cosine = sent ? f.cosine : NAN;
     out->second_error = traffic->again ? sqrt(ratio(traffic->again_lost, traffic->again_sum)) : NAN;
+    out->overlap = share(traffic->largest_arrived, traffic->largest);
     out->dropped = traffic->sparse ? ratio(traffic->selected.dd, traffic->selected.xx) : NAN;
 }
 
@@ -200,6 +201,8 @@ static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_
 {
     gcb_tally_merge(&sum->tally, &added->tally);
     gcb_fidelity_merge(&sum->updates, &added->updates);
+    sum->largest += added->largest;
+    sum->largest_arrived += added->largest_arrived;
     sum->input_bytes += added->input_bytes;
     sum->rounds = added->rounds > sum->rounds ? added->rounds : sum->rounds;
     for (unsigned i = 0; i < added->rounds; i++)

@@ -1,7 +1,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/base/hd.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/sparse/stages.h"
 #include "src/tool/replay/replay_state.h"
 
 /* Returns the first worker that has the same gradients as worker w. */
@@ -210,6 +212,38 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
+/* Counts the largest elements that the worker had to send, as many as the density asks for, and
+ * those of them that arrived. In an all-reduce all workers share the positions, so it may be few. */
+static void count_largest(const struct gcb_replay_sending *job)
+{
+    const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
+    const double density = encoder ? gcb_coder_codec_state(encoder)->density : (double)NAN;
+    struct gcb_replay_traffic *traffic = &job->step->traffic;
+    const uint64_t n = job->plan->count;
+    const float *x = job->encoded;
+    uint32_t least = 1, high = GCB_INF_BITS;
+    uint64_t k;
+
+    if (isnan(density) || n == 0 || !x ||
+        gcb_method_collective(&job->message->method) != GCB_COLLECTIVE_ALLREDUCE)
+        return;
+    k = gcb_kept_of(density, n);
+    while (high - least > 1) { /* the largest magnitude that k elements reach */
+        const uint32_t middle = least + (high - least) / 2;
+
+        if (job->s->config->compute.kernels->select.count(x, n, middle) < k)
+            high = middle;
+        else
+            least = middle;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const bool large = gcb_magnitude(x[i]) >= least;
+
+        traffic->largest += large;
+        traffic->largest_arrived += large && job->s->decoded[i] != 0.0f;
+    }
+}
+
 /* Ends the current worker's exchange: measures what arrived, and updates the memory. */
 static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
 {
@@ -228,6 +262,7 @@ static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
         err = tally_message(job, diag);
     if (err)
         return err;
+    count_largest(job);
     traffic->again |=
         gcb_exchange_second_error(job->exchange, &traffic->again_lost, &traffic->again_sum);
     job->sparse = gcb_exchange_add_selection(job->exchange, s->selected);

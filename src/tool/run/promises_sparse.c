@@ -133,7 +133,8 @@ static enum gcb_promise_status check_kept_energy(struct gcb_promise_case *c)
 static bool takes_largest(const struct gcb_method *m)
 {
     return is_sparse(m) && has_choice(m, "transform", "none") && !has_choice(m, "index", "bloom") &&
-           (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
+           (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed") ||
+            has_choice(m, "select", "mask"));
 }
 
 #define DIVISION 1e-12 /* rounding of 1 - k/n */

@@ -21,7 +21,7 @@ static void step_of(struct party *p, uint64_t step)
 /* A saved state, with room for its arrays. */
 struct saved {
     float residual[N], momentum[N];
-    uint8_t kept[4096];
+    uint8_t kept[16384];
     struct gcb_memory_view view;
 };
 

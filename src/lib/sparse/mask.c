@@ -1,0 +1,478 @@
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "kernels/select/select.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
+#include "src/lib/codec/shared_scale.h"
+#include "src/lib/sparse/select.h"
+#include "src/lib/sparse/sparse.h"
+#include "src/lib/sparse/transform.h"
+
+/*
+ * select=mask: all workers keep the same elements, so that an all-reduce adds their values without
+ * positions. They agree on the elements in the first step, and when a period of `every` steps
+ * begins. Such a step has one more round, before the values:
+ *
+ *   agree=union   Each worker votes for its k largest elements, but not for zeros. All elements with
+ *                 a vote are kept. Votes are added as integers, one for each element.
+ *   agree=leader  One worker, in turn, sends the positions of its k largest elements, 16 bits at a
+ *                 time. The others send zeros, so the sums are the positions.
+ *   agree=moment  Like union, but each worker votes by its moving average of what it sends.
+ *   agree=sketch  The tensor is cut into rows of `chunk` elements. Each worker sends four sums of
+ *                 each row, with random signs that all share. The rows whose sums have the largest
+ *                 norm are kept.
+ *
+ * With quant=ternary, values are -1, 0 or 1 times a scale that all workers share, as in TernGrad: a
+ * round finds the scale, and the last round adds integers.
+ *
+ * A new mask is kept only at the end of its step. If a step fails, no worker gets that far, and the
+ * next step agrees again.
+ */
+struct gcb_mask {
+    struct gcb_quantiser q; /* of the kept values, for quant=ternary */
+    uint64_t words;         /* in a mask, of 64 elements each */
+    uint64_t *mask, *next;  /* a bit for each element; `next` is of a step that agrees */
+    uint64_t kept, next_kept;
+    bool known;      /* there is a mask */
+    uint64_t period; /* of the mask */
+    float *room;     /* scratch, a float for each element */
+    float *moment;   /* agree=moment: the moving average; else NULL */
+
+    /* the current step */
+    bool agrees;
+    uint64_t now; /* its period */
+};
+
+#define AVERAGE 0.9f /* of the moving average: share of earlier steps */
+#define SUMS 4       /* of a row */
+
+int gcb_mask_init(struct gcb_sparse *s, struct gcb_diag *diag)
+{
+    const uint64_t count = s->base.env.count;
+    struct gcb_mask *m = s->mask = gcb_alloc_zero(1, sizeof(*m));
+    int err;
+
+    if (!m)
+        return gcb_diag_nomem(diag, sizeof(*m), "a mask");
+    if (s->agree == GCB_AGREE_LEADER && count > UINT32_MAX)
+        return gcb_invalid(diag, "agree=leader sends positions in 32 bits");
+    m->q.base.env = s->base.env;
+    err = gcb_shared_scale_init(&m->q, 1, count ? count : 1, diag);
+    if (err)
+        return err;
+    m->words = (count + 63) / 64;
+    m->mask = gcb_alloc_zero(m->words, sizeof(*m->mask));
+    m->next = gcb_alloc_zero(m->words, sizeof(*m->next));
+    m->room = gcb_alloc_array(count, sizeof(*m->room));
+    if (s->agree == GCB_AGREE_MOMENT)
+        m->moment = gcb_alloc_zero(count, sizeof(*m->moment));
+    if (!m->mask || !m->next || !m->room || (s->agree == GCB_AGREE_MOMENT && !m->moment))
+        return gcb_diag_nomem(diag, 2 * count * sizeof(float), "a mask");
+    s->base.rounds = 1;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_SUM_F32, s->k};
+    return 0;
+}
+
+void gcb_mask_fini(struct gcb_mask *m)
+{
+    if (!m)
+        return;
+    gcb_shared_scale_fini(&m->q.shared);
+    gcb_free(m->mask);
+    gcb_free(m->next);
+    gcb_free(m->room);
+    gcb_free(m->moment);
+    gcb_free(m);
+}
+
+/* ---- what is kept from step to step ---- */
+
+static uint64_t mask_bytes(const void *state)
+{
+    const struct gcb_sparse *s = state;
+    const struct gcb_mask *m = s->mask;
+
+    if (!m)
+        return 0;
+    return (2 + m->words) * sizeof(uint64_t) +
+           (m->moment ? s->base.env.count * sizeof(*m->moment) : 0);
+}
+
+static void mask_write(const void *state, struct gcb_wbuf *out)
+{
+    const struct gcb_sparse *s = state;
+    const struct gcb_mask *m = s->mask;
+
+    if (!m)
+        return;
+    gcb_put_u64(out, m->known);
+    gcb_put_u64(out, m->period);
+    for (uint64_t w = 0; w < m->words; w++)
+        gcb_put_u64(out, m->mask[w]);
+    for (uint64_t i = 0; m->moment && i < s->base.env.count; i++)
+        gcb_put_f32(out, m->moment[i]);
+}
+
+static uint64_t count_bits(const uint64_t *mask, uint64_t words)
+{
+    uint64_t n = 0;
+
+    for (uint64_t w = 0; w < words; w++)
+        n += (uint64_t)__builtin_popcountll(mask[w]);
+    return n;
+}
+
+static int mask_read(void *state, struct gcb_rbuf *in)
+{
+    const struct gcb_sparse *s = state;
+    const uint64_t count = s->base.env.count;
+    struct gcb_mask *m = s->mask;
+    uint64_t known, period;
+    uint32_t largest = 0;
+
+    if (!m)
+        return 0;
+    known = in ? gcb_get_u64(in) : 0;
+    period = in ? gcb_get_u64(in) : 0;
+    for (uint64_t w = 0; w < m->words; w++)
+        m->next[w] = in ? gcb_get_u64(in) : 0;
+    for (uint64_t i = 0; m->moment && i < count; i++) {
+        m->room[i] = in ? gcb_get_f32(in) : 0.0f;
+        largest = gcb_magnitude(m->room[i]) > largest ? gcb_magnitude(m->room[i]) : largest;
+    }
+    if ((in && in->failed) || known > 1 || largest >= GCB_INF_BITS ||
+        (count % 64 && m->next[m->words - 1] >> count % 64))
+        return GCB_E_MISMATCH;
+    m->known = known;
+    m->period = period;
+    if (count)
+        memcpy(m->mask, m->next, m->words * sizeof(*m->mask));
+    m->kept = count_bits(m->mask, m->words);
+    if (m->moment && count)
+        memcpy(m->moment, m->room, count * sizeof(*m->moment));
+    return 0;
+}
+
+const struct gcb_kept_ops gcb_mask_kept_ops = {
+    .bytes = mask_bytes,
+    .write = mask_write,
+    .read = mask_read,
+};
+
+/* ---- rounds ---- */
+
+static uint64_t row_length(const struct gcb_sparse *s)
+{
+    const uint64_t count = s->base.env.count ? s->base.env.count : 1;
+
+    return s->chunk && s->chunk < count ? s->chunk : count;
+}
+
+static uint64_t row_count(const struct gcb_sparse *s)
+{
+    return (s->base.env.count + row_length(s) - 1) / row_length(s);
+}
+
+/* Appends the rounds of the values. Without values one zero is sent, which may become a NaN: so all
+ * workers learn of a tensor that is not finite. */
+static void set_value_rounds(struct gcb_sparse *s, uint64_t kept)
+{
+    struct gcb_mask *m = s->mask;
+    struct gcb_reduce_round *round = s->base.round + m->agrees;
+
+    m->q.base.env.count = kept;
+    s->base.rounds = m->agrees + 1;
+    if (s->selection.p.quant == GCB_QUANT_TERNARY) {
+        *round++ = (struct gcb_reduce_round){GCB_MAX_F32, 1};
+        s->base.rounds++;
+    }
+    *round = (struct gcb_reduce_round){GCB_SUM_F32, kept ? kept : s->base.env.count > 0};
+    if (s->selection.p.quant == GCB_QUANT_TERNARY)
+        *round = (struct gcb_reduce_round){m->q.shared.wide ? GCB_SUM_I16 : GCB_SUM_I8, kept};
+}
+
+static void mask_begin(void *state, const struct gcb_reduce_at *at)
+{
+    struct gcb_sparse *s = state;
+    struct gcb_mask *m = s->mask;
+    struct gcb_reduce_round *round = s->base.round;
+
+    m->now = at->step.step / s->every;
+    m->agrees = !m->known || m->now != m->period;
+    set_value_rounds(s, m->kept);
+    if (!m->agrees)
+        return;
+    if (s->agree == GCB_AGREE_SKETCH)
+        *round = (struct gcb_reduce_round){GCB_SUM_F32, SUMS * row_count(s)};
+    else if (s->agree == GCB_AGREE_LEADER)
+        *round = (struct gcb_reduce_round){GCB_SUM_I16, 2 * s->k};
+    else
+        *round = (struct gcb_reduce_round){m->q.shared.wide ? GCB_SUM_I16 : GCB_SUM_I8,
+                                           s->base.env.count};
+}
+
+/* ---- agreeing ---- */
+
+static void average(const struct gcb_sparse *s, const float *x)
+{
+    float *moment = s->mask->moment;
+
+    for (uint64_t i = 0; i < s->base.env.count; i++)
+        moment[i] = AVERAGE * moment[i] + (1.0f - AVERAGE) * x[i];
+}
+
+/* Writes the selected positions: 1 at each as a vote, or 16 bits at a time. */
+static void put_selection(struct gcb_sparse *s, void *values)
+{
+    const struct gcb_selection *sel = &s->selection;
+    const bool leads = s->agree == GCB_AGREE_LEADER;
+    int16_t *words = values;
+    int8_t *bytes = values;
+    uint64_t i = 0;
+
+    for (uint64_t g = 0; g < s->segments; g++)
+        for (uint64_t end = i + sel->segment_kept[g]; i < end; i++) {
+            const uint64_t position = g * sel->segment + sel->pos[i];
+
+            if (leads) {
+                words[2 * i] = (int16_t)(position & 0xffff);
+                words[2 * i + 1] = (int16_t)(position >> 16);
+            } else if (s->mask->q.shared.wide) {
+                words[position] = sel->value[i] != 0.0f;
+            } else {
+                bytes[position] = sel->value[i] != 0.0f;
+            }
+        }
+}
+
+/* Writes the sums of all rows. Bit t of an element's random byte is set if the element is subtracted
+ * from sum t. */
+static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
+                  float *values)
+{
+    const uint64_t count = s->base.env.count, length = row_length(s);
+    const uint64_t key = gcb_hadamard_key(&s->base.env, at->step.step);
+    uint8_t byte[GCB_TILE];
+
+    for (uint64_t first = 0; first < count; first += length) {
+        const uint64_t end = count - first < length ? count : first + length;
+        double sum[SUMS] = {0};
+
+        for (uint64_t i = first, n; i < end; i += n) {
+            n = end - i < GCB_TILE ? end - i : GCB_TILE;
+            s->base.env.kernels->philox.bytes(byte, n, key, i, 0);
+            for (uint64_t j = 0; j < n; j++)
+                for (unsigned t = 0; t < SUMS; t++)
+                    sum[t] += byte[j] >> t & 1 ? -(double)x[i + j] : (double)x[i + j];
+        }
+        for (unsigned t = 0; t < SUMS; t++)
+            *values++ = (float)((double)at->weight * sum[t]);
+    }
+    return 0;
+}
+
+/* A worker without a weight has no say. */
+static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
+                   void *values)
+{
+    const struct gcb_reduce_round *round = s->base.round;
+
+    if (s->base.env.count == 0)
+        return 0;
+    if (s->agree == GCB_AGREE_SKETCH)
+        return sketch(s, at, x, values);
+    memset(values, 0, round->count * gcb_reduction_size(round->reduction));
+    if (at->weight == 0.0f ||
+        (s->agree == GCB_AGREE_LEADER && at->step.worker != s->mask->now % at->workers))
+        return 0;
+    if (!gcb_sparse_select_from(s, &at->step, s->mask->moment ? s->mask->moment : x))
+        return GCB_E_SEND_RAW;
+    put_selection(s, values);
+    return 0;
+}
+
+static void keep(struct gcb_mask *m, uint64_t i)
+{
+    m->next[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Keeps the rows with the largest norms of sums; among equal norms, the first. */
+static void take_rows(struct gcb_sparse *s, const float *sums)
+{
+    const uint64_t rows = row_count(s), length = row_length(s), count = s->base.env.count;
+    const uint64_t k = gcb_kept_of(s->selection.p.density, rows);
+    struct gcb_mask *m = s->mask;
+    uint64_t above, ties;
+    uint32_t least;
+
+    for (uint64_t r = 0; r < rows; r++) {
+        double square = 0.0;
+
+        for (unsigned t = 0; t < SUMS; t++)
+            square += (double)sums[SUMS * r + t] * (double)sums[SUMS * r + t];
+        m->room[r] = (float)(sqrt(square) / SUMS); /* never more than the largest sum */
+    }
+    least = gcb_select_kth(s->base.env.kernels, m->room, rows, k, &above);
+    ties = k - above;
+    for (uint64_t r = 0; r < rows; r++) {
+        const uint32_t norm = gcb_magnitude(m->room[r]);
+        const uint64_t first = r * length, end = count - first < length ? count : first + length;
+
+        if (norm < least || (norm == least && ties == 0))
+            continue;
+        ties -= norm == least;
+        for (uint64_t i = first; i < end; i++)
+            keep(m, i);
+    }
+}
+
+/* Makes the next mask of the combined values of the first round. Hostile positions that are too
+ * large are left out. */
+static void take_agreement(struct gcb_sparse *s, const void *combined)
+{
+    const uint64_t count = s->base.env.count;
+    const int16_t *words = combined;
+    const int8_t *bytes = combined;
+    struct gcb_mask *m = s->mask;
+
+    if (count == 0)
+        return;
+    memset(m->next, 0, m->words * sizeof(*m->next));
+    if (s->agree == GCB_AGREE_SKETCH)
+        take_rows(s, combined);
+    for (uint64_t i = 0; s->agree == GCB_AGREE_LEADER && i < s->k; i++) {
+        const uint32_t position = (uint16_t)words[2 * i] | (uint32_t)(uint16_t)words[2 * i + 1]
+                                                               << 16;
+
+        if (position < count)
+            keep(m, position);
+    }
+    for (uint64_t i = 0; s->agree <= GCB_AGREE_MOMENT && i < count; i++)
+        if (m->q.shared.wide ? words[i] > 0 : bytes[i] > 0)
+            keep(m, i);
+    m->next_kept = count_bits(m->next, m->words);
+    set_value_rounds(s, m->next_kept);
+}
+
+/* ---- values ---- */
+
+/* The mask of the current step. */
+static const uint64_t *current(const struct gcb_mask *m)
+{
+    return m->agrees ? m->next : m->mask;
+}
+
+static void gather(const struct gcb_mask *m, const float *x, float weight, float *out)
+{
+    const uint64_t *mask = current(m);
+
+    for (uint64_t w = 0; w < m->words; w++)
+        for (uint64_t left = mask[w]; left; left &= left - 1)
+            *out++ = weight * x[64 * w + (unsigned)__builtin_ctzll(left)];
+}
+
+static void scatter(const struct gcb_sparse *s, const float *values, float *out)
+{
+    const uint64_t *mask = current(s->mask);
+
+    gcb_set_zero(out, s->base.env.count);
+    for (uint64_t w = 0; w < s->mask->words; w++)
+        for (uint64_t left = mask[w]; left; left &= left - 1)
+            out[64 * w + (unsigned)__builtin_ctzll(left)] = *values++;
+}
+
+/* Rounds the gathered values to levels of the shared scale. */
+static void put_levels(struct gcb_mask *m, const struct gcb_reduce_at *at)
+{
+    const struct gcb_codec_env *env = &m->q.base.env;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(env, &at->step);
+    struct gcb_dither d = {
+        .seed = env->seed, .coarse = draw.coarse, .fine = draw.fine, .levels = 1};
+    uint8_t byte[GCB_TILE];
+    uint16_t code[GCB_TILE];
+
+    if (m->q.shared.scale[0] > 0.0f)
+        gcb_dither_scale(&d, m->q.shared.scale[0]);
+    for (uint64_t i = 0, n; i < env->count; i += n) {
+        n = gcb_tile_length(env->count, i);
+        env->kernels->philox.bytes(byte, n, d.seed, i, d.coarse);
+        env->kernels->dither.trits(code, m->room + i, n, byte, i, &d);
+        for (uint64_t j = 0; j < n; j++)
+            gcb_shared_scale_put(&m->q.shared, i + j, (int)code[j] - 1);
+    }
+}
+
+static int mask_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                           const float *x, void *values)
+{
+    struct gcb_sparse *s = state;
+    struct gcb_mask *m = s->mask;
+    float largest;
+
+    if (round == 0 && m->moment)
+        average(s, x);
+    if (round == 0 && m->agrees)
+        return propose(s, at, x, values);
+    if (s->selection.p.quant != GCB_QUANT_TERNARY) {
+        if (m->q.base.env.count == 0 && s->base.env.count)
+            memset(values, 0, sizeof(float));
+        gather(m, x, at->weight, values);
+        return 0;
+    }
+    gather(m, x, at->weight, m->room);
+    if (round + 1 == s->base.rounds) {
+        put_levels(m, at);
+        gcb_shared_scale_send(&m->q, values);
+        return 0;
+    }
+    largest = gcb_float_of(s->base.env.kernels->reduce.max_bits(m->room, m->q.base.env.count));
+    memcpy(values, &largest, sizeof(largest));
+    return 0;
+}
+
+static void mask_absorb(void *state, unsigned round, const void *combined)
+{
+    struct gcb_sparse *s = state;
+
+    if (round == 0 && s->mask->agrees)
+        take_agreement(s, combined);
+    else
+        gcb_shared_scale_absorb(s->mask, round, combined);
+}
+
+static void mask_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                          const void *combined, float *update, float *own)
+{
+    struct gcb_sparse *s = state;
+    struct gcb_mask *m = s->mask;
+    uint64_t *const mask = m->mask;
+
+    for (int k = 0; k < 2; k++) {
+        float *const out = k ? own : update;
+
+        if (!out)
+            continue;
+        if (s->selection.p.quant == GCB_QUANT_TERNARY)
+            gcb_shared_scale_conclude(m, at, x, combined, k ? NULL : m->room, k ? m->room : NULL);
+        else if (k)
+            gather(m, x, 1.0f, m->room);
+        scatter(s, k || s->selection.p.quant == GCB_QUANT_TERNARY ? m->room : combined, out);
+    }
+    if (!m->agrees)
+        return;
+    m->mask = m->next;
+    m->next = mask;
+    m->kept = m->next_kept;
+    m->period = m->now;
+    m->known = true;
+    m->agrees = false;
+}
+
+const struct gcb_reduce_ops gcb_mask_reduce = {
+    .begin = mask_begin,
+    .contribute = mask_contribute,
+    .absorb = mask_absorb,
+    .conclude = mask_conclude,
+    .conserves = true,
+};
