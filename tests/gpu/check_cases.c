@@ -68,7 +68,7 @@ static const char *const more[] = {
  * larger sizes. */
 static const struct check_case wide[] = {
     {"range:mantissa=4", CHECK_WIDE, WIDE},
-    {"qsgd:bucket=100,norm=l2", CHECK_WIDE, WIDE},
+    {"qsgd:bucket=30,norm=l2", CHECK_WIDE, WIDE},
     {"sparse:theta=0.2,values=sign-mean,index=u32", CHECK_WIDE, WIDE},
     {"sparse:theta=0.2,transform=fft,chunk=63,index=bitmap", CHECK_WIDE, WIDE},
     {"sparse:theta=0.2,transform=fft,chunk=1,values=sign-mean,index=bitmap", CHECK_WIDE, WIDE},

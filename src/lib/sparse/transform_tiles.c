@@ -233,7 +233,7 @@ static int init_encoder(struct gcb_transform_state *t, const struct gcb_codec_en
 
 bool gcb_tiles_next(const struct gcb_transform_state *t, struct gcb_tiles_part *part)
 {
-    const struct part *p = &t->tiling->part[part->number];
+    const struct gcb_part *p = &t->tiling->part[part->number];
 
     if (part->number == t->tiling->parts)
         return false;
