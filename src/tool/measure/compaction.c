@@ -15,7 +15,6 @@ const char *const gcb_tensor_group_names[GCB_TENSOR_GROUPS] = {"convolution", "m
 const double gcb_compaction_densities[GCB_COMPACTION_DENSITIES] = {0.01, 0.03, 0.1, 0.3};
 
 #define TILE (64 << 16 | 64) /* gcb_tile_of(64, 64) */
-#define CHUNK (1 << 16 | 64) /* gcb_tile_of(1, 64) */
 
 static const struct basis {
     int transform;
@@ -29,7 +28,7 @@ static const struct basis {
     {GCB_TRANSFORM_DCT, TILE, "64x64"},
     {GCB_TRANSFORM_MEAN, TILE, "64x64"},
     {GCB_TRANSFORM_RANDOM, TILE, "64x64"},
-    {GCB_TRANSFORM_DCT, CHUNK, "1x64"},
+    {GCB_TRANSFORM_DCT, 1 << 16 | 64, "1x64"},
     {GCB_COMPACTION_SVD, GCB_TILE_NONE, NULL},
 };
 
@@ -88,17 +87,14 @@ static void add_largest(const struct work *w, const float *x, double *kept)
 static int add_transform(const struct work *w, const struct basis *b, double *kept,
                          struct gcb_diag *diag)
 {
-    struct gcb_transform_state t = {.env = w->env,
-                                    .length = w->env.count,
-                                    .positions = w->env.count,
-                                    .id = (enum gcb_transform_id)b->transform,
-                                    .tile = b->tile};
+    struct gcb_transform_state t = {.env = w->env, .length = w->env.count, .tile = b->tile};
     int err;
 
     if (b->transform == GCB_TRANSFORM_NONE) {
         add_largest(w, w->shuffled, kept);
         return 0;
     }
+    t.id = (enum gcb_transform_id)b->transform;
     err = gcb_transform_tiles.init(&t, &w->env, diag);
     if (!err)
         add_largest(w, gcb_transform_tiles.forward(&t, w->shuffled), kept);
@@ -114,7 +110,7 @@ struct singular {
 static int by_gain(const void *a, const void *b)
 {
     const struct singular *x = a, *y = b;
-    const double p = x->energy / x->cost, q = y->energy / y->cost;
+    const double p = x->energy * y->cost, q = y->energy * x->cost;
 
     return (p < q) - (p > q);
 }

@@ -420,7 +420,6 @@ static const struct gcb_plot plots[] = {
         .is_wanted = is_compaction,
         .runs = GCB_PLOT_ONE_RUN,
         .page = {F(GROUP)},
-        .axis = F(DENSITY),
         .add = add_compaction,
     },
     {

@@ -7,11 +7,9 @@
 const char *const gcb_shuffles[] = {"none",   "elements", "rows", "columns",
                                     "rowcol", "channels", NULL};
 
-/* Streams of random numbers. */
-enum { FIRST_AXIS, SECOND_AXIS };
-
 /* Permutes the middle axis of x, which has outer x n x inner elements: Fisher and Yates' shuffle. The
- * permutation depends only on n, the seed and the axis. */
+ * permutation depends only on n, the seed and the
+ * axis, which is the stream of random numbers. */
 static void permute(float *x, uint64_t outer, uint64_t n, uint64_t inner, uint64_t seed,
                     uint64_t axis)
 {
@@ -40,7 +38,7 @@ void gcb_shuffle(float *x, const struct gcb_tensor *t, enum gcb_shuffle how, uin
     if (how == GCB_SHUFFLE_NONE || cols == 0)
         return;
     if (how != GCB_SHUFFLE_COLUMNS || cols == 1)
-        permute(x, 1, rows, cols, seed, FIRST_AXIS);
+        permute(x, 1, rows, cols, seed, 0);
     if (how != GCB_SHUFFLE_ROWS)
-        permute(x, rows, moved, cols / moved, seed, SECOND_AXIS);
+        permute(x, rows, moved, cols / moved, seed, 1);
 }
