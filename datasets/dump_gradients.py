@@ -226,6 +226,12 @@ def _slices(sample: int) -> Tuple[int, int]:
     return min(sample, _SLICE), max(1, sample // _SLICE)
 
 
+def momentum_of(optimizer: torch.optim.Optimizer, parameter: torch.Tensor) -> Optional[torch.Tensor]:
+    """The first moment that an optimizer keeps: SGD's and Muon's momentum, Adam's mean. None before the first step."""
+    state = optimizer.state.get(parameter, {})
+    return next((state[key] for key in ("momentum_buffer", "exp_avg") if state.get(key) is not None), None)
+
+
 def _is_unscaled(scaler: Any) -> bool:
     """Whether GradScaler.unscale_() has divided p.grad in this step. RuntimeError if only for some optimizers."""
     states = getattr(scaler, "_per_optimizer_states", {}).values()
@@ -350,6 +356,8 @@ class GradientDumper:
                 bfloat16 widened to float32
     compression "gzip" (with the shuffle filter), for tensors of 64 KiB and more
     sample      keep at most so many elements of each tensor: slices, the same in all steps and workers
+    what        "gradient"; "momentum": the optimizer's first moment; "update": the weights before its step minus those after.
+                For the last two, call step() after optimizer.step(); under DDP they are the same on all workers
     fsdp        with FSDP2: "input" of each module's reduce-scatter, or the "shard" after it. Names are those of modules
     max_bytes   limit on the files of a worker (a number or "2G"); at the limit recording stops and training goes on
     optimizer   gives lr of each step, and optimiser, momentum and weight_decay of the file
@@ -368,7 +376,7 @@ class GradientDumper:
     def __init__(self, model: torch.nn.Module, path: str, *, steps: StepSpec,
                  include: Patterns = (), exclude: Patterns = (), dtype: Optional[str] = None,
                  compression: Optional[str] = None, sample: Optional[int] = None, fsdp: str = "input",
-                 max_bytes: Union[int, str, None] = None,
+                 what: str = "gradient", max_bytes: Union[int, str, None] = None,
                  optimizer: Optional[torch.optim.Optimizer] = None, scaler: Any = None,
                  accumulation_steps: Optional[int] = None,
                  comm_hook: Optional[Callable] = None, comm_hook_state: Any = None,
@@ -381,6 +389,10 @@ class GradientDumper:
             raise ValueError(f"dtype={dtype!r}: choose one of {', '.join(_STORED_TYPES)}")
         if fsdp not in ("input", "shard"):
             raise ValueError(f"fsdp={fsdp!r}: choose input or shard")
+        if what not in ("gradient", "momentum", "update"):
+            raise ValueError(f"what={what!r}: choose gradient, momentum or update")
+        if what == "momentum" and optimizer is None:
+            raise ValueError("what='momentum' needs optimizer=")
         if sample is not None and as_int(sample) < 1:
             raise ValueError(f"sample={sample}: at least 1 element of each tensor")
         module = _unwrapped(model)
@@ -397,14 +409,20 @@ class GradientDumper:
         self._stopped = False
         self._warned: set = set()
         self._sharded = any(map(_is_fsdp2, module.modules()))
+        if self._sharded and what != "gradient":
+            raise ValueError(f"what={what!r}: only gradients can be dumped from FSDP2")
+        self.what, self._before = what, {}
         self._set_worker(ddp, worker, workers)
         modules = self._select(module, include, exclude)
         self._root = self._root_attributes(module, attributes or {})
         self._prefix = self._prepare_path(os.fspath(path), overwrite)
         if comm_hook is not None and ddp is None:
             raise ValueError("comm_hook= needs a DistributedDataParallel model")
+        if comm_hook is not None and what != "gradient":
+            raise ValueError("comm_hook= needs what='gradient': give the hook to the model")
         names = {id(tensor.parameters[0]): name for name, tensor in self._selected.items()}
-        self._reduction: Any = _Reduction(ddp, names, comm_hook, comm_hook_state, sample) if ddp else None
+        self._reduction: Any = _Reduction(ddp, names, comm_hook, comm_hook_state, sample) \
+            if ddp and what == "gradient" else None
         if self._sharded:
             self._reduction = _Scatters(modules, self._shard, sample)
         self._arm()
@@ -523,21 +541,29 @@ class GradientDumper:
     # One step
 
     def _arm(self) -> None:
+        due = not self._stopped and self.next_step in self._steps
         if self._reduction is not None:
-            self._reduction.keep = not self._stopped and self.next_step in self._steps
+            self._reduction.keep = due
+        if self.what == "update":
+            self._before = {name: tensor.parameters[0].detach().clone() for name, tensor in self._selected.items() if due}
+
+    def _vector(self, name: str, parameter: torch.nn.Parameter) -> Optional[torch.Tensor]:
+        if self.what == "update":
+            return self._before[name] - parameter.detach()
+        return momentum_of(self._optimizer, parameter) if self.what == "momentum" else parameter.grad
 
     def _record(self, number: int, kept: Optional[Dict[str, _Taken]], facts: Dict[str, Any]) -> Optional[str]:
         present: List[Tuple[str, _Tensor, Union[_Taken, torch.Tensor]]] = []
         missing = []
         for name, tensor in self._selected.items():
-            gradient, taken = tensor.parameters[0].grad, (kept or {}).get(name)
+            gradient, taken = self._vector(name, tensor.parameters[0]), (kept or {}).get(name)
             if (taken if self._sharded else gradient) is None:
                 missing.append(name)
             else:
                 present.append((name, tensor, taken or gradient))
         if not present:
-            self._warn(f"step {number} is left out: no parameter has a gradient; call step() after backward and before "
-                       "zero_grad()")
+            self._warn(f"step {number} is left out: no parameter has a {self.what}; call step() after backward and before "
+                       "zero_grad()" + (", and after optimizer.step()" if self.what == "momentum" else ""))
             return None
         if self._over_budget(self._step_bytes if self._compression is None else 0):
             return None
@@ -546,7 +572,7 @@ class GradientDumper:
             if self._scaler is not None:
                 facts["loss_scale"] = scale = float(self._scaler.get_scale())
             # DDP's buckets have scaled values, even if unscale_() has divided p.grad since
-            divisor = 1.0 if kept is None and _is_unscaled(self._scaler) else scale
+            divisor = 1.0 if self.what != "gradient" or (kept is None and _is_unscaled(self._scaler)) else scale
             return self._write(number, present, divisor, self._step_attributes(facts, missing))
         except (OSError, RuntimeError, TypeError, ValueError) as error:
             self._stop(f"step {number}: {' '.join(str(error).split())}")
@@ -590,7 +616,7 @@ class GradientDumper:
             with open(temporary, "w+b") as disk:
                 _start_file(disk, room)
                 with h5py.File(disk, "r+") as file:
-                    file.attrs.update(self._root)
+                    file.attrs.update({**self._root, "what": self.what})
                     step = file.create_group(f"step_{number:06d}")
                     step.attrs.update(attributes)
                     worker = step.create_group(f"worker_{self._worker}")

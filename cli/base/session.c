@@ -342,11 +342,13 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
 {
     const char *path = files->items[0], *slash = strrchr(path, '/');
     char name[80], extent[160], steps[40], workers[40], tensors[40], bytes[32];
-    const int length = snprintf(
-        extent, sizeof(extent), "%s x %s x %s%s, %s, %s", count_text(steps, e->steps, "step"),
-        count_text(workers, e->workers, "worker"), count_text(tensors, e->tensors, "tensor"),
-        e->full ? "" : " (not all)", e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
-        gcb_bytes(bytes, (double)e->bytes));
+    const int length =
+        snprintf(extent, sizeof(extent), "%s x %s x %s%s, %s, %s%s%.40s",
+                 count_text(steps, e->steps, "step"), count_text(workers, e->workers, "worker"),
+                 count_text(tensors, e->tensors, "tensor"), e->full ? "" : " (not all)",
+                 e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
+                 gcb_bytes(bytes, (double)e->bytes), e->what ? ", " : "",
+                 e->what ? gcb_show(e->what).text : "");
 
     if (files->count > 1)
         count_text(name, files->count, "file");

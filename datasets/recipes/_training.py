@@ -75,8 +75,12 @@ def parse_args(task: Task, model_name: str, workers: int, steps: str, lr: float 
     parser.add_argument("--ddp", action="store_true", help="one process per worker under DistributedDataParallel")
     parser.add_argument("--seed", type=int, default=1, help=f"of the weights and of the order of the {task.unit}")
     parser.add_argument("--batch-size", type=int, default=32, help=f"{task.unit} per worker and step")
-    parser.add_argument("--lr", type=float, default=lr, help="learning rate of SGD")
+    parser.add_argument("--lr", type=float, default=lr, help="learning rate")
     parser.add_argument("--momentum", type=float, default=0.9)
+    parser.add_argument("--optimizer", choices=["sgd", "adamw", "muon"], default="sgd", help="each needs its own --lr; muon: its "
+                        "direction for matrices, SGD for other parameters")
+    parser.add_argument("--what", choices=["gradient", "momentum", "update"], default="gradient",
+                        help="what to dump; momenta and updates are those of the mean gradient, so only worker 0 has them")
     parser.add_argument("--weight-decay", type=float, default=0.0)
     parser.add_argument("--compression", choices=["gzip"], help="filter of the files")
     parser.add_argument("--overwrite", action="store_true", help="replace files of an earlier run")
@@ -96,13 +100,35 @@ def parse_args(task: Task, model_name: str, workers: int, steps: str, lr: float 
 
 def make_dumper(model: nn.Module, optimizer: torch.optim.Optimizer, args: argparse.Namespace,
                 worker: int) -> GradientDumper:
-    return GradientDumper(model, args.output, steps=args.steps, optimizer=optimizer, compression=args.compression,
+    return GradientDumper(model, args.output, steps=args.steps, optimizer=optimizer, compression=args.compression, what=args.what,
                           worker=worker, workers=args.workers, overwrite=args.overwrite,
                           attributes={"model": args.model_name, "dataset": args.task.dataset,
                                       "batch_size": args.batch_size, "seed": args.seed})
 
 
+class Muon(torch.optim.SGD):
+    """Orthogonalises the momentum of matrices, by five Newton-Schulz steps (Jordan et al. 2024)."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            for parameter in (p for p in group["params"] if p.grad is not None and p.dim() > 1):
+                momentum = self.state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
+                momentum.mul_(group["momentum"]).add_(parameter.grad)
+                x = momentum.flatten(1) / (momentum.norm() + 1e-12)
+                for _ in range(5):
+                    gram = x @ x.T
+                    x = 3.4445 * x + (2.0315 * gram @ gram - 4.775 * gram) @ x
+                parameter.sub_(x.view_as(parameter), alpha=group["lr"])
+                parameter.grad = None
+        super().step()
+
+
 def make_optimizer(model: nn.Module, args: argparse.Namespace) -> torch.optim.Optimizer:
+    if args.optimizer == "adamw":
+        return torch.optim.AdamW(model.parameters(), lr=args.lr, betas=(0.9, 0.95), weight_decay=args.weight_decay)
+    if args.optimizer == "muon":
+        return Muon(model.parameters(), lr=args.lr, momentum=args.momentum, weight_decay=args.weight_decay)
     return torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum, weight_decay=args.weight_decay)
 
 
@@ -124,23 +150,27 @@ def train_simulated(make_model: Callable[[], nn.Module], args: argparse.Namespac
     torch.manual_seed(args.seed)
     model, data = make_model(), args.task.load(args.data, "train")
     optimizer = make_optimizer(model, args)
-    dumpers = [make_dumper(model, optimizer, args, worker) for worker in range(args.workers)]
+    after = args.what != "gradient"
+    dumpers = [make_dumper(model, optimizer, args, worker) for worker in range(1 if after else args.workers)]
     streams = [args.task.batches(data, args, worker) for worker in range(args.workers)]
     for step in range(args.last + 1):
         total: List[torch.Tensor] = [torch.zeros_like(parameter) for parameter in model.parameters()]
         losses = []
-        for dumper, stream in zip(dumpers, streams):
+        for worker, stream in enumerate(streams):
             epoch, batch = next(stream)
             optimizer.zero_grad()
             loss = loss_of(model, batch)
             loss.backward()
-            dumper.step(loss, epoch=epoch)
+            if not after:
+                dumpers[worker].step(loss, epoch=epoch)
             losses.append(loss.item())
             for part, parameter in zip(total, model.parameters()):
                 part += parameter.grad
         for part, parameter in zip(total, model.parameters()):
             parameter.grad.copy_(part / args.workers)
         optimizer.step()
+        if after:
+            dumpers[0].step(sum(losses) / len(losses), epoch=epoch)
         report(step, sum(losses) / len(losses), args)
     report_score(model, args)
 
@@ -160,8 +190,11 @@ def train_ddp(worker: int, make_model: Callable[[], nn.Module], args: argparse.N
         optimizer.zero_grad()
         loss = loss_of(model, batch)
         loss.backward()
-        dumper.step(loss, epoch=epoch)
+        if args.what == "gradient":
+            dumper.step(loss, epoch=epoch)
         optimizer.step()
+        if args.what != "gradient":
+            dumper.step(loss, epoch=epoch)
         if worker == 0:
             report(step, loss.item(), args)
     dist.barrier()

@@ -23,6 +23,7 @@ import torch
 
 from _party import Move, Party, gcbench
 from _side_by_side import NETWORKS, Network
+from dump_gradients import momentum_of
 from gcbench.torch import Schedule, root_of_lr, stepwise, warm_up
 
 # For each network: learning rate, examples per worker and step, steps, and examples of the test.
@@ -59,6 +60,8 @@ def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
                         "warm-up: DGC's, in the first tenth")
     parser.add_argument("--dump", metavar="STEPS", help="dump what the workers send in these steps, as 200-215: gradients, or "
                         "changes of the weights (--inner-steps)")
+    parser.add_argument("--what", choices=["gradient", "momentum", "update"], default="gradient",
+                        help="what to dump; momenta and updates are the optimizer's (with --inner-steps the outer one's)")
     parser.add_argument("--dump-to", default="dumps/study", help="prefix of the dump's files")
     parser.add_argument("--data", help="folder of the data; default: where the Debian package puts it")
     args = parser.parse_args(words)
@@ -168,14 +171,19 @@ class Training:
             vectors = self.weights.detach() - torch.cat([network.read() for network in self.networks])
         else:
             vectors = torch.cat([network.take_gradients() for network in self.networks])
-        self._dump(step, vectors)
+        if args.what == "gradient":
+            self._dump(step, vectors)
         if self.theta:
             self.party.set("theta", self.theta(step))
         self.weights.grad = torch.from_numpy(self.party.step(self.exchanges, vectors.numpy()))
         self.exchanges += 1
         if clip and not self.inner:
             torch.nn.utils.clip_grad_norm_([self.weights], 1.0)
+        before = self.weights.detach().clone()
         self.outer.step()
+        if args.what != "gradient":
+            vector = momentum_of(self.outer, self.weights) if args.what == "momentum" else before - self.weights.detach()
+            self._dump(step, vector[None])
         for network in self.networks:
             network.write(self.weights.detach())
         return loss
@@ -188,7 +196,8 @@ class Training:
             return
         import h5py
         with h5py.File(f"{args.dump_to}_step{step:06d}.h5", "w") as file:
-            file.attrs.update({"model": args.network, "dataset": args.task.dataset, "batch_size": args.batch_size})
+            file.attrs.update({"model": args.network, "dataset": args.task.dataset, "batch_size": args.batch_size,
+                               "what": "pseudo-gradient" if args.inner_steps and args.what == "gradient" else args.what})
             for worker, vector in enumerate(vectors):
                 group = file.create_group(f"step_{step:06d}/worker_{worker}")
                 sizes, shapes = self.networks[0].sizes, self.networks[0].shapes

@@ -246,6 +246,7 @@ class Outer:
             if self._dumper is not None:
                 for p, change in zip(weights, changes):
                     p.grad = change.to(p.device, p.dtype)
+                self._dumper.what = "pseudo-gradient"
                 self._dumper.step()
         except Exception as error:
             failed = error

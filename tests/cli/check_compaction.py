@@ -100,6 +100,7 @@ def write(path, change=lambda x: x):
     rng = np.random.default_rng(3)
     steps = []
     with h5py.File(path, "w") as f:
+        f.attrs["what"] = "momentum"
         for step in (0, 1):
             steps.append({})
             for name, shape in SHAPES.items():

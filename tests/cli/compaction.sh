@@ -7,6 +7,9 @@ refused 2 "leave out -o or --shuffle" compress --method topk --shuffle rows -o "
 run inspect --compaction "$tmp/grads.h5"
 exits 0
 prints "low rank"
+prints "kB, momentum"
+run replay --allow-gaps --method topk "$tmp/grads.h5"
+prints "kB, momentum"
 run inspect --compaction --results "$tmp/rows.json" "$tmp/grads.h5"
 run plot --only compaction -o "$tmp/plots" "$tmp/rows.json"
 exits 0

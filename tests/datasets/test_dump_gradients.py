@@ -94,7 +94,7 @@ class PlainLoop(Case):
             self.assertEqual(steps, {key: {"loss": losses[step].item(), "lr": 0.1, "epoch": 7.0, "found_inf": 0}})
             self.assertEqual(root, {"model": "Sequential", "dataset": "noise", "batch_size": 4, "workers": 1,
                                     "framework": f"torch {torch.__version__}", "optimiser": "SGD", "momentum": 0.9,
-                                    "weight_decay": 0.01})
+                                    "weight_decay": 0.01, "what": "gradient"})
 
     def test_include_and_exclude(self):
         tensors, _, _ = self.one(small_model(), include="*.weight", exclude=["0.*"])
@@ -179,6 +179,24 @@ class PlainLoop(Case):
             self.assertEqual(whole, {"1", "2"} if sample == 10000 else set())
             self.assertEqual(tensors["step_000000", "worker_0", "1"][0].shape, (40, 250) if sample == 10000 else (5,))
         self.assertIn(f"{4 * (2 * 8192 + 20000) / 1e3:.2f} KB a step", self.said.getvalue())
+
+    def test_momenta_and_updates(self):
+        for kind, buffer in ((torch.optim.SGD, "momentum_buffer"), (torch.optim.AdamW, "exp_avg")):
+            model = small_model()
+            optimizer = kind(model.parameters(), 0.1, **({"momentum": 0.9} if kind is torch.optim.SGD else {}))
+            dumpers = {what: GradientDumper(model, os.path.join(self.folder, kind.__name__ + what), steps="1", what=what, optimizer=optimizer)
+                       for what in ("momentum", "update")}
+            for step in range(2):
+                optimizer.zero_grad()
+                backward(model, step)
+                before = {name: p.detach().clone() for name, p in model.named_parameters()}
+                optimizer.step()
+                files = {what: dumper.step() for what, dumper in dumpers.items()}
+            for name, p in model.named_parameters():
+                for what, want in (("momentum", optimizer.state[p][buffer]), ("update", before[name] - p.detach())):
+                    tensors, _, root = read(files[what])
+                    self.assertEqual(root["what"], what)
+                    self.assertTrue((tensors["step_000001", "worker_0", name][0] == want.numpy()).all())
 
     def test_sample_of_a_transposed_gradient(self):
         """The slices are those of the tensor in the order of its indices, whatever its order in memory is."""

@@ -54,6 +54,7 @@ struct gcb_extent {
     uint64_t bytes;       /* size in the source's types */
     enum gcb_dtype dtype; /* type of the first tensor */
     bool mixed_dtypes;    /* not all tensors have this type */
+    const char *what;     /* what the tensors are, such as "momentum"; NULL: unknown */
 };
 
 /* Finds the extent of all tensors of a source. */
