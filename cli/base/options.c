@@ -41,6 +41,9 @@ const struct opt_row opt_input_rows[] = {
     {OPT_ROW("as", LIST, opt_input, as), .metavar = "FORMAT", .choices = gcb_element_names,
      .help = "read datasets of 2-byte integers or bytes as bf16 or fp16, and those of 1 byte as "
              "fp8_e4m3 or fp8_e5m2; repeatable"},
+    {OPT_ROW("mask", TEXT, opt_input, mask), .metavar = "FILE",
+     .help = "set elements to 0 that are 0 in this file's tensor with the same path: gradients of "
+             "pruned weights"},
     {OPT_ROW("max-bytes", SIZE, opt_input, max_bytes), .min = 1, .max = 0x1p63,
      .help = "refuse a tensor larger than this (default: half of memory)"},
     {OPT_ROW("allow-external", FLAG, opt_input, allow_external),
@@ -187,6 +190,8 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
         .limits.in_process = in->in_process,
         .limits.hdf5_plugins = in->hdf5_plugins,
     };
+    struct gcb_source *mask = NULL;
+    int err;
 
     if (files->count == 0)
         return gcb_invalid(diag, "no input file given: name a file of gradients");
@@ -199,14 +204,26 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                            strerror(errno));
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
-        const int err = gcb_choose(&choice, "--", "as", gcb_element_names, in->as.items[i], diag);
 
+        err = gcb_choose(&choice, "--", "as", gcb_element_names, in->as.items[i], diag);
         if (err)
             return err;
         /* gcb_element_names has the types from GCB_ELEMENT_BF16 on */
         gcb_reading_use(&config.reading, (enum gcb_element)(GCB_ELEMENT_BF16 + choice));
     }
-    return gcb_source_open(out, &config, diag);
+    err = gcb_source_open(out, &config, diag);
+    if (err || !in->mask)
+        return err;
+    config.files = &in->mask;
+    config.file_count = 1;
+    config.selection = (struct gcb_tensor_selection){0};
+    err = gcb_source_open(&mask, &config, diag);
+    gcb_source_mask(*out, mask);
+    if (err) {
+        gcb_source_close(*out);
+        *out = NULL;
+    }
+    return err;
 }
 
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag)

@@ -26,6 +26,7 @@ struct opt_input {
     uint64_t max_bytes;        /* 0: the default, half of memory */
     bool allow_external, in_process;
     const char *hdf5_plugins; /* folder; NULL: none */
+    const char *mask;         /* file; NULL: none */
 };
 extern const struct opt_row opt_input_rows[];
 /* Words that --step and --worker take, for completions; each list ends with NULL. */

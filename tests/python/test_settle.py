@@ -226,7 +226,7 @@ def usable(spec):
 
 def with_feedback(name):
     """Adding on the way rounds what is 16 bits wide."""
-    return f"{name}:memory=ef" + (",collective=allgather" if name in ("fp16", "bf16") else "")
+    return f"{name}:memory=ef,decay=1" + (",collective=allgather" if name in ("fp16", "bf16") else "")
 
 
 # again: with another PyTorch (run.py)

@@ -25,7 +25,8 @@ MORE = ["topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=golomb", "
         "mxfp8:collective=twoshot", "int8:collective=ring", "int4:collective=hierarchical,inner=2,memory=ef", "qsgd:collective=tree,memory=ef", "sbc:delay=3,momentum=0.5", "qsgd:collective=twoshot",
         "qsgd:collective=allreduce", "signsgd:scale=mean,memory=ef", "topk:theta=0.95,memory=gmc,momentum=0.9",
         "fft:chunk=64,memory=ef", "bf16:collective=allreduce", "powersgd:rank=2,memory=ef", "dgc:momentum=0", "redsync:memory=ef,dense-below=0",
-        "sbc:memory=delay,delay=3,momentum=0", "fp16:collective=allgather"]
+        "sbc:memory=delay,delay=3,momentum=0", "fp16:collective=allgather",
+        "pactrain:every=2", "scape:every=2,density=0.1", "topk:theta=0.95,memory=ef21"]
 
 
 @gcbench.method

@@ -374,27 +374,10 @@ bool gcb_memory_wants_update(const struct gcb_memory *m)
     return m->p.kind == GCB_MEMORY_GMC || m->p.kind == GCB_MEMORY_EF21;
 }
 
-struct input_pass {
-    const struct gcb_memory *m;
-    const float *g;
-    float *sum;
-};
-
-static void add_last(void *ctx, uint64_t i)
-{
-    const struct input_pass *pass = ctx;
-    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(pass->m->count, i);
-
-    for (uint64_t k = from; k < to; k++)
-        pass->sum[k] += pass->m->u[k];
-}
-
 void gcb_memory_complete(const struct gcb_memory *m, float *update)
 {
-    struct input_pass pass = {.m = m, .sum = update};
-
-    if (m->p.kind == GCB_MEMORY_EF21)
-        gcb_parallel(&m->queue, gcb_span_count(m->count), add_last, &pass);
+    for (uint64_t i = 0; m->p.kind == GCB_MEMORY_EF21 && i < m->count; i++)
+        update[i] += m->u[i];
 }
 
 void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
@@ -409,6 +392,12 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
         return;
     run_pass(m, update, take_update);
 }
+
+struct input_pass {
+    const struct gcb_memory *m;
+    const float *g;
+    float *sum;
+};
 
 /* What this step added to element k of the array e. `in` is the gradient. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)

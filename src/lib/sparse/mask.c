@@ -34,14 +34,13 @@ struct gcb_mask {
     uint64_t words;         /* in a mask, of 64 elements each */
     uint64_t *mask, *next;  /* a bit for each element; `next` is of a step that agrees */
     uint64_t kept, next_kept;
-    bool known;      /* there is a mask */
-    uint64_t period; /* of the mask */
+    uint64_t period; /* of the mask, plus 1; 0: there is no mask */
     float *room;     /* scratch, a float for each element */
     float *moment;   /* agree=moment: the moving average; else NULL */
 
     /* the current step */
     bool agrees;
-    uint64_t now; /* its period */
+    uint64_t now; /* its period, plus 1 */
 };
 
 #define AVERAGE 0.9f /* of the moving average: share of earlier steps */
@@ -95,7 +94,7 @@ static uint64_t mask_bytes(const void *state)
 
     if (!m)
         return 0;
-    return (2 + m->words) * sizeof(uint64_t) +
+    return (1 + m->words) * sizeof(uint64_t) +
            (m->moment ? s->base.env.count * sizeof(*m->moment) : 0);
 }
 
@@ -106,7 +105,6 @@ static void mask_write(const void *state, struct gcb_wbuf *out)
 
     if (!m)
         return;
-    gcb_put_u64(out, m->known);
     gcb_put_u64(out, m->period);
     for (uint64_t w = 0; w < m->words; w++)
         gcb_put_u64(out, m->mask[w]);
@@ -128,23 +126,20 @@ static int mask_read(void *state, struct gcb_rbuf *in)
     const struct gcb_sparse *s = state;
     const uint64_t count = s->base.env.count;
     struct gcb_mask *m = s->mask;
-    uint64_t known, period;
+    const uint64_t period = m && in ? gcb_get_u64(in) : 0;
     uint32_t largest = 0;
 
     if (!m)
         return 0;
-    known = in ? gcb_get_u64(in) : 0;
-    period = in ? gcb_get_u64(in) : 0;
     for (uint64_t w = 0; w < m->words; w++)
         m->next[w] = in ? gcb_get_u64(in) : 0;
     for (uint64_t i = 0; m->moment && i < count; i++) {
         m->room[i] = in ? gcb_get_f32(in) : 0.0f;
         largest = gcb_magnitude(m->room[i]) > largest ? gcb_magnitude(m->room[i]) : largest;
     }
-    if ((in && in->failed) || known > 1 || largest >= GCB_INF_BITS ||
+    if ((in && in->failed) || largest >= GCB_INF_BITS ||
         (count % 64 && m->next[m->words - 1] >> count % 64))
         return GCB_E_MISMATCH;
-    m->known = known;
     m->period = period;
     if (count)
         memcpy(m->mask, m->next, m->words * sizeof(*m->mask));
@@ -198,8 +193,8 @@ static void mask_begin(void *state, const struct gcb_reduce_at *at)
     struct gcb_mask *m = s->mask;
     struct gcb_reduce_round *round = s->base.round;
 
-    m->now = at->step.step / s->every;
-    m->agrees = !m->known || m->now != m->period;
+    m->now = at->step.step / s->every + 1;
+    m->agrees = m->now != m->period;
     set_value_rounds(s, m->kept);
     if (!m->agrees)
         return;
@@ -213,14 +208,6 @@ static void mask_begin(void *state, const struct gcb_reduce_at *at)
 }
 
 /* ---- agreeing ---- */
-
-static void average(const struct gcb_sparse *s, const float *x)
-{
-    float *moment = s->mask->moment;
-
-    for (uint64_t i = 0; i < s->base.env.count; i++)
-        moment[i] = AVERAGE * moment[i] + (1.0f - AVERAGE) * x[i];
-}
 
 /* Writes the selected positions: 1 at each as a vote, or 16 bits at a time. */
 static void put_selection(struct gcb_sparse *s, void *values)
@@ -253,19 +240,15 @@ static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, co
 {
     const uint64_t count = s->base.env.count, length = row_length(s);
     const uint64_t key = gcb_hadamard_key(&s->base.env, at->step.step);
-    uint8_t byte[GCB_TILE];
+    uint8_t *byte = (uint8_t *)s->mask->room;
 
+    s->base.env.kernels->philox.bytes(byte, count, key, 0, 0);
     for (uint64_t first = 0; first < count; first += length) {
-        const uint64_t end = count - first < length ? count : first + length;
         double sum[SUMS] = {0};
 
-        for (uint64_t i = first, n; i < end; i += n) {
-            n = end - i < GCB_TILE ? end - i : GCB_TILE;
-            s->base.env.kernels->philox.bytes(byte, n, key, i, 0);
-            for (uint64_t j = 0; j < n; j++)
-                for (unsigned t = 0; t < SUMS; t++)
-                    sum[t] += byte[j] >> t & 1 ? -(double)x[i + j] : (double)x[i + j];
-        }
+        for (uint64_t i = first; i < count && i < first + length; i++)
+            for (unsigned t = 0; t < SUMS; t++)
+                sum[t] += byte[i] >> t & 1 ? -(double)x[i] : (double)x[i];
         for (unsigned t = 0; t < SUMS; t++)
             *values++ = (float)((double)at->weight * sum[t]);
     }
@@ -284,7 +267,7 @@ static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const f
         return sketch(s, at, x, values);
     memset(values, 0, round->count * gcb_reduction_size(round->reduction));
     if (at->weight == 0.0f ||
-        (s->agree == GCB_AGREE_LEADER && at->step.worker != s->mask->now % at->workers))
+        (s->agree == GCB_AGREE_LEADER && at->step.worker != (s->mask->now - 1) % at->workers))
         return 0;
     if (!gcb_sparse_select_from(s, &at->step, s->mask->moment ? s->mask->moment : x))
         return GCB_E_SEND_RAW;
@@ -317,12 +300,11 @@ static void take_rows(struct gcb_sparse *s, const float *sums)
     ties = k - above;
     for (uint64_t r = 0; r < rows; r++) {
         const uint32_t norm = gcb_magnitude(m->room[r]);
-        const uint64_t first = r * length, end = count - first < length ? count : first + length;
 
         if (norm < least || (norm == least && ties == 0))
             continue;
         ties -= norm == least;
-        for (uint64_t i = first; i < end; i++)
+        for (uint64_t i = r * length; i < count && i < (r + 1) * length; i++)
             keep(m, i);
     }
 }
@@ -410,8 +392,8 @@ static int mask_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     struct gcb_mask *m = s->mask;
     float largest;
 
-    if (round == 0 && m->moment)
-        average(s, x);
+    for (uint64_t i = 0; round == 0 && m->moment && i < s->base.env.count; i++)
+        m->moment[i] = AVERAGE * m->moment[i] + (1.0f - AVERAGE) * x[i];
     if (round == 0 && m->agrees)
         return propose(s, at, x, values);
     if (s->selection.p.quant != GCB_QUANT_TERNARY) {
@@ -465,7 +447,6 @@ static void mask_conclude(void *state, const struct gcb_reduce_at *at, const flo
     m->next = mask;
     m->kept = m->next_kept;
     m->period = m->now;
-    m->known = true;
     m->agrees = false;
 }
 

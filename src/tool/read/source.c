@@ -17,6 +17,7 @@ void gcb_source_close(struct gcb_source *source)
     gcb_free(source->met);
     gcb_free(source->synthetic);
     gcb_strings_fini(&source->strings);
+    gcb_source_close(source->mask);
     gcb_free(source);
 }
 
@@ -56,6 +57,34 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
+void gcb_source_mask(struct gcb_source *source, struct gcb_source *mask)
+{
+    source->mask = mask;
+}
+
+/* Sets the elements to 0 that are 0 in the mask's tensor with the same path. */
+static int apply_mask(struct gcb_source *mask, const struct gcb_tensor *t, float *out,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_tensor *own = mask->tensors, *end = own + mask->count;
+    float *kept;
+    int err;
+
+    while (own < end && strcmp(own->path, t->path) != 0)
+        own++;
+    if (own == end)
+        return 0;
+    if (own->count != t->count)
+        return gcb_invalid(diag, "--mask has another number of elements for %s",
+                           gcb_show(t->path).text);
+    kept = gcb_alloc_array(t->count, sizeof(*kept));
+    err = kept ? gcb_source_read(mask, (size_t)(own - mask->tensors), kept, diag) : GCB_E_NOMEM;
+    for (uint64_t k = 0; !err && k < t->count; k++)
+        out[k] = kept[k] == 0.0f ? 0.0f : out[k];
+    gcb_free(kept);
+    return err;
+}
+
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = &source->tensors[i];
@@ -70,6 +99,8 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
     err = gcb_source_use(source, file, NULL, diag);
     if (!err)
         err = gcb_file_child_read(file->child, source->tensors, source->count, i, out, diag);
+    if (!err && source->mask)
+        err = apply_mask(source->mask, t, out, diag);
     if (!err)
         gcb_shuffle(out, t, source->shuffle, source->shuffle_seed);
     return err;
@@ -83,7 +114,7 @@ void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_
 
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
 {
-    return source->tensors[i].offset != 0 && source->shuffle == GCB_SHUFFLE_NONE;
+    return source->tensors[i].offset != 0 && !source->mask && source->shuffle == GCB_SHUFFLE_NONE;
 }
 
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,

@@ -105,6 +105,7 @@ struct gcb_source {
     uint64_t seed;
     enum gcb_shuffle shuffle;
     uint64_t shuffle_seed;
+    struct gcb_source *mask; /* of gcb_source_mask, or NULL */
 
     /* A dump can have thousands of files. Only the most recently used files are open, each with a
      * child process. */
