@@ -130,8 +130,8 @@ static void add_numbers(const struct gcb_method *m)
     }
 }
 
-/* A device has no bins, fits, Bloom filters and SIDCo, and transforms there take no input that was rounded to float16, and no
- * tiles. */
+/* A device has no bins, fits, Bloom filters, SIDCo and masks, and transforms there take no input that
+ * was rounded to float16, and no tiles. */
 static bool runs_on_device(const struct gcb_method *m)
 {
     char spec[256];
@@ -140,6 +140,7 @@ static bool runs_on_device(const struct gcb_method *m)
     gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
     return !strstr(spec, "values=bins") && !strstr(spec, "values=fit") &&
            !strstr(spec, "index=bloom") && !strstr(spec, "select=sidco") &&
+           !strstr(spec, "select=mask") &&
            (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
            (!gcb_method_value(m, "input", &input) || input == 0.0);
 }

@@ -350,16 +350,18 @@ static bool weights_count(const struct team_case *c)
 /*
  * The workers change their numbers. Methods whose draws depend on the worker may give another
  * update. So may collectives that send sums, if the sums are rounded; with equal weights the
- * tensors have sums that are not rounded. And so may leaders (agree=leader), in turn.
+ * tensors have sums that are not rounded. And so may leaders (agree=leader), in
+ * turn, and the draws of quant=ternary.
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
     const struct gcb_collective_facts *facts = &gcb_collectives[gcb_method_collective(c->method)];
     const bool adds_all = facts->sends == GCB_SENDS_MESSAGES || facts->sends == GCB_SENDS_VALUES;
     float *update = floats(c->n), *other = floats(c->n);
-    double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0, agree = 0.0;
-    const bool leads =
-        gcb_method_value(c->method, "agree", &agree) && (int)agree == GCB_AGREE_LEADER;
+    double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0, agree = 0.0, quant = 0.0;
+    const bool masks = gcb_method_value(c->method, "agree", &agree) &&
+                       gcb_method_value(c->method, "quant", &quant);
+    const bool leads = masks && ((int)agree == GCB_AGREE_LEADER || quant > 0.0);
     struct team_case turned = *c;
     bool holds = true, exact = true;
 

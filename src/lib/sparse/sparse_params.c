@@ -200,8 +200,6 @@ unsigned gcb_sparse_caps(const double *value)
     }
     if (gcb_selectors[(int)value[ROW_SELECT]]->stateful)
         caps |= GCB_CAP_STATEFUL;
-    if ((int)value[ROW_QUANT] == GCB_QUANT_TERNARY)
-        caps |= GCB_CAP_RANDOMISED;
     return caps;
 }
 
