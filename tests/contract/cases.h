@@ -6,11 +6,11 @@
 
 #include "src/lib/codec/method.h"
 
-#define CONTRACT_MAX 16384
+#define CONTRACT_MAX 8192
 
 /* Cases: every method at its defaults; with each number changed; and combinations of a codec's
- * choices, with each two choices together in one. The last two kinds are many, so they are brief:
- * tested on fewer tensors. */
+ * choices, all on a device, and else with each two choices together in one. The last two kinds are
+ * many, so they are brief: tested on fewer tensors. */
 struct contract_case {
     struct gcb_method method;
     bool brief;

@@ -1,5 +1,5 @@
 /*
- * The contract of sums, for every method, combination of stages and hostile tensor, with and
+ * The contract of sums, for every method, pair of stages and hostile tensor, with and
  * without a raw message among the others.
  *
  *   test_contract_sum [NAME]    only the methods whose full spec contains NAME
