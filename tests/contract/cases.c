@@ -156,8 +156,7 @@ static bool runs_on_device(const struct gcb_method *m)
     gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
     return !strstr(spec, "values=bins") && !strstr(spec, "values=fit") &&
            !strstr(spec, "index=bloom") && !strstr(spec, "select=sidco") &&
-           !strstr(spec, "select=mask") &&
-           (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
+           !strstr(spec, "select=mask") && (!gcb_method_value(m, "tile", &input) || input == 0.0) &&
            (!gcb_method_value(m, "input", &input) || input == 0.0);
 }
 

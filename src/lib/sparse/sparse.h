@@ -22,9 +22,9 @@ struct gcb_sparse {
     int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
     uint64_t tile;
     struct gcb_bloom_params bloom; /* not in messages: a filter says it */
-    int agree;             /* enum gcb_agree */
-    uint64_t every;        /* steps for which a mask is kept */
-    struct gcb_mask *mask; /* an encoder of an all-reduce with select=mask; else NULL */
+    int agree;                     /* enum gcb_agree */
+    uint64_t every;                /* steps for which a mask is kept */
+    struct gcb_mask *mask;         /* an encoder of an all-reduce with select=mask; else NULL */
     struct gcb_transform_state t;
     struct gcb_selection selection;
     struct gcb_values_state v;

@@ -22,7 +22,7 @@ struct gcb_fidelity {
     uint64_t same_sign, zeros, zeros_kept; /* as in struct gcb_compare (kernels/compare) */
     uint64_t elements;                     /* all elements, with infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
-    uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */
+    uint64_t nonfinite_kept;      /* infinities and NaNs in x that have the same bits in y */
     struct gcb_error_split split; /* dd by its causes (gcb_coder_split), or zeros */
 };
 

@@ -33,13 +33,12 @@ static const struct {
 /* Methods in the order of their looks. A new method goes to the end: then the others keep their
  * looks. */
 static const char *const methods[] = {
-    "topk",      "fft",     "qsgd",         "dgc",         "terngrad", "range",
-    "sbc",       "stc",     "demo",         "redsync",     "randomk",  "qgz",
-    "powersgd",  "signsgd", "sparse",       "countsketch", "natural",  "topk-range",
-    "dct-range", "float",   "affine",       "fp8",         "mxfp8",    "mxfp4",
-    "nvfp4",     "int8",    "int4",         "cgx",         "codebook", "blockwise8",
-    "uniform8",  "onebit",  "bf16-entropy", "eden",        "drive",    "deepreduce",
-    "sparseloco", "pactrain", "scalecom", "scape", "arctopk",
+    "topk",       "fft",         "qsgd",     "dgc",        "terngrad",     "range",    "sbc",
+    "stc",        "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",
+    "sparse",     "countsketch", "natural",  "topk-range", "dct-range",    "float",    "affine",
+    "fp8",        "mxfp8",       "mxfp4",    "nvfp4",      "int8",         "int4",     "cgx",
+    "codebook",   "blockwise8",  "uniform8", "onebit",     "bf16-entropy", "eden",     "drive",
+    "deepreduce", "sparseloco",  "pactrain", "scalecom",   "scape",        "arctopk",
 };
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
 _Static_assert(METHODS < LOOKS, "add a colour or a mark");

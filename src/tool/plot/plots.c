@@ -415,7 +415,6 @@ static const struct gcb_plot plots[] = {
         .name = "compaction",
         .title = "energy that few coefficients keep: of transforms, controls and singular values",
         .needs = "compaction rows: `inspect --compaction --results FILE`",
-        .pictured = true,
         .record = GCB_RECORD_COMPACTION,
         .is_wanted = is_compaction,
         .runs = GCB_PLOT_ONE_RUN,

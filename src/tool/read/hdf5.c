@@ -164,11 +164,13 @@ static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
     struct visit v = {listing, state};
     const struct gcb_h5visitor visitor = {
         .ctx = &v, .dataset = on_dataset, .wanted = is_wanted, .left_out = on_left_out};
-    char version[16];
+    char version[16], what[64];
     int err = 0;
 
     if (gcb_h5attr_text(v.file->id, "gcbench_container", version, sizeof(version)))
         err = gcb_listing_remark(listing, GCB_REMARK_MESSAGES, "/", true, diag);
+    if (!err && gcb_h5attr_text(v.file->id, "what", what, sizeof(what)))
+        err = gcb_listing_what(listing, what, diag);
     return err ? err : gcb_h5walk(v.file, &visitor, diag);
 }
 

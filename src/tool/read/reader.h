@@ -129,6 +129,9 @@ int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct
  * counted, but an --exclude pattern that matches its path counts as used. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag);
+/* Says what the tensors are, such as "momentum": a text of the file. */
+int gcb_listing_what(struct gcb_listing *l, const char *what, struct gcb_diag *diag);
+
 /* ---- the table ---- */
 
 /* Functions that return int return 0 or a negative status (infile.h) with its message. */

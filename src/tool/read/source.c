@@ -44,6 +44,11 @@ bool gcb_source_matches(const struct gcb_source *source, const char *glob)
     return false;
 }
 
+const char *gcb_source_what(const struct gcb_source *source)
+{
+    return source->what;
+}
+
 /* ---- reading ---- */
 
 /* Finds a file by the pointer to its name. Starts with the file that was read last. */

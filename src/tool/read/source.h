@@ -126,4 +126,8 @@ bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
                          float *out, struct gcb_diag *diag);
 
+/* Returns what the tensors are by the first file that says it, such as "momentum"; NULL if no file
+ * does. Escape the text before showing it. */
+const char *gcb_source_what(const struct gcb_source *source);
+
 #endif

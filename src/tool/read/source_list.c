@@ -14,8 +14,9 @@ const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, &gcb_npy, &gcb_npz, &
  * The kinds of records, and the members of a record that they use:
  *   R_TENSOR  a tensor: `tensor`
  *   R_REMARK  a remark: texts[0] is the path of the object; numbers are the kind and the count
+ *   R_WHAT    what the tensors are: texts[1]
  */
-enum { R_TENSOR = 1, R_REMARK };
+enum { R_TENSOR = 1, R_REMARK, R_WHAT };
 
 /* ---- selection ---- */
 
@@ -103,6 +104,13 @@ int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *
     return first || gcb_selection_excludes(&l->config->selection, t.path)
                ? send_remark(l, kind, first, path, diag)
                : 0;
+}
+
+int gcb_listing_what(struct gcb_listing *l, const char *what, struct gcb_diag *diag)
+{
+    const struct gcb_port_record r = {.kind = R_WHAT, .texts = {"/", what}};
+
+    return gcb_port_put(l->port, &r, diag);
 }
 
 /* Lists the file for struct gcb_lister. Then sends how many objects, besides the example that was
@@ -204,6 +212,12 @@ static int take_record(void *ctx, const struct gcb_port_record *r, struct gcb_di
         return take_tensor(l, r, diag);
     if (r->kind == R_REMARK)
         return take_remark(l, r, diag);
+    if (r->kind == R_WHAT) {
+        if (!l->source->what)
+            l->source->what =
+                gcb_strings_add(&l->source->strings, r->texts[1], strlen(r->texts[1]));
+        return 0;
+    }
     return fail_record(l, diag);
 }
 

@@ -92,6 +92,7 @@ enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
     struct gcb_strings strings; /* memory of all names and texts */
+    const char *what;           /* for gcb_source_what */
 
     struct gcb_tensor *tensors;
     size_t count, cap;

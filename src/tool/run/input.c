@@ -83,7 +83,7 @@ void gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source)
     uint64_t *const workers = steps + count, *const tensors = workers + count;
 
     memset(out, 0, sizeof(*out));
-    out->what = gcb_source_note(source, "what");
+    out->what = gcb_source_what(source);
     for (size_t i = 0; i < count; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(source, i);
 

@@ -121,3 +121,8 @@ void gradient_reader_free(struct gradient_reader *r)
 {
     gcb_layout_fini(&r->layout);
 }
+
+const char *gcb_source_what(const struct gcb_source *s)
+{
+    return NULL;
+}

@@ -137,3 +137,8 @@ void replay_expect(double got, double want, double tolerance)
     if (!(fabs(got - want) <= tolerance * fabs(want) + 1e-300))
         fail_msg("%.17g, not %.17g", got, want);
 }
+
+const char *gcb_source_what(const struct gcb_source *s)
+{
+    return NULL;
+}

@@ -206,5 +206,5 @@ static void stops(void **state)
 }
 
 RUN_TESTS(REPLAY_CASE(lossless), REPLAY_CASE(constructed), REPLAY_CASE(scopes_and_threads),
-          REPLAY_CASE(other_workers), REPLAY_CASE(repetitions_draw_apart),
-          REPLAY_CASE(refuses), REPLAY_CASE(without_memory), REPLAY_CASE(stops))
+          REPLAY_CASE(other_workers), REPLAY_CASE(repetitions_draw_apart), REPLAY_CASE(refuses),
+          REPLAY_CASE(without_memory), REPLAY_CASE(stops))

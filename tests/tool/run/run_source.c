@@ -142,3 +142,8 @@ int run_all(struct run_setup *s)
     s->config.layout = &s->plan;
     return gcb_run(&s->result, &s->config, &observer, &s->diag);
 }
+
+const char *gcb_source_what(const struct gcb_source *s)
+{
+    return NULL;
+}

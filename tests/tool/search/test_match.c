@@ -29,6 +29,11 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
     return &s->tensor;
 }
 
+const char *gcb_source_what(const struct gcb_source *s)
+{
+    return NULL;
+}
+
 bool gcb_source_has_parts(const struct gcb_source *s, size_t i)
 {
     return false;
