@@ -80,7 +80,7 @@ static inline uint64_t gcb_tile_cols(uint64_t tile)
     return tile == GCB_TILE_KERNEL ? GCB_TILE_SIDE : tile & 0xffff;
 }
 
-#define GCB_MAX_PARAMS 24 /* most rows of a codec's table */
+#define GCB_MAX_PARAMS 32 /* most rows of a codec's table */
 
 /* In all functions `table` may be NULL: a table without rows. */
 
