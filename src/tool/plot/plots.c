@@ -286,7 +286,7 @@ static void add_compaction(struct gcb_plot_page *page)
     struct gcb_plot_set *set = &page->set;
     char text[GCB_PLOT_LABEL];
 
-    snprintf(text, sizeof(text), "Energy in few coefficients: %.20s tensors, %.40s",
+    snprintf(text, sizeof(text), "Energy in few coefficients: %.20s tensors (verdict: %.40s)",
              page->first->group, page->first->finding);
     gcb_plot_heading(page, text, NULL);
     GCB_PLOT_COLUMNS(page, "series", "density", GCB_PLOT_FIELD(ENERGY_SHARE));
