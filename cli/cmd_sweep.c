@@ -231,8 +231,8 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
         return err;
     session_drop_memory(&c->s, "sweep", c->methods, c->given);
     methods = c->methods;
-    err =
-        gcb_sweep_expand(&c->methods, &c->given, methods, c->given, vary->items, vary->count, diag);
+    err = gcb_sweep_expand(&c->methods, &c->given, methods, c->given,
+                           c->o->methods.specs.count == 0, vary->items, vary->count, diag);
     gcb_free(methods);
     if (!err)
         err = parse_goals(c, diag);

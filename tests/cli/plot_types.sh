@@ -27,7 +27,9 @@ run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/
 exits 0
 run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 --results "$tmp/match.json" "$sample"
 exits 0
-cat "$tmp/d.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" >>"$tmp/all.json"
+run inspect --compaction --step 100 --worker 0 --dataset 'layers.[37].c*' --results "$tmp/e.json" "$sample"
+exits 0
+cat "$tmp/d.json" "$tmp/e.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" >>"$tmp/all.json"
 
 # Two seeds of two methods in training, with an even and an odd number of them, with and without a
 # link.

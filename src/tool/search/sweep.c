@@ -283,9 +283,10 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 /* Adds all combinations of the current method. */
 static int expand_method(struct sweep *s, struct gcb_diag *diag)
 {
-    int err = list_values_of_keys(s, diag);
+    int err;
 
     s->first = s->count;
+    err = list_values_of_keys(s, diag);
     for (size_t i = 0; !err && i < s->combinations; i++)
         err = add_setting(s, i, diag);
     for (size_t k = 0; k < s->keys; k++)
@@ -309,6 +310,15 @@ static const char *suggest_key(const char *key, const struct gcb_method *methods
         near = gcb_suggest(key, names, n);
     }
     return near;
+}
+
+static bool all_used(const struct sweep *s)
+{
+    size_t k = 0;
+
+    while (k < s->keys && s->used[k])
+        k++;
+    return k == s->keys;
 }
 
 /* Fails if a key has no effect in any setting. */
@@ -345,21 +355,30 @@ static int check_any_valid(const struct sweep *s, struct gcb_diag *diag)
 }
 
 int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
-                     size_t method_count, const char *const *vary, size_t vary_count,
+                     size_t method_count, bool all, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag)
 {
     struct sweep *s = gcb_must_zero(1, sizeof(*s));
-    int err;
+    int err, refused = 0;
 
     *out = NULL;
     *count = 0;
     err = parse_keys(s, vary, vary_count, diag);
     for (size_t i = 0; !err && i < method_count; i++) {
+        bool used[MAX_KEYS];
+
+        memcpy(used, s->used, sizeof(used));
         s->method = &methods[i];
         err = expand_method(s, diag);
+        if (err == GCB_E_INVALID && all) {
+            memcpy(s->used, used, sizeof(used));
+            s->count = s->first;
+            refused = err;
+            err = 0;
+        }
     }
     if (!err)
-        err = check_used(s, methods, method_count, diag);
+        err = refused ? refused * !all_used(s) : check_used(s, methods, method_count, diag);
     if (!err)
         err = check_any_valid(s, diag);
     if (!err) {

@@ -50,11 +50,14 @@ void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
  * other values is left out, and equal settings appear once. Combinations that gcb_method_check
  * refuses are included, so that a run can report them. Release *out with gcb_free.
  *
+ * With `all`, the caller has named no methods: one that does not take all values is left out, if
+ * others take them.
+ *
  * GCB_E_INVALID: a range or value is wrong, no method has a key, a key is given twice, there are
  * too many settings, or all settings are refused. *out is then NULL.
  */
 int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
-                     size_t method_count, const char *const *vary, size_t vary_count,
+                     size_t method_count, bool all, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag);
 
 /* True if a sweep without --method includes this method: it has parameters, and it is not a codec

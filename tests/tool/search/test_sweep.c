@@ -147,7 +147,7 @@ static const char *expand(const char *const *methods, const char *const *vary)
         assert_int_equal(gcb_method_parse(&list[m], methods[m], NULL), 0);
     while (vary[v])
         v++;
-    if (gcb_sweep_expand(&settings, &count, list, m, vary, v, &diag)) {
+    if (gcb_sweep_expand(&settings, &count, list, m, false, vary, v, &diag)) {
         assert_null(settings);
         return strcpy(out, diag.text);
     }
