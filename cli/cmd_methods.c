@@ -93,7 +93,7 @@ static bool in_module(const struct gcb_method *m)
 
     while (row && row->ops && row->wire_id != m->codec->wire_id)
         row++;
-    return row && row->ops;
+    return row && row->ops && !gcb_method_cpu_only(m);
 }
 
 /* Sends the row of a method. */

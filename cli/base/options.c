@@ -218,7 +218,8 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
     config.file_count = 1;
     config.selection = (struct gcb_tensor_selection){0};
     err = gcb_source_open(&mask, &config, diag);
-    gcb_source_mask(*out, mask);
+    if (!err)
+        err = gcb_source_mask(*out, mask, diag);
     if (err) {
         gcb_source_close(*out);
         *out = NULL;

@@ -161,9 +161,9 @@ extern const struct opt_row opt_policy_rows[]; /* --method-for */
 const char *opt_methods_key_at(size_t i);
 /*
  * Makes the list of the methods that --method names, in the order given. Each method takes those
- * overrides that it has as parameters. Without --method, the list has the methods for which `wanted` is true, with their default parameters;
- * none if `wanted` is NULL. GCB_E_INVALID also for an override that no method has. Release *out
- * with gcb_free.
+ * overrides that it has as parameters. Without --method, the list has the methods for which
+ * `wanted` is true, with their default parameters; none if `wanted` is NULL. GCB_E_INVALID also for
+ * an override that no method has. Release *out with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);

@@ -110,7 +110,7 @@ def parameter(p, condition):
     if p["complements"]:
         words += "; or give " + " or ".join("--" + c for c in p["complements"]) + f", 1 - {p['name']}"
     if condition and p["needs"]:
-        words += f" (with {p['needs']})"
+        words += f" (with {p['needs'].replace(';', '; ')})"
     return tagged(f"\\fB{escape(p['name'])}\\fP={escape(default)}", span) + ".br\n" + paragraph(words)
 
 

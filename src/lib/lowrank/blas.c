@@ -258,13 +258,17 @@ void gcb_blas_multiply(const struct gcb_product *p)
 
 int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64_t cols)
 {
-    const bool tall = rows > cols, fits = rows < INT_MAX / 34 && cols < INT_MAX / 34;
-    const int n = (int)(tall ? cols : rows), length = 34 * n; /* of LAPACK's blocks of 32 */
+    const bool tall = rows > cols;
+    const uint64_t side = tall ? cols : rows;
+    const bool fits = rows <= INT_MAX && cols <= INT_MAX && side < INT_MAX / 34;
+    const int n = fits ? (int)side : 0, length = 34 * n; /* of LAPACK's blocks of 32 */
     double *x = gcb_alloc_array(rows * cols, sizeof(*x));
     double *gram = gcb_alloc_array((uint64_t)n * (uint64_t)n, sizeof(*gram));
     double *work = gcb_alloc_array((uint64_t)length, sizeof(*work));
-    int err = fits && x && gram && work ? 0 : GCB_E_NOMEM, info = 0;
+    int err = x && gram && work ? 0 : GCB_E_NOMEM, info = 0;
 
+    if (!fits)
+        err = GCB_E_INVALID;
     if (!err && (!blas.dsyrk || !blas.dsyev))
         err = GCB_E_BACKEND;
     for (size_t i = 0; !err && i < rows * cols; i++)

@@ -115,24 +115,42 @@ static int by_gain(const void *a, const void *b)
     return (p < q) - (p > q);
 }
 
+static uint64_t shorter_side(const struct gcb_tensor *t)
+{
+    const uint64_t rows = t->dims[0], cols = t->count / rows;
+
+    return rows < cols ? rows : cols;
+}
+
 /* Adds the energy of the singular values that keep most for their elements, for each density. */
 static int add_singular(const struct work *w, double *kept, struct gcb_diag *diag)
 {
     const float *x = w->x;
-    size_t count = 0;
-    struct singular *all = gcb_must_array(w->env.count, sizeof(*all));
-    double *squares = gcb_must_array(w->env.count, sizeof(*squares));
-    int err = 0;
+    size_t count = 0, most = 0;
+    struct singular *all;
+    double *squares;
+    int err;
 
+    for (size_t i = 0; i < w->tensors; i++)
+        most += shorter_side(w->tensor[i]);
+    all = gcb_alloc_array(most, sizeof(*all));
+    squares = gcb_alloc_array(most, sizeof(*squares));
+    err = all && squares ? 0 : GCB_E_NOMEM;
     gcb_blas_begin();
     for (size_t i = 0; !err && i < w->tensors; x += w->tensor[i++]->count) {
         const uint64_t rows = w->tensor[i]->dims[0], cols = w->tensor[i]->count / rows;
 
         err = gcb_blas_singular_squares(squares, x, rows, cols);
-        for (uint64_t j = 0; !err && j < (rows < cols ? rows : cols); j++)
+        for (uint64_t j = 0; !err && j < shorter_side(w->tensor[i]); j++)
             all[count++] = (struct singular){squares[j], (double)(rows + cols)};
     }
     gcb_blas_end();
+    if (err) {
+        gcb_free(all);
+        gcb_free(squares);
+        return gcb_diag_set(diag, err,
+                            "no memory, no LAPACK, or too large a matrix for singular values");
+    }
     qsort(all, count, sizeof(*all), by_gain);
     for (size_t d = 0; d < GCB_COMPACTION_DENSITIES; d++) {
         double left = gcb_compaction_densities[d] * (double)w->env.count;
@@ -142,7 +160,7 @@ static int add_singular(const struct work *w, double *kept, struct gcb_diag *dia
     }
     gcb_free(all);
     gcb_free(squares);
-    return err ? gcb_diag_set(diag, err, "no memory, or no LAPACK, for singular values") : 0;
+    return 0;
 }
 
 /* True if the group has such tiles, and the shuffle says something about them. */

@@ -272,11 +272,12 @@ static void add_kernels(struct gcb_plot_page *page)
 
 /* ---- compaction ---- */
 
-/* True if the row is of tensors in their order, or of a DCT of shuffled elements. */
+/* True if the row is of tensors in their order, or of a DCT of shuffled elements in kernels or
+ * square tiles. More series than eleven would have no names. */
 static bool is_compaction(const struct gcb_plot_record *row)
 {
-    return !*row->shuffle ||
-           (strcmp(row->shuffle, "elements") == 0 && strcmp(row->transform, "dct") == 0);
+    return !*row->shuffle || (strcmp(row->shuffle, "elements") == 0 &&
+                              strcmp(row->transform, "dct") == 0 && strcmp(row->tile, "1x64") != 0);
 }
 
 /* Makes a series for each transform. The rows of a transform follow each other. */

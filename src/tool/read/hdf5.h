@@ -192,7 +192,7 @@ struct gcb_h5visitor {
 };
 
 /*
- * Visits each group and dataset of a file under each of its paths. Hard links and soft links are
+ * Visits each dataset of a file under each of its paths. Hard links and soft links are
  * followed. A link that leads back to a group of its own path is left out, and so is a fourth alias
  * link in one path. External links are refused unless allowed. User-defined links are refused. A
  * file in which links lead to the same groups in very many ways is refused.

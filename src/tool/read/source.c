@@ -62,28 +62,39 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
-void gcb_source_mask(struct gcb_source *source, struct gcb_source *mask)
+static const struct gcb_tensor *mask_of(const struct gcb_source *mask, const struct gcb_tensor *t)
+{
+    for (size_t i = 0; i < mask->count; i++)
+        if (strcmp(mask->tensors[i].path, t->path) == 0)
+            return &mask->tensors[i];
+    return NULL;
+}
+
+int gcb_source_mask(struct gcb_source *source, struct gcb_source *mask, struct gcb_diag *diag)
 {
     source->mask = mask;
+    for (size_t i = 0; i < source->count; i++)
+        if (mask_of(mask, &source->tensors[i]))
+            return 0;
+    return gcb_invalid(diag, "--mask has no tensor of the input: their paths must be equal");
 }
 
 /* Sets the elements to 0 that are 0 in the mask's tensor with the same path. */
 static int apply_mask(struct gcb_source *mask, const struct gcb_tensor *t, float *out,
                       struct gcb_diag *diag)
 {
-    const struct gcb_tensor *own = mask->tensors, *end = own + mask->count;
+    const struct gcb_tensor *own = mask_of(mask, t);
     float *kept;
     int err;
 
-    while (own < end && strcmp(own->path, t->path) != 0)
-        own++;
-    if (own == end)
+    if (!own)
         return 0;
     if (own->count != t->count)
         return gcb_invalid(diag, "--mask has another number of elements for %s",
                            gcb_show(t->path).text);
     kept = gcb_alloc_array(t->count, sizeof(*kept));
-    err = kept ? gcb_source_read(mask, (size_t)(own - mask->tensors), kept, diag) : GCB_E_NOMEM;
+    err = kept ? gcb_source_read(mask, (size_t)(own - mask->tensors), kept, diag)
+               : gcb_diag_nomem(diag, t->count * sizeof(*kept), "a mask");
     for (uint64_t k = 0; !err && k < t->count; k++)
         out[k] = kept[k] == 0.0f ? 0.0f : out[k];
     gcb_free(kept);

@@ -116,8 +116,8 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
 void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_t seed);
 
 /* From now on, elements that are 0 in the first tensor of `mask` with the same path are read as 0,
- * and no tensor has parts. `source` owns the mask. */
-void gcb_source_mask(struct gcb_source *source, struct gcb_source *mask);
+ * and no tensor has parts. `source` owns the mask. GCB_E_INVALID: they have no path in common. */
+int gcb_source_mask(struct gcb_source *source, struct gcb_source *mask, struct gcb_diag *diag);
 
 /* True if parts of tensor i can be read: its elements lie one after the other in the file. */
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i);

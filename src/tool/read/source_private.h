@@ -146,7 +146,8 @@ struct gcb_listing {
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 
-/* Lists the file `path`: appends its selected tensors to the source. The tensors are in the order in which the reader lists them. */
+/* Lists the file `path`: appends its selected tensors to the source, in the order in which the
+ * reader lists them. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif
