@@ -195,7 +195,7 @@ OPEN = {7: 6, 5: 4, 9: 8, 13: 12, 11: 10, 15: 14}
 looks = {}
 for script in folder.glob("*.gp"):
     v = variables(script)
-    if script.stem.split("-")[0] == "kernels":  # its series are not methods
+    if script.stem.split("-")[0] in ("kernels", "compaction"):  # their series are not methods
         continue
     named = int(v["named"])
     assert named <= MOST_NAMED, script
