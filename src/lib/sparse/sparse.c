@@ -23,11 +23,11 @@ static void bind_selection(struct gcb_sparse *s)
     s->k = gcb_kept_of(p->density, s->t.positions);
     s->max_kept =
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
+    if (s->selector_ops == &gcb_selector_chunk && s->t.tiling && !s->base.env.decoding)
+        s->max_kept = gcb_select_kept_of_tiles(&s->t, p->density);
     if (s->index == GCB_INDEX_BLOOM && s->bloom.policy == GCB_BLOOM_ALL)
         s->max_kept = s->t.positions;
     gcb_values_set_count(&s->v, s->k * s->transform_ops->width);
-    if (s->selector_ops == &gcb_selector_chunk && s->t.tiling && !s->base.env.decoding)
-        s->max_kept = gcb_select_kept_of_tiles(&s->t, p->density);
 }
 
 bool gcb_sparse_pads(uint64_t chunk)

@@ -14,10 +14,12 @@ static size_t encode(unsigned char *message, size_t cap, const char *spec, const
 {
     const struct gcb_options o = {.size = sizeof(o), .joined = joined, .joined_length = length};
     struct gcb_encoder *e;
-    size_t bytes = 0;
+    size_t bytes = 0, bound;
 
     assert_int_equal(gcb_encoder_open(&e, spec, N, &o, NULL), 0);
-    assert_int_equal(gcb_encode(e, 0, 0, x, message, cap, &bytes, NULL), 0);
+    bound = gcb_encoder_bound(e);
+    assert_in_range(bound, 1, cap);
+    assert_int_equal(gcb_encode(e, 0, 0, x, message, bound, &bytes, NULL), 0);
     gcb_encoder_close(e);
     return bytes;
 }
@@ -82,6 +84,20 @@ static void sums_of_other_shapes(void **state)
     gcb_sum_close(s);
 }
 
+/* A Bloom filter finds more positions than select=chunk keeps, and an encoder has room for them. */
+static void a_filter_of_tiles(void **state)
+{
+    static unsigned char message[8 * N];
+    float x[N], y[N];
+
+    for (int i = 0; i < N; i++)
+        x[i] = sinf((float)(i * i));
+    decode(y, message,
+           encode(message, sizeof(message),
+                  "sparse:transform=dct,tile=16x16,theta=0.03,select=chunk,index=bloom", x,
+                  matrices, 3));
+}
+
 static void shapes_that_do_not_fit(void **state)
 {
     static const uint64_t bad[][4] = {{2, 48, 35}, {3, 48, 36}, {33, 48, 36}, {2, 48, 36, 1}};
@@ -97,9 +113,9 @@ static void shapes_that_do_not_fit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_mean_for_each_kernel),
-                                       cmocka_unit_test(sums_of_other_shapes),
-                                       cmocka_unit_test(shapes_that_do_not_fit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mean_for_each_kernel), cmocka_unit_test(sums_of_other_shapes),
+        cmocka_unit_test(a_filter_of_tiles), cmocka_unit_test(shapes_that_do_not_fit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
