@@ -242,6 +242,22 @@ static void rounded_input_is_left_to_the_cpu(void **state)
                         "input=fp32");
 }
 
+/* The device module has no row for these stages. */
+static void stages_are_left_to_the_cpu(void **state)
+{
+    static const char *const specs[] = {"sparse:select=sidco", "sparse:select=mask",
+                                        "sparse:values=bins",  "sparse:values=fit",
+                                        "sparse:index=bloom",  "sparse:transform=dct,tile=4x4"};
+    const struct gcb_coder_config config = {.env = {.count = 10}};
+    struct gcb_coder *c = NULL;
+    struct gcb_method m;
+
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        assert_int_equal(gcb_method_parse(&m, specs[i], NULL), 0);
+        assert_int_equal(device_coder_create(&c, &device, &m, &config, NULL), GCB_E_UNSUPPORTED);
+    }
+}
+
 RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(largest_of_a_message),
                   cmocka_unit_test(all_above_a_threshold), cmocka_unit_test(every_kind_of_value),
                   cmocka_unit_test(large_tensors), cmocka_unit_test(thresholds_from_a_sample),
@@ -249,4 +265,5 @@ RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(largest_of_a_message),
                   cmocka_unit_test(damage), cmocka_unit_test(searched_thresholds),
                   cmocka_unit_test(payloads_that_are_too_short),
                   cmocka_unit_test(segments_are_left_to_the_cpu),
-                  cmocka_unit_test(rounded_input_is_left_to_the_cpu))
+                  cmocka_unit_test(rounded_input_is_left_to_the_cpu),
+                  cmocka_unit_test(stages_are_left_to_the_cpu))

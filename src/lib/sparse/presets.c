@@ -164,6 +164,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .guarantee = "each kept value becomes the mean of its bin, so the squared error is at most "
                      "||x||^2",
         .nominal_bits = demo_nominal,
+        .cpu_only = true,
     },
     {
         .name = "pactrain",
@@ -172,6 +173,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .defaults = "density=0.2,select=mask,agree=union,every=100",
         .collective = GCB_COLLECTIVE_ALLREDUCE,
         .guarantee = MASK_GUARANTEE,
+        .cpu_only = true,
     },
     {
         .name = "scalecom",
@@ -181,6 +183,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .memory = "memory=ef",
         .collective = GCB_COLLECTIVE_ALLREDUCE,
         .guarantee = MASK_GUARANTEE,
+        .cpu_only = true,
     },
     {
         .name = "scape",
@@ -190,6 +193,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .memory = "memory=ef",
         .collective = GCB_COLLECTIVE_ALLREDUCE,
         .guarantee = MASK_GUARANTEE,
+        .cpu_only = true,
     },
     {
         .name = "arctopk",
@@ -199,6 +203,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .memory = "memory=ef",
         .collective = GCB_COLLECTIVE_ALLREDUCE,
         .guarantee = MASK_GUARANTEE,
+        .cpu_only = true,
     },
     {
         .name = "topk-range",
