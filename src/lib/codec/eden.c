@@ -6,9 +6,9 @@
 
 /*
  * EDEN (Vargaftik et al. 2022), and with one bit DRIVE (2021). A block is rotated at random: signs,
- * then a Walsh-Hadamard transform. Its coefficients are then nearly normal, whatever the elements
- * are, so they are rounded to the Lloyd-Max levels of the normal distribution. The scale of the
- * block makes the decoded block as long in the direction of the original as the original.
+ * then a Walsh-Hadamard transform. Its coefficients are then nearly normal, so they are rounded to
+ * the Lloyd-Max levels of the normal distribution. With scale=unbiased, <x, x'> = <x, x> in each
+ * block.
  *
  * A block has `block` elements. Those after the last whole block are cut into powers of two,
  * longest first; the last fewer than LEAST are followed by zeros.
@@ -20,7 +20,8 @@
 #define MOST GCB_TILE
 #define BITS 4
 #define LEVELS (1 << (BITS - 1))
-/* Larger coefficients are not sent, and a decoder refuses scales from here on: no sum overflows. */
+/* Larger coefficients are not sent, and a decoder refuses scales of this size or more, so no sum
+ * overflows. */
 #define COEFFICIENT_MOST 0x1p100f
 
 enum { SCALE_UNBIASED, SCALE_LEAST };
@@ -253,7 +254,7 @@ static int eden_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
 
 static const char *const scale_names[] = {"unbiased", "least", NULL};
 
-/* The functions below read value[1] and value[2]. */
+/* eden_check reads value[1]. */
 static const struct gcb_param eden_params[] = {
     {GCB_PARAM("bits", INT, struct eden, bits), .help = "bits of a coefficient's code", .def = 4,
      .min = 1, .max = BITS, .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL, .rate = GCB_RATE_UP},
@@ -273,11 +274,6 @@ static int eden_check(const double *value, struct gcb_diag *diag)
     return block & (block - 1)
                ? gcb_invalid(diag, "block=%llu is not a power of two", (unsigned long long)block)
                : 0;
-}
-
-static unsigned eden_caps(const double *value)
-{
-    return GCB_CAP_RANDOMISED | (value[2] == SCALE_UNBIASED ? GCB_CAP_UNBIASED : 0);
 }
 
 static const struct gcb_codec_ops eden_ops = {
@@ -308,7 +304,7 @@ const struct gcb_codec gcb_codec_eden = {
     .guarantee = GUARANTEE,
     .wire_id = 18,
     .cpu_only = true,
-    .caps_of = eden_caps,
+    .caps = GCB_CAP_RANDOMISED, /* not UNBIASED: the mean over Hadamard rotations is not x */
     .params = eden_params,
     .check = eden_check,
     .ops = &eden_ops,

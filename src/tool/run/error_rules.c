@@ -711,11 +711,11 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     return gcb_promise_at_most(c, worst, 1.0, "mean error as a multiple of what chance allows");
 }
 
-/* ---- averages-out: unbiased by rotations, whose distribution is not known exactly ---- */
+/* ---- averages-out: rotations, without a bias unless few elements have the energy ---- */
 
 static bool averages_out(const struct gcb_method *m)
 {
-    return gcb_method_caps(m) & GCB_CAP_UNBIASED && !is_lossless(m) && !draws(m);
+    return strcmp(gcb_promise_choice(m, "scale"), "unbiased") == 0;
 }
 
 /* If fewer elements have the energy of a tile, their rotations have few values. */
