@@ -393,8 +393,11 @@ static int powersgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 {
     const struct powersgd *s = state;
     const uint64_t bytes = gcb_rbuf_left(in);
+    const uint32_t first = gcb_get_u32(in);
 
-    parts->scale_bytes = sizeof(uint32_t) + (s->tile ? gcb_get_u32(in) : 0);
+    parts->scale_bytes = sizeof(uint32_t) + (s->tile ? first : 0);
+    if (in->failed || parts->scale_bytes > bytes)
+        return GCB_E_CORRUPT;
     parts->value_bytes = bytes - parts->scale_bytes;
     parts->kept = parts->positions = s->base.env.count;
     parts->entropy0_bits = 8.0 * (double)parts->value_bytes;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/lib/wire/message.h"
 #include "tests/support/party.h"
 #include "tests/support/test.h"
 #include "tests/support/trip.h"
@@ -268,8 +269,39 @@ static void a_budget_goes_where_it_helps(void **state)
     free(x);
 }
 
+/* Messages whose payload ends before what its first number tells of. */
+static void describes_no_lies(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint8_t most; /* byte of the length of the parts */
+        uint64_t bytes;
+    } lie[] = {
+        {"powersgd:tile=16x16", 0xff, 100}, {"powersgd:tile=16x16", 0, 3}, {"powersgd", 0, 3}};
+    float *x = trip_tensor(COUNT, TRIP_GAUSS, 1);
+
+    for (size_t i = 0; i < 3; i++) {
+        struct gcb_message_parts parts;
+        struct gcb_rbuf payload;
+        struct gcb_frame frame;
+        struct trip t = {0};
+
+        trip_run(&t, lie[i].spec, x, COUNT, NULL);
+        assert_int_equal(gcb_frame_parse(&frame, &payload, t.message, t.length, NULL), 0);
+        frame.payload_bytes = lie[i].bytes;
+        gcb_frame_patch(&frame, t.message);
+        t.message[t.parts.header_bytes + 3] |= lie[i].most;
+        assert_int_equal(gcb_coder_describe(t.decoder, t.message,
+                                            t.parts.header_bytes + lie[i].bytes, &parts, NULL),
+                         GCB_E_CORRUPT);
+        trip_free(&t);
+    }
+    free(x);
+}
+
 RUN_TESTS(cmocka_unit_test(shapes_decide_what_is_sent_whole),
           cmocka_unit_test(the_last_row_may_be_short), cmocka_unit_test(an_encoder_starts_warm),
           cmocka_unit_test(huge_tensors_are_not_approximated),
           cmocka_unit_test(a_huge_q_is_found_late), cmocka_unit_test(huge_tensors_hide_no_infinity),
-          cmocka_unit_test(threads_change_nothing), cmocka_unit_test(a_budget_goes_where_it_helps))
+          cmocka_unit_test(threads_change_nothing), cmocka_unit_test(a_budget_goes_where_it_helps),
+          cmocka_unit_test(describes_no_lies))
