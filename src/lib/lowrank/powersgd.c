@@ -121,7 +121,7 @@ static int find_tiles(struct powersgd *s)
     wire.data = gcb_alloc_array(wire.cap + 1, 1);
     if (wire.data) {
         gcb_parts_write(&wire, &env, s->tile);
-        err = gcb_tiles_make(&s->t, wire.data, wire.len);
+        err = gcb_tiles_make(&s->t, wire.data, wire.len, UINT64_MAX);
     }
     gcb_free(wire.data);
     return err;
@@ -353,7 +353,7 @@ static int read_tiles(struct powersgd *s, struct gcb_rbuf *in, const uint8_t **r
 {
     const uint32_t bytes = gcb_get_u32(in);
     const uint8_t *wire = gcb_rbuf_take(in, bytes);
-    const int err = wire ? gcb_tiles_make(&s->t, wire, bytes) : GCB_E_CORRUPT;
+    const int err = wire ? gcb_tiles_make(&s->t, wire, bytes, gcb_rbuf_left(in)) : GCB_E_CORRUPT;
 
     *record = in->data + in->pos;
     return err ? err : gcb_tiles_find(&s->t, in) ? 0 : GCB_E_CORRUPT;

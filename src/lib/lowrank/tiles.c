@@ -14,7 +14,8 @@ typedef float lanes[LANES]; /* an element of each tile of a group */
 
 #define TINY 0x1p-100f /* smaller scales become 0 */
 #define SCALE_MOST (gcb_bits_of(0x1p100f) >> 16)
-#define MORE 0x8000 /* another vector follows */
+#define MORE 0x8000  /* another vector follows */
+#define TILE_LEAST 2 /* bytes of a tile without vectors */
 
 /* Up to LANES tiles of a part. A lane without a tile works on the first tile. */
 struct group {
@@ -37,7 +38,7 @@ static uint64_t vector_bytes(const struct gcb_tiles *t, const struct gcb_part *p
     return 2 + gcb_packed_bytes(p->height + p->width, t->bits);
 }
 
-int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes)
+int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes, uint64_t room)
 {
     struct gcb_rbuf in = {.data = wire, .len = bytes};
     uint64_t tile = 0;
@@ -58,6 +59,8 @@ int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes)
         t->vectors += p->tiles * rank_of(t, p);
         t->q_floats += p->tiles * rank_of(t, p) * p->width;
     }
+    if (t->tiles > room / TILE_LEAST)
+        return GCB_E_CORRUPT;
     t->at = gcb_alloc_array(t->tiles + 1, sizeof(*t->at));
     t->ranks = gcb_alloc_array(t->tiles + 1, 1);
     t->wire = gcb_alloc_array(bytes + 1, 1);
@@ -294,7 +297,7 @@ static uint64_t take_vectors(const struct gcb_tiles *t, const float *gain, float
             while (v < rank_of(t, p) && gain[v] > (thin ? 0.0f : least))
                 v++;
             t->ranks[tile] = v;
-            bytes += v ? v * vector_bytes(t, p) : 2;
+            bytes += v ? v * vector_bytes(t, p) : TILE_LEAST;
         }
     return bytes;
 }
@@ -323,8 +326,8 @@ void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, 
             for (unsigned v = 1; v < n; v++)
                 record[(v - 1) * bytes + 1] |= MORE >> 8;
             if (n == 0)
-                memset(record, 0, 2);
-            gcb_put(out, record, n ? n * bytes : 2);
+                memset(record, 0, TILE_LEAST);
+            gcb_put(out, record, n ? n * bytes : TILE_LEAST);
         }
 }
 

@@ -32,9 +32,10 @@ struct gcb_tiles {
     size_t scratch_floats; /* of a thread */
 };
 
-/* Reads the parts, which may be hostile, unless *t has them already. The caller calls
- * gcb_tiles_drop in either case. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
-int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes);
+/* Reads the parts, which may be hostile, unless *t has them already. `room`: bytes of the vectors in
+ * the message; each tile has two of them at least. The caller calls gcb_tiles_drop in either case.
+ * Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes, uint64_t room);
 void gcb_tiles_drop(struct gcb_tiles *t);
 
 /* Arrays of an encoder. Q of the first tile has a vector of as many floats as the tile has columns,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/lib/coder/coder.h"
+#include "src/lib/wire/message.h"
 #include "tests/support/counted_alloc.h"
 #include "tests/support/test.h"
 
@@ -291,5 +292,35 @@ static void absurd_sizes(void **state)
     }
 }
 
+/* A short message that tells of many tiles makes the decoder allocate nothing for them. */
+static void tiles_that_a_message_lacks(void **state)
+{
+    static float y[N];
+    struct gcb_coder *c;
+    struct gcb_method m;
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct attempt a;
+    uint8_t *message;
+    size_t length;
+
+    assert_int_equal(gcb_method_parse(&m, "powersgd:tile=1x1", NULL), 0);
+    round_trip(&a, &m, &message);
+    assert_int_equal(gcb_frame_parse(&frame, &payload, message, a.length, NULL), 0);
+    frame.payload_bytes = 10;
+    gcb_frame_patch(&frame, message);
+    length = gcb_frame_head(&frame) + 10;
+    gcb_coder_destroy(a.decoder);
+    assert_int_equal(
+        gcb_coder_create_decoder(&c, message, length, &(struct gcb_coder_config){0}, NULL), 0);
+    counted.calls = 0;
+    assert_int_equal(gcb_coder_decode(c, message, length, &(struct gcb_mview){y, N}, NULL),
+                     GCB_E_CORRUPT);
+    assert_int_equal(counted.calls, 1); /* the parts */
+    gcb_coder_destroy(c);
+    free(message);
+}
+
 RUN_TESTS(cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(public_objects_may_fail),
-          cmocka_unit_test(learning_may_fail), cmocka_unit_test(absurd_sizes))
+          cmocka_unit_test(learning_may_fail), cmocka_unit_test(absurd_sizes),
+          cmocka_unit_test(tiles_that_a_message_lacks))
