@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""EF21 (memory=ef21), compared with NumPy, also after a checkpoint."""
+"""EF21 (memory=ef21), compared with NumPy, also after a checkpoint and a NaN."""
 import numpy as np
 
 from party import Party
@@ -17,13 +17,18 @@ def largest(x):
 def check(workers):
     spec, rng = f"topk:density={K / N},memory=ef21", np.random.default_rng(workers)
     arrived, update, worst = [np.zeros(N, np.float32)] * workers, np.zeros(N, np.float32), 0.0
-    party, goal = Party(spec, (N,), workers=workers), rng.laplace(size=(workers, N)).astype(np.float32)
+    party, goal = Party(spec, (N,), workers=workers, nonfinite="raw"), rng.laplace(size=(workers, N)).astype(np.float32)
     for step in range(STEPS):
         tensors = list(goal + np.float32(0.01) * rng.standard_normal((workers, N)).astype(np.float32))
         if step == 7:  # the same from a checkpoint
             saved, party = [one.save() for one in party.members], Party(spec, (N,), workers=workers)
             for one, state in zip(party.members, saved):
                 one.restore(state)
+        if step == 4:  # a step with a NaN leaves nothing behind
+            spoilt = [x.copy() for x in tensors]
+            spoilt[-1][3] = np.nan
+            got, _ = party.step(step, spoilt)
+            assert all(np.isnan(one[3]) for one in got), spec
         sent = [largest(g - h) for g, h in zip(tensors, arrived)]
         arrived = [h + s for h, s in zip(arrived, sent)]
         update = update + sum(sent) / np.float32(workers)

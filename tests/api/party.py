@@ -15,10 +15,10 @@ Sent = namedtuple("Sent", "kind reduction data")
 
 
 class Party:
-    def __init__(self, spec, shape, workers, weights=None, seed=1, path="tensor"):
+    def __init__(self, spec, shape, workers, weights=None, seed=1, path="tensor", nonfinite="error"):
         self.shape = tuple(shape)
         self.members = [Exchange(spec, int(np.prod(shape)), worker=w, workers=workers, weights=weights, shape=shape,
-                                 seed=seed, path=path) for w in range(workers)]
+                                 seed=seed, path=path, nonfinite=nonfinite) for w in range(workers)]
 
     def rounds(self):
         """What all workers send in the next round, or None."""

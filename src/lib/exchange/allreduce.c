@@ -100,7 +100,7 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
         s->ops->begin(s->codec, &at);
     }
     s->raw = in->raw;
-    s->base.spoilt = s->whole = false;
+    s->whole = false;
     s->last = s->codec->rounds - 1;
     s->sent = 0;
     return 0;

@@ -38,7 +38,8 @@ struct gcb_collective_base {
     struct gcb_coder *encoder;
     /* from init on: the sum over all workers of weight times own is the update, up to rounding */
     bool conserves;
-    bool spoilt; /* after the last round: the update is known to have infinities or NaNs */
+    /* after the last round: the update is known to have infinities or NaNs. False at `begin`. */
+    bool spoilt;
 };
 
 /* Functions that return int return 0 or an error, unless their comment says otherwise. */

@@ -284,7 +284,7 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
         e->in.x = x;
     e->gradient = x;
     e->round = 0;
-    e->open = e->last = e->unlearnt = false;
+    e->state->spoilt = e->open = e->last = e->unlearnt = false;
     if (e->in.x)
         err = e->ops->begin(e->state, &e->in, diag);
     e->begun = !err;
@@ -500,7 +500,7 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
 
 void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
 {
-    gcb_memory_learn(e->memory, update, e->env.total);
+    e->state->spoilt |= !gcb_memory_learn(e->memory, update, e->env.total);
     e->lacks_update = false;
 }
 

@@ -53,10 +53,10 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
 int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);
 
 /*
- * Tells the memory the update of the last step (count floats). Only memory=gmc needs it; other
- * memories ignore it. gcb_exchange_conclude calls this if it writes an update. After a step without
- * an update, the caller passes the update that another worker's exchange wrote. Otherwise the next
- * gcb_exchange_begin returns GCB_E_INVALID.
+ * Tells the memory the update of the last step (count floats). Only memory=gmc and memory=ef21 need
+ * it, ef21 before gcb_exchange_learn; other memories ignore it. gcb_exchange_conclude calls this if
+ * it writes an update. After a step without an update, the caller passes the update that another
+ * worker's exchange wrote. Otherwise the next gcb_exchange_begin returns GCB_E_INVALID.
  */
 void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update);
 

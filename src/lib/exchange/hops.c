@@ -144,7 +144,6 @@ static int hops_begin(void *state, const struct gcb_contribution *in, struct gcb
 
     s->in = *in;
     s->raw = in->raw;
-    s->base.spoilt = false;
     s->made.len = 0;
     s->made.failed = false;
     memset(s->messages, 0, s->shares.count * sizeof(*s->messages));

@@ -298,7 +298,6 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     struct twoshot *s = state;
 
     s->in = *in;
-    s->base.spoilt = false;
     s->settled = 0;
     clear(&s->second);
     clear(&s->gathered);

@@ -380,17 +380,18 @@ void gcb_memory_complete(const struct gcb_memory *m, float *update)
         update[i] += m->u[i];
 }
 
-void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
+bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
 {
     float largest;
 
     if (!gcb_memory_wants_update(m))
-        return;
+        return true;
     largest = gcb_float_of(m->reduce.max_bits(update, m->count));
     m->total = m->p.kind == GCB_MEMORY_EF21 ? 1.0f : total;
     if (!isfinite(largest / m->total))
-        return;
+        return m->p.kind != GCB_MEMORY_EF21;
     run_pass(m, update, take_update);
+    return true;
 }
 
 struct input_pass {
