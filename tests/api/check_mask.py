@@ -92,12 +92,30 @@ def check_hostile(agree):
         party.close()
 
 
+def check_forgotten(agree):
+    """Steps with a NaN and steps that do not end change nothing."""
+    spec, rng = f"sparse:select=mask,agree={agree},every=2,density=0.1,collective=allreduce", np.random.default_rng(5)
+    plain, party = [Party(spec, (N,), workers=2, nonfinite="raw") for _ in range(2)]
+    for step in range(5):
+        tensors, others = [list(scale * rng.laplace(size=(2, N)).astype(np.float32)) for scale in (1, 100)]
+        for member, x in zip(party.members, others):
+            member.begin(step, x)
+        party.rounds()
+        others[1][3] = np.nan
+        assert np.isnan(party.step(step, others)[0]).all(), spec
+        for got, want in zip(party.step(step, tensors)[0], plain.step(step, tensors)[0]):
+            np.testing.assert_array_equal(got, want, spec)
+    for one in plain, party:
+        one.close()
+
+
 def main():
     for workers in range(2, 10):
         for agree in ("union", "moment", "leader", "sketch"):
             check(agree, workers, every=1 + workers % 4, ternary=workers % 3 == 0)
     for agree in ("union", "moment", "leader", "sketch"):
         check_hostile(agree)
+        check_forgotten(agree)
 
 
 if __name__ == "__main__":

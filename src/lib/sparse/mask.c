@@ -26,8 +26,8 @@
  * With quant=ternary, values are -1, 0 or 1 times a scale that all workers share, as in TernGrad: a
  * round finds the scale, and the last round adds integers.
  *
- * A new mask is kept only at the end of its step. If a step fails, no worker gets that far, and the
- * next step agrees again.
+ * A new mask or average is kept only at the end of its step. If a step fails, no worker gets that
+ * far, and the next step agrees again.
  */
 struct gcb_mask {
     struct gcb_quantiser q; /* of the kept values, for quant=ternary */
@@ -40,7 +40,8 @@ struct gcb_mask {
 
     /* the current step */
     bool agrees;
-    uint64_t now; /* its period, plus 1 */
+    bool averages; /* the moving average does not have the step's tensor yet */
+    uint64_t now;  /* its period, plus 1 */
 };
 
 #define AVERAGE 0.9f /* of the moving average: share of earlier steps */
@@ -195,6 +196,7 @@ static void mask_begin(void *state, const struct gcb_reduce_at *at)
 
     m->now = at->step.step / s->every + 1;
     m->agrees = m->now != m->period;
+    m->averages = m->moment;
     set_value_rounds(s, m->kept);
     if (!m->agrees)
         return;
@@ -255,6 +257,13 @@ static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, co
     return 0;
 }
 
+/* Writes the moving average with x to `out`, which may be the average itself. */
+static void average(const struct gcb_sparse *s, const float *x, float *out)
+{
+    for (uint64_t i = 0; i < s->base.env.count; i++)
+        out[i] = AVERAGE * s->mask->moment[i] + (1.0f - AVERAGE) * x[i];
+}
+
 /* A worker without a weight has no say. */
 static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    void *values)
@@ -269,7 +278,9 @@ static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const f
     if (at->weight == 0.0f ||
         (s->agree == GCB_AGREE_LEADER && at->step.worker != (s->mask->now - 1) % at->workers))
         return 0;
-    if (!gcb_sparse_select_from(s, &at->step, s->mask->moment ? s->mask->moment : x))
+    if (s->mask->moment)
+        average(s, x, s->mask->room);
+    if (!gcb_sparse_select_from(s, &at->step, s->mask->moment ? s->mask->room : x))
         return GCB_E_SEND_RAW;
     put_selection(s, values);
     return 0;
@@ -392,8 +403,6 @@ static int mask_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     struct gcb_mask *m = s->mask;
     float largest;
 
-    for (uint64_t i = 0; round == 0 && m->moment && i < s->base.env.count; i++)
-        m->moment[i] = AVERAGE * m->moment[i] + (1.0f - AVERAGE) * x[i];
     if (round == 0 && m->agrees)
         return propose(s, at, x, values);
     if (s->selection.p.quant != GCB_QUANT_TERNARY) {
@@ -441,6 +450,9 @@ static void mask_conclude(void *state, const struct gcb_reduce_at *at, const flo
             gather(m, x, 1.0f, m->room);
         scatter(s, k || s->selection.p.quant == GCB_QUANT_TERNARY ? m->room : combined, out);
     }
+    if (m->averages)
+        average(s, x, m->moment);
+    m->averages = false;
     if (!m->agrees)
         return;
     m->mask = m->next;
