@@ -30,11 +30,11 @@ def mask_of(agree, k, given, weights, moments, step, every):
     return np.unique(np.concatenate([p[x[p] != 0] for x in by for p in [largest(x, k)]])), (SUM_I8, N)
 
 
-def check(agree, workers, every, ternary=False, k=101):
+def check(agree, workers, every, ternary=False, k=101, weights=None):
     spec = f"sparse:select=mask,agree={agree},every={every},density={k / N},collective=allreduce,memory=ef"
     spec += ",quant=ternary" * ternary + f",chunk={ROW}" * (agree == "sketch")
     rng, worst = np.random.default_rng(workers), 0.0
-    weights = [np.float32(1 / (w + 1)) for w in range(workers)]
+    weights = weights or [np.float32(1 / (w + 1)) for w in range(workers)]
     party = Party(spec, (N,), workers=workers, weights=weights, seed=SEED)
     residual, moments = [np.zeros((workers, N), np.float32) for _ in range(2)]
     for step in range(STEPS):
@@ -116,6 +116,7 @@ def main():
     for agree in ("union", "moment", "leader", "sketch"):
         check_hostile(agree)
         check_forgotten(agree)
+    check("leader", 3, every=2, weights=[np.float32(w) for w in (0, 1, 0.5)])  # worker 0 leads, too
 
 
 if __name__ == "__main__":

@@ -264,7 +264,8 @@ static void average(const struct gcb_sparse *s, const float *x, float *out)
         out[i] = AVERAGE * s->mask->moment[i] + (1.0f - AVERAGE) * x[i];
 }
 
-/* A worker without a weight has no say. */
+/* A worker of weight 0 does not vote. As leader it still sends positions, because nobody else
+ * does. */
 static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    void *values)
 {
@@ -275,8 +276,8 @@ static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const f
     if (s->agree == GCB_AGREE_SKETCH)
         return sketch(s, at, x, values);
     memset(values, 0, round->count * gcb_reduction_size(round->reduction));
-    if (at->weight == 0.0f ||
-        (s->agree == GCB_AGREE_LEADER && at->step.worker != (s->mask->now - 1) % at->workers))
+    if (s->agree == GCB_AGREE_LEADER ? at->step.worker != (s->mask->now - 1) % at->workers
+                                     : at->weight == 0.0f)
         return 0;
     if (s->mask->moment)
         average(s, x, s->mask->room);
