@@ -41,7 +41,8 @@
  *           store (Xie et al., arXiv 2407.04480). No sum is conserved.
  *   ef21    p = g - h; h = h + s; the update is a = a + (weighted sum of all workers' s)
  *           sum s = h. Here h is what has arrived of this worker's gradient, and a the last update:
- *           the weighted sum of all h (Richtarik et al., NeurIPS 2021).
+ *           the weighted sum of all h (Richtarik et al., NeurIPS 2021), if the weights do not
+ *           change.
  */
 struct gcb_memory;
 
@@ -101,8 +102,9 @@ bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
  * After compensate(m, g), before learn: adds what this step added to the memory to sum[] (count
- * floats). That is g (none, ef, demo, loco, ef21); what the rules above add to v or a, after clipping (dgc,
- * delay); or g + m h (gmc). In the end, the receiver should get the sum of all these.
+ * floats). That is g (none, ef, demo, loco, ef21); what the rules above add to v or a, after
+ * clipping (dgc, delay); or g + m h (gmc). In the end, the receiver should get the sum of all
+ * these.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
@@ -120,7 +122,8 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 /*
  * Copies what a memory keeps: two arrays of count floats, and the number of steps since the last
  * message. A NULL array is not wanted. An array that this kind does not have is saved as zeros. gmc
- * saves h as momentum; ef21 saves h as residual and a as momentum; loco the e before the step, and the number of steps since e was 0.
+ * saves h as momentum; ef21 saves h as residual and a as momentum; loco the e before the step, and
+ * the number of steps since e was 0.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);
