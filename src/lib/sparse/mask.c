@@ -14,11 +14,12 @@
  * positions. They agree on the elements in the first step, and when a period of `every` steps
  * begins. Such a step has one more round, before the values:
  *
- *   agree=union   Each worker votes for its k largest elements, but not for zeros. All elements with
- *                 a vote are kept. Votes are added as integers, one for each element.
+ *   agree=union   Each worker votes for its k largest elements, but not for zeros. All elements
+ *                 with a vote are kept. Votes are added as integers, one for each element.
  *   agree=leader  One worker, in turn, sends the positions of its k largest elements, 16 bits at a
  *                 time. The others send zeros, so the sums are the positions.
- *   agree=moment  Like union, but each worker votes by its moving average of what it sends.
+ *   agree=moment  Like union, but a worker votes by the moving average of its tensors, with their
+ *                 residuals.
  *   agree=sketch  The tensor is cut into rows of `chunk` elements. Each worker sends four sums of
  *                 each row, with random signs that all share. The rows whose sums have the largest
  *                 norm are kept.
@@ -170,8 +171,8 @@ static uint64_t row_count(const struct gcb_sparse *s)
     return (s->base.env.count + row_length(s) - 1) / row_length(s);
 }
 
-/* Appends the rounds of the values. Without values one zero is sent, which may become a NaN: so all
- * workers learn of a tensor that is not finite. */
+/* Appends the rounds of the values. If no element is kept, one zero is sent: a worker whose tensor
+ * is not finite sends NaN instead, so all workers learn of it. */
 static void set_value_rounds(struct gcb_sparse *s, uint64_t kept)
 {
     struct gcb_mask *m = s->mask;
@@ -235,8 +236,8 @@ static void put_selection(struct gcb_sparse *s, void *values)
         }
 }
 
-/* Writes the sums of all rows. Bit t of an element's random byte is set if the element is subtracted
- * from sum t. */
+/* Writes the sums of all rows. Bit t of an element's random byte is set if the element is
+ * subtracted from sum t. */
 static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                   float *values)
 {

@@ -212,8 +212,8 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
-/* Counts the largest elements that the worker had to send, as many as the density asks for, and
- * those of them that arrived. In an all-reduce all workers share the positions, so it may be few. */
+/* Counts the k largest elements of the worker's tensor (k from the density), and how many of them
+ * arrived. An all-reduce sends the same positions for all workers, so few may arrive. */
 static void count_largest(const struct gcb_replay_sending *job)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
