@@ -42,7 +42,7 @@ struct job {
     float *to;
     uint8_t *out, *lengths_out;
     const uint8_t *in, *lengths;
-    uint64_t words; /* in all blocks */
+    uint64_t parts; /* tasks that decode */
     uint64_t histogram[256];
     struct share share[256];
     uint16_t place[TOTAL], size[TOTAL]; /* place in its share, and size of the share */
@@ -427,17 +427,18 @@ static void put_values(const struct job *job, uint64_t block, const uint8_t *exp
     }
 }
 
-static void decode_span(void *ctx, uint64_t span)
+/* Adds up the lengths of all blocks before its own, so there is only one part for each thread. */
+static void decode_part(void *ctx, uint64_t part)
 {
     struct job *job = ctx;
-    const uint64_t blocks = block_count(job->s), each = GCB_SPAN / BLOCK;
-    const uint64_t last = (span + 1) * each < blocks ? (span + 1) * each : blocks;
+    const uint64_t blocks = block_count(job->s), first = part * blocks / job->parts;
+    const uint64_t last = (part + 1) * blocks / job->parts;
     const uint8_t *in[3] = {job->in};
     uint8_t exponent[2][BLOCK];
 
-    for (uint64_t b = 0; b < span * each; b++)
+    for (uint64_t b = 0; b < first; b++)
         in[0] += block_bytes(job, b);
-    for (uint64_t b = span * each; b < last; b += 2) {
+    for (uint64_t b = first; b < last; b += 2) {
         const uint64_t n = last - b < 2 ? 1 : 2;
         struct reader r[2];
 
@@ -480,13 +481,16 @@ static bool open_payload(struct job *job, struct gcb_rbuf *in)
 static int entropy_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
 {
     struct gcb_half *s = state;
+    const struct gcb_queue *queue = s->base.env.queue;
     struct job job = {.s = s, .to = out};
 
     if (to) /* a range code is checked only while it is decoded */
         return GCB_E_UNSUPPORTED;
     if (!open_payload(&job, in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), decode_span, &job);
+    job.parts =
+        lesser(gcb_span_count(s->base.env.count), queue->threads > 1 ? (size_t)queue->threads : 1);
+    gcb_parallel(queue, job.parts, decode_part, &job);
     return job.failed ? GCB_E_CORRUPT : 0;
 }
 
