@@ -568,9 +568,9 @@ static const struct gcb_param powersgd_params[] = {
                      .absent = 5, .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED, .needs = "tile!=none",
                      .rate = GCB_RATE_UP},
     [BUDGET] = {GCB_PARAM("bits-per-element", REAL, struct powersgd, budget),
-                .help = "most bits of a message; the vectors that take away most error are sent, "
-                        "up to `rank` of each tile; 0: all",
-                .max = 32, .needs = "tile!=none"},
+                .help = "goal for the bits of a message; tiles of one row or column are always "
+                        "sent, and an empty tile takes 16 bits; 0: all vectors",
+                .max = 32, .needs = "tile!=none|kernel"},
     {.name = NULL},
 };
 

@@ -41,9 +41,9 @@ void gcb_tiles_drop(struct gcb_tiles *t);
 /* Arrays of an encoder. Q of the first tile has a vector of as many floats as the tile has columns,
  * then its next vector; then that of the second tile follows. */
 struct gcb_tile_factors {
-    const float *first; /* the Q to begin with; a vector that is 0 is drawn */
+    const float *first; /* the Q to begin with. A vector that is 0 is drawn at random */
     struct gcb_step at; /* of draws */
-    float *kept;        /* becomes Q before it was rounded */
+    float *kept;        /* becomes Q before rounding; the next step begins with it */
     uint8_t *record;    /* becomes the vectors of a message: `bytes` bytes */
     float *gain;        /* `vectors` floats */
 };
@@ -55,8 +55,8 @@ struct gcb_tile_factors {
  * root of the squared error that a vector takes away per byte.
  */
 void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *f, const float *x);
-/* Appends the vectors, except those that take away nothing. At most `budget` bytes are appended,
- * the vectors with the largest gains first. But tiles with one row or column always get theirs. */
+/* Appends vectors in the order of gain while they fit `budget` bytes. Tiles with one row or column
+ * ignore the budget, and a tile without vectors takes two bytes. */
 void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, uint64_t budget,
                    struct gcb_wbuf *out);
 

@@ -269,6 +269,15 @@ static void a_budget_goes_where_it_helps(void **state)
     free(x);
 }
 
+/* Kernels of other tensors have one element, and such tiles are always sent. */
+static void kernels_have_no_budget(void **state)
+{
+    struct gcb_method m;
+
+    assert_int_equal(gcb_method_parse(&m, "powersgd:tile=kernel,bits-per-element=1", NULL),
+                     GCB_E_INVALID);
+}
+
 /* Messages whose payload ends before what its first number tells of. */
 static void describes_no_lies(void **state)
 {
@@ -304,4 +313,4 @@ RUN_TESTS(cmocka_unit_test(shapes_decide_what_is_sent_whole),
           cmocka_unit_test(huge_tensors_are_not_approximated),
           cmocka_unit_test(a_huge_q_is_found_late), cmocka_unit_test(huge_tensors_hide_no_infinity),
           cmocka_unit_test(threads_change_nothing), cmocka_unit_test(a_budget_goes_where_it_helps),
-          cmocka_unit_test(describes_no_lies))
+          cmocka_unit_test(kernels_have_no_budget), cmocka_unit_test(describes_no_lies))
