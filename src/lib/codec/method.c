@@ -372,23 +372,23 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
 /* True if one condition, "key=a|b|c" or "key!=a|b|c" of `length` bytes, holds. */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
-    char text[128], current[GCB_PARAM_TEXT], *values = text, *value, *key, *not ;
+    char text[128], current[GCB_PARAM_TEXT], *values = text, *value, *key, *negation;
     const struct gcb_param *p;
     size_t row;
 
     snprintf(text, sizeof(text), "%.*s", (int)length, condition);
     key = strsep(&values, "=");
-    not = strchr(key, '!');
-    if (not )
-        *not = '\0';
+    negation = strchr(key, '!');
+    if (negation)
+        *negation = '\0';
     p = find_row(m, key, &row);
     if (!p)
         return false;
     gcb_param_text(current, p, m->value[row]);
     while ((value = strsep(&values, "|")))
         if (strcmp(value, current) == 0)
-            return !not ;
-    return not ;
+            return !negation;
+    return negation;
 }
 
 bool gcb_method_applies(const struct gcb_method *m, size_t row)

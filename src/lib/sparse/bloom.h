@@ -7,8 +7,8 @@
 
 enum gcb_bloom_policy { GCB_BLOOM_ALL, GCB_BLOOM_RANDOM, GCB_BLOOM_CONFLICT };
 
-/* Bytes of scratch for a position: 4 in the list of those found, 1 for the count of a bit, and in
- * an encoder 7 for the messages of all segments, of which each has at least one position. */
+/* Bytes of scratch for each position: 4 for the list of found positions, 1 for the count of a bit,
+ * and 7 for the encoder's messages: a segment of n positions needs 5 + (n + 7) / 8 <= 7 n bytes. */
 #define GCB_BLOOM_ROOM 12
 
 /*

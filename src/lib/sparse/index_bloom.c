@@ -55,7 +55,7 @@ static bool is_positive(const struct filter *f, uint32_t position)
     return true;
 }
 
-/* Of a bit: one positive has it, several have it, or a chosen one has it. */
+/* State of a bit: one positive sets it; several positives set it; a chosen positive sets it. */
 enum { ALONE = 1, SEVERAL, EXPLAINED };
 
 /* Raises the counts of a positive's bits up to SEVERAL. */
@@ -86,8 +86,8 @@ static bool explain(const struct filter *f, uint8_t *count, uint32_t position, u
     return explains;
 }
 
-/* Chooses positives that alone have set a bit, then those with a bit that none explains yet.
- * Returns how many are chosen. */
+/* First chooses positives that are the only ones to set some bit. Then chooses positives with a bit
+ * that no chosen positive sets. Returns the number chosen. */
 static uint64_t choose_by_conflicts(const struct filter *f, uint32_t *found, uint64_t n,
                                     uint64_t want, uint8_t *count)
 {
@@ -117,7 +117,8 @@ static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint
     if (f->policy == GCB_BLOOM_CONFLICT)
         chosen = choose_by_conflicts(f, found, n, want, count);
     left -= chosen;
-    for (uint64_t i = 0; i < n; i++) { /* the others at random, with equal chances */
+    /* fill up with the other positives at random, each with the same chance */
+    for (uint64_t i = 0; i < n; i++) {
         const uint32_t position = found[i] & ~CHOSEN;
 
         if (!(found[i] & CHOSEN)) {

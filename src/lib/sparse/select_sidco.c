@@ -64,7 +64,7 @@ static double log_gamma(double a)
            (1.0 / 12.0 - z * (1.0 / 360.0 - z * (1.0 / 1260.0 - z / 1680.0))) / a;
 }
 
-/* Of some magnitudes: how many are not 0, and their sums. */
+/* Count and sums of the magnitudes that are not 0. */
 struct moments {
     double count, sum, sum_sq;
     double sum_log; /* 0 unless wanted */
@@ -144,8 +144,8 @@ static uint32_t least_bits(const float *x, uint64_t n)
     return least;
 }
 
-/* The shares that each stage after the first, and the last, keep of what reached them: together
- * `rest`. Returns the number of these stages. */
+/* Sets *each, the share that a stage after the first keeps, and *last, the share that the last stage
+ * keeps. Their product over the stages is `rest`. Returns the number of stages. */
 static uint64_t plan_stages(uint64_t stages, double rest, double *each, double *last)
 {
     uint64_t later = 1;
