@@ -10,10 +10,32 @@ static size_t level_bytes(const struct gcb_shared_scale *s)
     return s->wide ? sizeof(int16_t) : sizeof(int8_t);
 }
 
+/* Sets the sizes and the rounds. Returns 0 or GCB_E_INVALID. */
+static int bind_sizes(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
+                      struct gcb_diag *diag)
+{
+    const uint64_t count = s->base.env.count, largest = (uint64_t)s->base.env.workers * levels;
+    struct gcb_shared_scale *shared = &s->shared;
+
+    if (largest > INT16_MAX)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "collective=allreduce adds levels in 16 bits, but the levels of %u "
+                            "workers add up to %llu; use fewer bits or collective=twoshot",
+                            s->base.env.workers, (unsigned long long)largest);
+    *shared = (struct gcb_shared_scale){.bucket = bucket,
+                                        .buckets = (count + bucket - 1) / bucket,
+                                        .levels = levels,
+                                        .wide = largest > INT8_MAX};
+    s->base.rounds = 2;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_MAX_F32, shared->buckets};
+    s->base.round[1] = (struct gcb_reduce_round){shared->wide ? GCB_SUM_I16 : GCB_SUM_I8, count};
+    return 0;
+}
+
 int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                           struct gcb_diag *diag)
 {
-    const int err = gcb_shared_scale_bind(s, levels, bucket, diag);
+    const int err = bind_sizes(s, levels, bucket, diag);
     const uint64_t count = s->base.env.count;
     struct gcb_shared_scale *shared = &s->shared;
 

@@ -13,41 +13,18 @@ struct gcb_shared_scale {
     uint64_t bucket, buckets; /* most elements in a bucket; number of buckets */
     uint32_t levels;          /* largest level of one worker */
     bool wide;                /* sums of levels need 16 bits, not 8 */
-    float *scale;             /* the shared scale of each bucket; NULL on a device */
-    void *own; /* the levels of this worker: int8_t, or int16_t if wide; NULL on a device */
+    float *scale;             /* the shared scale of each bucket */
+    void *own;                /* the levels of this worker: int8_t, or int16_t if wide */
 };
 
-/* The beginning of a quantiser's state, on the CPU and on a device. */
+/* The beginning of a quantiser's state. */
 struct gcb_quantiser {
     struct gcb_codec_base base;
     struct gcb_shared_scale shared;
 };
 
-/* Sets the sizes and the rounds. Returns 0, or GCB_E_INVALID if the sums of the levels of
- * env.workers workers do not fit 16 bits. */
-static inline int gcb_shared_scale_bind(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
-                                        struct gcb_diag *diag)
-{
-    const uint64_t count = s->base.env.count, largest = (uint64_t)s->base.env.workers * levels;
-    struct gcb_shared_scale *shared = &s->shared;
-
-    if (largest > INT16_MAX)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "collective=allreduce adds levels in 16 bits, but the levels of %u "
-                            "workers add up to %llu; use fewer bits or collective=twoshot",
-                            s->base.env.workers, (unsigned long long)largest);
-    *shared = (struct gcb_shared_scale){.bucket = bucket,
-                                        .buckets = (count + bucket - 1) / bucket,
-                                        .levels = levels,
-                                        .wide = largest > INT8_MAX};
-    s->base.rounds = 2;
-    s->base.round[0] = (struct gcb_reduce_round){GCB_MAX_F32, shared->buckets};
-    s->base.round[1] = (struct gcb_reduce_round){shared->wide ? GCB_SUM_I16 : GCB_SUM_I8, count};
-    return 0;
-}
-
-/* For the CPU: does what gcb_shared_scale_bind does and allocates the arrays. Returns 0,
- * GCB_E_INVALID or GCB_E_NOMEM. */
+/* Sets the sizes and the rounds, and allocates the arrays. Returns 0, GCB_E_NOMEM, or GCB_E_INVALID
+ * if the sums of the levels of env.workers workers do not fit 16 bits. */
 int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                           struct gcb_diag *diag);
 void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts zeros */

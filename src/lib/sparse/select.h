@@ -36,12 +36,6 @@ bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold);
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties);
 
-/* Returns the k-th largest magnitude of the collected values, k <= s->kept. *above: number of
- * larger magnitudes. If fewer than k values reach a finite `high`, only the values below `high` are
- * ranked, which is faster. */
-uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
-                                     uint64_t *above);
-
 /* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. Returns
  * false if a coefficient is not finite. */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k);

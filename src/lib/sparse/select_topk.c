@@ -238,8 +238,11 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
     return b;
 }
 
-uint32_t gcb_select_kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
-                                     uint64_t *above)
+/* Returns the k-th largest magnitude of the collected values, k <= s->kept. *above: number of
+ * larger magnitudes. If fewer than k values reach a finite `high`, only the values below `high` are
+ * ranked, which is faster. */
+static uint32_t kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
+                                 uint64_t *above)
 {
     const float *value = s->value;
     float *ranked = s->ranked;
@@ -283,7 +286,7 @@ bool gcb_select_exact(struct gcb_selection *s, uint64_t k)
     if (k < s->positions && !b.low)
         b = gcb_select_bracket(s, gcb_blocks_sample(s), gcb_side_any, k);
     if (k < s->positions && b.low && gcb_select_collect(s, b.low) && s->kept >= k) {
-        kth = gcb_select_kth_of_collected(s, b.high, k, &above);
+        kth = kth_of_collected(s, b.high, k, &above);
         if (gcb_blocks_same_scale(s, kth)) {
             gcb_select_cut(s, gcb_side_any, kth, k - above);
             return true;
