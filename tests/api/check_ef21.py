@@ -43,9 +43,19 @@ def check(workers):
     print(f"ok: {spec}, {workers} workers: {worst:.2g} from NumPy")
 
 
+def check_overflow():
+    """A gradient whose difference to what has arrived overflows leaves nothing behind."""
+    party, large = Party("topk:density=0.5,memory=ef21", (2,), workers=1, nonfinite="raw"), np.float32(3e38)
+    for step, x in enumerate((large, -large, large / 2)):
+        (update,), _ = party.step(step, [np.array([x, 0], np.float32)])
+        assert np.isinf(update[0]) if x < 0 else np.array_equal(update, [x, 0]), (step, update)
+    party.close()
+
+
 def main():
     for workers in (1, 2, 5):
         check(workers)
+    check_overflow()
 
 
 if __name__ == "__main__":

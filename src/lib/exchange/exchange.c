@@ -259,6 +259,12 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
            gcb_max_bits(x, e->env.coder.env.count, &e->kept.kernels, &e->kept.queue) < GCB_INF_BITS;
 }
 
+/* True if compensate leaves the memory as it is, also if the difference is not finite (ef21). */
+static bool sends_difference(const struct gcb_exchange *e)
+{
+    return gcb_memory_wants_update(e->memory) && !gcb_memory_residual(e->memory);
+}
+
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
 {
     static const float none = 0.0f; /* where a tensor without elements begins */
@@ -278,7 +284,7 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE,
                             "the tensor, or its sum with the memory, has an infinity or NaN");
-    if (!e->in.raw)
+    if (!e->in.raw || sends_difference(e))
         e->in.x = gcb_memory_compensate(e->memory, x);
     else if (gcb_memory_skip(e->memory)) /* such a tensor does not enter the memory */
         e->in.x = x;

@@ -62,7 +62,8 @@ void gcb_memory_set_norm(struct gcb_memory *m, double norm);
 
 /*
  * True if compensate(m, g) would return finite values only. Then the caller must call compensate
- * with the same g. If false, a norm that was given is forgotten. Changes nothing else.
+ * with the same g. If false, only ef21 may call it, and a norm that was given is forgotten. Changes
+ * nothing else.
  */
 bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
 
