@@ -148,17 +148,23 @@ static uint64_t find(const struct filter *f, uint32_t *found, uint64_t n, uint64
 
 /* ---- encoding ---- */
 
+static uint32_t bits_of(unsigned hashes, uint64_t k, uint64_t n)
+{
+    const double bits = ceil((double)hashes * (double)k * 1.4426950408889634); /* 1 / ln 2 */
+
+    return bits < (double)n ? (uint32_t)bits : (uint32_t)n;
+}
+
 /* The number of hashes and bits for k of n positions: the share `fpr` of all others is positive. */
 static void size_filter(struct filter *f, const struct gcb_bloom_params *p, uint64_t k, uint64_t n)
 {
     const double fpr = p->fpr > 0.0 ? p->fpr : 0.1 * (double)k / (double)n;
-    double bits, share = 1.0;
+    double share = 1.0;
 
     for (f->hashes = 0; share > fpr && f->hashes < HASHES_MOST; share /= 2.0)
         f->hashes++;
     f->hashes += f->hashes == 0;
-    bits = ceil((double)f->hashes * (double)k * 1.4426950408889634); /* 1 / ln 2 */
-    f->bits = bits < (double)n ? (uint32_t)bits : (uint32_t)n;
+    f->bits = bits_of(f->hashes, k, n);
     f->policy = (enum gcb_bloom_policy)p->policy;
 }
 
@@ -203,8 +209,8 @@ static int bloom_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     uint32_t *found = c->tables;
 
     if (in->failed || f.policy > GCB_BLOOM_CONFLICT || f.hashes == 0 || f.bits == 0 ||
-        f.bits > c->n)
-        return GCB_E_CORRUPT;
+        f.bits > c->n || (f.policy != GCB_BLOOM_ALL && f.bits != bits_of(f.hashes, c->kept, c->n)))
+        return GCB_E_CORRUPT; /* few bits of many hashes would cost a decoder hours */
     c->body = gcb_rbuf_take(in, (f.bits + UINT64_C(7)) / 8);
     if (!c->body)
         return GCB_E_CORRUPT;

@@ -387,7 +387,7 @@ static void put_levels(struct gcb_mask *m, const struct gcb_reduce_at *at)
     uint8_t byte[GCB_TILE];
     uint16_t code[GCB_TILE];
 
-    if (m->q.shared.scale[0] > 0.0f)
+    if (env->count > 0 && m->q.shared.scale[0] > 0.0f)
         gcb_dither_scale(&d, m->q.shared.scale[0]);
     for (uint64_t i = 0, n; i < env->count; i += n) {
         n = gcb_tile_length(env->count, i);

@@ -293,7 +293,8 @@ static void choose_positives(struct gcb_sparse *s)
         for (const uint64_t end = to + sel->segment_kept[g]; to < end; to++)
             sel->value[to] = order[room.found[to]];
     }
-    memcpy(sel->pos, room.found, to * sizeof(*sel->pos));
+    if (to > 0)
+        memcpy(sel->pos, room.found, to * sizeof(*sel->pos));
     sel->kept = to;
 }
 

@@ -177,18 +177,33 @@ static bool fits(const struct basis *b, enum gcb_tensor_group group, int how)
             (how == GCB_SHUFFLE_CHANNELS && group == GCB_GROUP_CONVOLUTION));
 }
 
+/* Makes what is not finite 0, and huge elements small enough for a transform's sums: shares of the
+ * energy do not depend on a common factor. */
+static void tame_elements(struct work *w)
+{
+    float largest = 0.0f;
+
+    for (uint64_t i = 0; i < w->env.count; i++) {
+        w->x[i] = isfinite(w->x[i]) ? w->x[i] : 0.0f;
+        largest = fmaxf(largest, fabsf(w->x[i]));
+    }
+    for (uint64_t i = 0; largest > 0x1p60f && i < w->env.count; i++)
+        w->x[i] *= 0x1p-70f;
+}
+
 /* Adds up the energy, and marks the rows that have an element which is not zero. */
 static void visit_elements(struct work *w)
 {
     float *x = w->x;
     uint64_t row = 0;
 
+    tame_elements(w);
+
     for (size_t i = 0; i < w->tensors; i++) {
         const struct gcb_tensor *t = w->tensor[i];
         const uint64_t rows = t->rank > 1 ? t->dims[0] : 1;
 
         for (uint64_t j = 0; j < t->count; j++, x++) {
-            *x = isfinite(*x) ? *x : 0.0f;
             w->out->energy += (double)*x * (double)*x;
             w->touched[row + j / (t->count / rows)] |= *x != 0.0f;
         }
