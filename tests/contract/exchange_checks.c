@@ -334,6 +334,15 @@ static bool ignores_weight_0(const struct team_case *c)
     return holds;
 }
 
+/* True if the tensor of one worker, of any weight, chooses the positions for all. */
+static bool has_leader(const struct gcb_method *m)
+{
+    double agree = 0.0;
+
+    return gcb_method_collective(m) == GCB_COLLECTIVE_ALLREDUCE &&
+           gcb_method_value(m, "agree", &agree) && (int)agree == GCB_AGREE_LEADER;
+}
+
 static bool weights_count(const struct team_case *c)
 {
     float *update = floats(c->n);
@@ -341,7 +350,7 @@ static bool weights_count(const struct team_case *c)
     /* a code with a fixed largest value does not double with a sum that is sent on */
     const bool fixed = gcb_method_value(c->method, "max", &max) && max > 0.0;
     const bool holds = update_of(update, NULL, c) && (fixed || doubles(c, update)) &&
-                       (c->workers == 1 || ignores_weight_0(c));
+                       (c->workers == 1 || has_leader(c->method) || ignores_weight_0(c));
 
     free(update);
     return holds;

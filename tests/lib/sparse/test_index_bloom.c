@@ -1,6 +1,7 @@
 /* index=bloom and values=fit: sizes, and messages that lie. tests/api/check_deepreduce.py compares
  * with NumPy. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/lib/wire/buf.h"
@@ -42,15 +43,20 @@ static void refuses_lies(void **state)
         size_t at; /* from the payload's beginning, or the filter's */
         bool in_filter;
         uint8_t byte;
-    } lie[] = {{0, true, 0},   {0, true, 96 + 10}, {4, true, 0xff}, {3, true, 1},
-               {0, false, 45}, {1, false, 0xff},   {0, true, 31}};
+        const char *positives;
+    } lie[] = {{0, true, 0, "all"},  {0, true, 96 + 10, "all"}, {4, true, 0xff, "all"},
+               {3, true, 1, "all"},  {0, false, 45, "all"},     {1, false, 0xff, "all"},
+               {0, true, 31, "all"}, {1, true, 1, "conflict"},  {0, true, 64 + 31, "conflict"}};
     float *x = trip_tensor(N, TRIP_LAPLACE, 4);
 
     for (size_t i = 0; i < sizeof(lie) / sizeof(*lie); i++) {
         struct trip t = {0};
         uint8_t *payload;
+        char spec[64];
 
-        trip_run(&t, "topk:density=0.01,index=bloom", x, N, NULL);
+        snprintf(spec, sizeof(spec), "topk:density=0.01,index=bloom,positives=%s",
+                 lie[i].positives);
+        trip_run(&t, spec, x, N, NULL);
         payload = t.message + t.parts.header_bytes;
         payload[lie[i].at + (lie[i].in_filter ? 4 + 4 * t.parts.payload.kept : 0)] = lie[i].byte;
         assert_int_equal(

@@ -84,6 +84,7 @@ def read_bloom(source, length, kept):
     head, bits = source.number(1), source.number(4)
     policy, hashes = head >> 5, head & 31
     need(policy <= 2 and hashes and 1 <= bits <= length, "no filter")
+    need(not policy or bits == min(length, math.ceil(hashes * kept * 1.4426950408889634)), "another size")
     flags = codes_of(source.take((bits + 7) // 8), bits, 1)
     found = np.flatnonzero(np.all(flags[bits_of(np.arange(length), hashes, bits)], axis=0))
     if policy and len(found) > kept:
