@@ -52,7 +52,16 @@ MORE: Dict[str, Union[str, Dict[str, str]]] = {
     "local 10, plain, 2 bits, feedback": "qgz:bits=2,bucket=64,memory=ef --inner-steps 10" + PLAIN,
     "local 10, plain, 3 % x 2 bits": COMPOSITION + " --inner-steps 10" + PLAIN,
 }
-METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE}
+# Formats that frameworks ship, with their own collective.
+FORMATS: Dict[str, str] = {
+    "mxfp8 by shares": "mxfp8:collective=twoshot",
+    "mxfp4 by shares": "mxfp4:collective=twoshot",
+    "mxfp4 by shares, loco": "mxfp4:collective=twoshot,memory=loco",
+    "int4 by shares": "int4:collective=twoshot",
+    "int4 by shares, loco": "int4:collective=twoshot,memory=loco",
+    "onebit": "onebit",
+}
+METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE, **FORMATS}
 
 
 def words_of(network: str, label: str) -> str:
@@ -81,7 +90,7 @@ def pairs(networks: Sequence[str], labels: Sequence[str]) -> List[Case]:
 
 
 FULL = Plan((pairs(("resnet8", "gpt"), tuple(MINIMUM)), pairs(("lstm",), tuple(MINIMUM)),
-             pairs(("resnet8", "gpt"), tuple(MORE))), range(1, 11), (101,), (), "200-207")
+             pairs(("resnet8", "gpt"), tuple(MORE)), pairs(("resnet8", "gpt"), tuple(FORMATS))), range(1, 11), (101,), (), "200-207")
 QUICK = Plan((pairs(("resnet8", "gpt"), ("fp32", "bf16", "fft", "qsgd", "terngrad", "top-k 1 %, feedback", "sbc, feedback",
                                          "local 10, 3 % x 2 bits")),
               pairs(("resnet8",), ("fft whole 0.9", "fft whole 0.9, falling", "sbc, delay 10"))), (1, 2), (101,),
