@@ -1,4 +1,4 @@
-#include "src/lib/sparse/bloom.h"
+#include "src/lib/sparse/stages.h"
 
 #include <math.h>
 #include <string.h>

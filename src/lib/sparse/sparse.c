@@ -6,7 +6,6 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/sparse/blocks.h"
-#include "src/lib/sparse/bloom.h"
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/transform.h"
 
