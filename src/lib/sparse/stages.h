@@ -374,7 +374,7 @@ struct gcb_index {
     bool fixed;         /* the number of bytes depends only on n and kept */
     size_t table_bytes; /* tables that `next` makes again in each call if the cursor has none */
     /* bloom: bytes of tables for each position of the tensor, without which there is no coder, in
-     * an encoder too. bloom.h has what encodes. */
+     * an encoder too. The end of this file has what encodes. */
     size_t position_bytes;
     /* Returns the most bytes for `kept` of n positions, kept <= n <= 2^31. */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
