@@ -147,6 +147,8 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
     for (uint64_t g = 0; g < s->segments; g++) {
         const uint64_t kept = s->selection.segment_kept[g], base = g * s->selection.segment;
 
+        if (kept == 0)
+            continue;
         memcpy(out->x + out->n, s->selection.value + out->n, kept * sizeof(*out->x));
         for (uint64_t i = 0; i < kept; i++)
             out->pos[out->n + i] = base + pos[i];
