@@ -97,15 +97,15 @@ static void flip(const struct job *job, float *x, uint64_t first, size_t n)
     k->hadamard.flip(x, sign, n);
 }
 
-/* Writes the codes of n coefficients with this standard deviation, and their levels. */
+/* Writes the codes of n coefficients with this standard deviation, and their levels. The loop over
+ * levels is the outer one, so that the inner one has SIMD. */
 static void round_all(const struct eden *s, uint16_t *code, float *level, const float *z, size_t n,
                       float deviation)
 {
     const unsigned sign = (unsigned)s->bits - 1;
     uint32_t number[MOST] = {0};
 
-    for (unsigned j = 0; j + 1 < 1u << sign;
-         j++) { /* this loop outside, so that the other has SIMD */
+    for (unsigned j = 0; j + 1 < 1u << sign; j++) {
         const int32_t from = (int32_t)gcb_bits_of(middles[s->bits][j] * deviation);
 
         for (size_t i = 0; i < n; i++)

@@ -182,11 +182,11 @@ static void set_value_rounds(struct gcb_sparse *s, uint64_t kept)
     s->base.rounds = m->agrees + 1;
     if (s->selection.p.quant == GCB_QUANT_TERNARY) {
         *round++ = (struct gcb_reduce_round){GCB_MAX_F32, 1};
-        s->base.rounds++;
-    }
-    *round = (struct gcb_reduce_round){GCB_SUM_F32, kept ? kept : s->base.env.count > 0};
-    if (s->selection.p.quant == GCB_QUANT_TERNARY)
         *round = (struct gcb_reduce_round){m->q.shared.wide ? GCB_SUM_I16 : GCB_SUM_I8, kept};
+        s->base.rounds++;
+    } else {
+        *round = (struct gcb_reduce_round){GCB_SUM_F32, kept ? kept : s->base.env.count > 0};
+    }
 }
 
 static void mask_begin(void *state, const struct gcb_reduce_at *at)
@@ -238,8 +238,8 @@ static void put_selection(struct gcb_sparse *s, void *values)
 
 /* Writes the sums of all rows. Bit t of an element's random byte is set if the element is
  * subtracted from sum t. */
-static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
-                  float *values)
+static void sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
+                   float *values)
 {
     const uint64_t count = s->base.env.count, length = row_length(s);
     const uint64_t key = gcb_hadamard_key(&s->base.env, at->step.step);
@@ -255,7 +255,6 @@ static int sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, co
         for (unsigned t = 0; t < SUMS; t++)
             *values++ = (float)((double)at->weight * sum[t]);
     }
-    return 0;
 }
 
 /* Writes the moving average with x to `out`, which may be the average itself. */
@@ -274,8 +273,10 @@ static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const f
 
     if (s->base.env.count == 0)
         return 0;
-    if (s->agree == GCB_AGREE_SKETCH)
-        return sketch(s, at, x, values);
+    if (s->agree == GCB_AGREE_SKETCH) {
+        sketch(s, at, x, values);
+        return 0;
+    }
     memset(values, 0, round->count * gcb_reduction_size(round->reduction));
     if (s->agree == GCB_AGREE_LEADER ? at->step.worker != (s->mask->now - 1) % at->workers
                                      : at->weight == 0.0f)

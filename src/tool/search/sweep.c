@@ -312,15 +312,6 @@ static const char *suggest_key(const char *key, const struct gcb_method *methods
     return near;
 }
 
-static bool all_used(const struct sweep *s)
-{
-    size_t k = 0;
-
-    while (k < s->keys && s->used[k])
-        k++;
-    return k == s->keys;
-}
-
 /* Fails if a key has no effect in any setting. */
 static int check_used(const struct sweep *s, const struct gcb_method *methods, size_t count,
                       struct gcb_diag *diag)
@@ -359,7 +350,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      struct gcb_diag *diag)
 {
     struct sweep *s = gcb_must_zero(1, sizeof(*s));
-    int err, refused = 0;
+    bool refused = false; /* `diag` has what a method refused */
+    int err;
 
     *out = NULL;
     *count = 0;
@@ -373,12 +365,12 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
         if (err == GCB_E_INVALID && all) {
             memcpy(s->used, used, sizeof(used));
             s->count = s->first;
-            refused = err;
+            refused = true;
             err = 0;
         }
     }
     if (!err)
-        err = refused ? refused * !all_used(s) : check_used(s, methods, method_count, diag);
+        err = check_used(s, methods, method_count, refused ? NULL : diag);
     if (!err)
         err = check_any_valid(s, diag);
     if (!err) {
