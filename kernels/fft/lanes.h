@@ -18,14 +18,16 @@ typedef void gcb_fft_inverse_fn(const struct gcb_fft_steps *steps, const float *
                                 float *const *x, unsigned count, bool dct, float *room,
                                 float *spare);
 
-/* Transforms one chunk. A vector has neighbouring numbers of the chunk. */
+/* Transforms one chunk: a vector has several complex numbers of it, which follow each other. `room`
+ * is scratch of gcb_fft_room floats, for any number of lanes. */
 typedef void gcb_fft_forward_one_fn(const struct gcb_fft_steps *steps, const float *x, float *bins,
                                     bool dct, float *room);
 typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const float *bins, float *x,
                                     bool dct, float *room);
 
 /*
- * The passes of a long DFT (struct gcb_fft_long).
+ * The passes of a long DFT (struct gcb_fft_long). `room` is scratch of gcb_fft_room floats for a
+ * column or a row.
  *
  * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, multiplies result k of
  *          column c by exp(-2 pi i k c / m), and writes the products to `rows`. x has `given`
@@ -58,7 +60,7 @@ struct gcb_fft_fns {
 
 void gcb_fft_init(struct gcb_fft_fns *fns, unsigned cpu_flags);
 
-/* The number of floats of `room` for m numbers. */
+/* The number of floats of scratch to transform `lanes` chunks of 2 m elements. */
 static inline uint64_t gcb_fft_room(uint32_t m, unsigned lanes)
 {
     return 4 * (((uint64_t)m + 1) * lanes + 4 * GCB_FFT_LANES);

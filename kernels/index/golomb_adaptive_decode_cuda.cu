@@ -231,7 +231,9 @@ struct block_gaps {
         return true;
     }
 
-    /* Reads the next gap if it begins in the stretch. Returns false otherwise. */
+    /* Reads the next gap if it belongs to the stretch: in Golomb's code, if the zero that ends its
+     * quotient is in the stretch; in the stream's own codes, if it begins there. Otherwise, or if
+     * the block ends before the gap does, returns false. */
     __device__ bool next(code_place &p, const stretch &s, uint32_t *gap) const
     {
         if (p.at > s.end || (p.at == s.end && !s.last))
