@@ -30,8 +30,8 @@ void *gcb_alloc_huge(uint64_t count, size_t size);
  * ever or end the process when they get no memory. */
 bool gcb_has_room(uint64_t count, size_t size);
 
-/* Copy a string, or its first n bytes. The caller frees the copy with gcb_free. Return NULL if
- * there is no memory. */
+/* Copy a string, or n bytes of a text that has at least n bytes, and end the copy with a zero. The
+ * caller frees it with gcb_free. Return NULL if there is no memory. */
 char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 

@@ -5,7 +5,8 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Codecs that round each element to a format with a scale for each block: float and affine.
+ * Codecs that round each element to a format with a scale for each block: float, affine and
+ * codebook.
  *
  * Payload: a head of `head` bytes, the scales of all blocks, `scale` bytes each, then a code of
  * `width` bits for each element.

@@ -117,7 +117,8 @@ void gcb_memory_forget(struct gcb_memory *m, const float *g);
  * it (none, ef21). */
 const float *gcb_memory_residual(const struct gcb_memory *m);
 
-/* Changes the parameters, except the kind. Arrays stay. */
+/* Replaces the parameters; `params` must have the same kind. The arrays stay as they are. A count
+ * of steps above the new delay or clear-every is lowered to it. */
 void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params);
 
 /*

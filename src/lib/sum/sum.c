@@ -162,7 +162,7 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
     return err;
 }
 
-/* `checks`: looks at the checksum too. */
+/* Adds a message. With `checks`, first compares its checksum. */
 static int add(struct gcb_sum *s, const void *message, size_t length, float weight, bool checks,
                struct gcb_diag *diag)
 {

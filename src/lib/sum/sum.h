@@ -26,7 +26,8 @@ int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float 
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
-/* Does what gcb_sum_add does, but does not check the checksum. */
+/* Does what gcb_sum_add does, but does not look at the checksum: for a message that this process
+ * has checked before, or has encoded itself. `s` is not NULL. */
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
                         struct gcb_diag *diag);
 
