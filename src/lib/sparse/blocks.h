@@ -11,10 +11,10 @@
  * transforms compute all coefficients first, and blocks are parts of them.
  */
 struct gcb_block {
-    uint64_t first; /* number of its first position */
-    size_t n;       /* positions */
-    const float *order;
-    const float *coef; /* the coefficients, if the block is a chunk */
+    uint64_t first;     /* number of its first position */
+    size_t n;           /* positions */
+    const float *order; /* the floats that rank these positions (struct gcb_source) */
+    const float *coef;  /* the coefficients, if the block is a chunk */
 };
 
 /* What a worker has appended to s->pos and s->value: `found` entries from number `first` on. */

@@ -272,7 +272,8 @@ static uint8_t *bloom_message(const struct gcb_sparse *s, uint64_t g)
     return bloom_room(s).messages + (GCB_BLOOM_ROOM - 5) * g * s->selection.segment;
 }
 
-/* Changes the selection to what a decoder of Bloom filters finds. */
+/* index=bloom: makes the message of each segment, which put_positions sends, and changes the
+ * selection to the positions that a decoder of the message finds. */
 static void choose_positives(struct gcb_sparse *s)
 {
     struct gcb_selection *sel = &s->selection;
@@ -339,8 +340,8 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
         return GCB_E_NOMEM;
     if (s->t.rounded)
         x = gcb_transform_round(&s->t, x);
-    if (!gcb_sparse_select_from(s, at,
-                                x)) { /* the transform overflowed, or its input is not finite */
+    if (!gcb_sparse_select_from(s, at, x)) {
+        /* the transform overflowed, or its input is not finite */
         s->base.nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
         return GCB_E_SEND_RAW;
     }

@@ -154,8 +154,10 @@ struct gcb_selection_params {
 
 /* What a selection selects from (src/lib/sparse/blocks.h). */
 struct gcb_source {
-    const float *x;                /* the elements */
-    const float *order;            /* one finite float per position; NULL: not all are in memory */
+    const float *x; /* the elements */
+    /* one float per position, whose magnitude ranks the position; NULL: they are not all in memory
+     * (struct gcb_block has a part of them) */
+    const float *order;
     struct gcb_transform_state *t; /* NULL: part of a block */
     const struct gcb_transform *ops;
 };
@@ -167,7 +169,7 @@ struct gcb_selection {
     struct gcb_selection_params p;
     struct gcb_source from; /* borrowed */
     uint32_t *pos;          /* kept positions, segment after segment */
-    float *value;           /* the floats of `order` at the kept positions */
+    float *value;           /* the floats of from.order at the kept positions */
     float *pair;            /* borrowed: the bins at the kept positions; NULL: not gathered yet */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;          /* number of kept positions in all segments */
