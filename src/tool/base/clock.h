@@ -4,8 +4,9 @@
 /* Returns the seconds since an arbitrary start, by a clock that never goes back. */
 double gcb_clock(void);
 
-/* Seconds that measurements leave out, and their sum so far. So an operation that another process
- * carries out takes as long as that process says. */
+/* The seconds that measurements of this process leave out: gcb_clock_leave_out adds to their sum,
+ * and gcb_clock_left_out returns it. The process of a plug-in measures itself how long its function
+ * takes; the time of the transfer is left out. Not thread-safe. */
 void gcb_clock_leave_out(double seconds);
 double gcb_clock_left_out(void);
 

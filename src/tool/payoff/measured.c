@@ -135,7 +135,6 @@ static int by_group(const void *a, const void *b)
 static void predict(struct gcb_measured *x, struct gcb_network network)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
-
     const char *collective = gcb_results_text(x->row, GCB_FIELD_COLLECTIVE);
     const double n = x->workers, lg = ceil(log2(n));
     /* in each step of a tree, some ranks wait for others that send a whole message */

@@ -78,8 +78,8 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
 
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
-    /* ALLGATHER, ALLREDUCE, TWOSHOT, which stands for its first half, an all-to-all, or RING, which
-     * stands for a step of its first half, a shift */
+    /* the kind: ALLGATHER or ALLREDUCE; TWOSHOT for the first half of a two-shot, an all-to-all;
+     * RING for one step of a ring's first half, in which each worker sends to the next */
     enum gcb_collective collective;
     const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
     double count;          /* number of rounds */

@@ -108,7 +108,6 @@ void gcb_policy_method(struct gcb_method *out, struct gcb_policy *p)
 {
     write_text(p);
     *out = (struct gcb_method){.name = codec.name, .codec = &codec};
-
     out->value[ROW_RULES] = (double)p->count;
     out->value[ROW_ID] = (double)(uint32_t)XXH3_64bits(p->text, strlen(p->text));
 }

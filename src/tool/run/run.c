@@ -102,7 +102,6 @@ static void choose_tensors_to_scan(struct run *r, uint64_t *largest)
     if (!c->sharded)
         return;
     r->to_scan = gcb_must_zero(count, sizeof(*r->to_scan));
-
     for (size_t i = 0; i < c->layout->count; i++) {
         const struct gcb_message_plan *m = &c->layout->messages[i];
 
@@ -225,7 +224,6 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     const struct gcb_run_config *c = r->config;
     struct gcb_diag *failure = &r->result->totals[r->method].failure;
     const struct gcb_message_plan *plan = r->span->in[r->from + r->bench.at].plan;
-
     const struct gcb_method *method = method_for(r, plan);
     const bool foreign = gcb_method_caps(method) & GCB_CAP_FOREIGN;
     char spec[256];

@@ -133,7 +133,8 @@ struct gcb_trial_batch {
     size_t count;       /* number of messages */
     struct gcb_step at; /* step and worker of all messages */
     struct item items[GCB_TRIAL_GROUP];
-    /* encoders, later decoders; owned on a device, and otherwise by the bench's cache */
+    /* one for each message: encoders, and later decoders. On a device the batch owns them; on the
+     * host they belong to the bench's cache of coders. */
     struct gcb_coder *coders[GCB_TRIAL_GROUP];
     struct gcb_samples samples[SAMPLES];
     /* on a device */

@@ -252,12 +252,11 @@ static const char *value_at(const struct sweep *s, size_t k, size_t which)
 /* Adds a combination, unless the method has an equal setting already. */
 static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
-    int err;
-
-    const char *pairs[2 * MAX_KEYS];
-    bool used[MAX_KEYS] = {false};
-    size_t set[MAX_KEYS], count = 0; /* the keys of `pairs` */
+    const char *pairs[2 * MAX_KEYS]; /* `count` pairs of a key and its value */
+    size_t key[MAX_KEYS], count = 0; /* key[i]: number of the key of pair i */
+    bool used[MAX_KEYS] = {false};   /* used[i]: pair i has an effect */
     struct gcb_method *m;
+    int err;
 
     gcb_must_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
     m = &s->out[s->count];
@@ -266,13 +265,13 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
         if (s->values[k].count) {
             pairs[2 * count] = s->vary[k].key;
             pairs[2 * count + 1] = value_at(s, k, which);
-            set[count++] = k;
+            key[count++] = k;
         }
     err = gcb_method_set_all(m, pairs, count, used, diag);
     if (err)
         return err;
     for (size_t i = 0; i < count; i++)
-        s->used[set[i]] |= used[i];
+        s->used[key[i]] |= used[i];
     for (size_t i = s->first; i < s->count; i++)
         if (gcb_method_equal(&s->out[i], m))
             return 0;
@@ -283,10 +282,9 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 /* Adds all combinations of the current method. */
 static int expand_method(struct sweep *s, struct gcb_diag *diag)
 {
-    int err;
+    int err = list_values_of_keys(s, diag);
 
     s->first = s->count;
-    err = list_values_of_keys(s, diag);
     for (size_t i = 0; !err && i < s->combinations; i++)
         err = add_setting(s, i, diag);
     for (size_t k = 0; k < s->keys; k++)

@@ -187,7 +187,6 @@ static void sync_folder(const char *path)
     char *folder = gcb_must_strdup(path);
 
     sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, NULL);
-
     gcb_free(folder);
 }
 
