@@ -257,7 +257,8 @@ static void sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, c
     }
 }
 
-/* Writes the moving average with x to `out`, which may be the average itself. */
+/* Writes the moving average with x to `out`, which may be the average itself. A step that agrees
+ * computes it twice: in `propose`, and at its end, when the scratch has other values. */
 static void average(const struct gcb_sparse *s, const float *x, float *out)
 {
     for (uint64_t i = 0; i < s->base.env.count; i++)
@@ -323,8 +324,8 @@ static void take_rows(struct gcb_sparse *s, const float *sums)
     }
 }
 
-/* Makes the next mask of the combined values of the first round. Hostile positions that are too
- * large are left out. */
+/* Makes the next mask from what the workers sent in the first round, which `combined` adds up.
+ * Leaves out a leader's positions that are too large (a hostile leader). */
 static void take_agreement(struct gcb_sparse *s, const void *combined)
 {
     const uint64_t count = s->base.env.count;
@@ -441,17 +442,19 @@ static void mask_conclude(void *state, const struct gcb_reduce_at *at, const flo
     struct gcb_sparse *s = state;
     struct gcb_mask *m = s->mask;
     uint64_t *const mask = m->mask;
+    const bool ternary = s->selection.p.quant == GCB_QUANT_TERNARY;
 
-    for (int k = 0; k < 2; k++) {
-        float *const out = k ? own : update;
-
-        if (!out)
-            continue;
-        if (s->selection.p.quant == GCB_QUANT_TERNARY)
-            gcb_shared_scale_conclude(m, at, x, combined, k ? NULL : m->room, k ? m->room : NULL);
-        else if (k)
+    if (update) {
+        if (ternary)
+            gcb_shared_scale_conclude(m, at, x, combined, m->room, NULL);
+        scatter(s, ternary ? m->room : combined, update);
+    }
+    if (own) {
+        if (ternary)
+            gcb_shared_scale_conclude(m, at, x, combined, NULL, m->room);
+        else
             gather(m, x, 1.0f, m->room);
-        scatter(s, k || s->selection.p.quant == GCB_QUANT_TERNARY ? m->room : combined, out);
+        scatter(s, m->room, own);
     }
     if (m->averages)
         average(s, x, m->moment);
