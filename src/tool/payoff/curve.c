@@ -45,8 +45,10 @@ static bool is_usable(double value)
     return value >= 1e-30 && value <= 1e30;
 }
 
-int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
-                  const struct gcb_curve_point *point, struct gcb_diag *diag)
+/* Adds a point to the curve, and updates its bandwidth. Returns 0, or GCB_E_CORRUPT with a message
+ * that does not name file and line. */
+static int add_point(struct gcb_curve *curve, enum gcb_pattern pattern,
+                     const struct gcb_curve_point *point, struct gcb_diag *diag)
 {
     struct gcb_curve_line *line = &curve->lines[pattern];
     const struct gcb_curve_line *shifts;
@@ -99,7 +101,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
                            "expected a link with the pattern `shift` or `pair`, of 2 or more "
                            "workers, as many as in the rows before");
     else
-        err = gcb_curve_add(curve, (enum gcb_pattern)pattern, &point, diag);
+        err = add_point(curve, (enum gcb_pattern)pattern, &point, diag);
     curve->workers = (unsigned)workers;
     return err ? gcb_diag_locate(diag, err, row->path, "line", row->line) : 0;
 }

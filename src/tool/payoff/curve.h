@@ -49,14 +49,8 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
                     double bytes);
 
 /* Reads the `link` rows of a result file. Returns 0 or GCB_E_IO. GCB_E_CORRUPT, with file and line:
- * not a result file, no `link` row, a damaged row, a size twice, or different numbers of
- * workers. */
+ * not a result file, no `link` row, a damaged row, a time or size that is not between 1e-30 and
+ * 1e30, a size twice, more than GCB_CURVE_POINTS sizes, or different numbers of workers. */
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
-
-/* Adds a point to a curve, which starts zeroed. Returns 0, or GCB_E_CORRUPT with a message that
- * does not name file and line: a time or size is not between 1e-30 and 1e30, a size appears twice,
- * or the line has GCB_CURVE_POINTS points. */
-int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
-                  const struct gcb_curve_point *point, struct gcb_diag *diag);
 
 #endif

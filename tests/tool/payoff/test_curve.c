@@ -8,27 +8,48 @@
 #include "src/tool/payoff/model.h"
 #include "tests/support/test.h"
 
+/* A row of a result file. */
+struct link_row {
+    enum gcb_pattern pattern;
+    double bytes, first, seconds;
+};
+
 static bool near(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static void add(struct gcb_curve *curve, enum gcb_pattern pattern, double bytes, double first,
-                double seconds)
+static int read_rows(struct gcb_curve *out, const struct link_row *rows, size_t count)
 {
-    const struct gcb_curve_point point = {bytes, first, seconds};
+    FILE *f = tmpfile();
+    char path[40];
+    int err;
 
-    assert_int_equal(gcb_curve_add(curve, pattern, &point, NULL), 0);
+    assert_non_null(f);
+    for (size_t i = 0; i < count; i++)
+        fprintf(f,
+                "{\"record\":\"link\",\"schema\":1,\"pattern\":\"%s\",\"workers\":2,"
+                "\"bytes\":%.17g,\"first_seconds\":%.17g,\"seconds\":%.17g}\n",
+                gcb_pattern_names[rows[i].pattern], rows[i].bytes, rows[i].first, rows[i].seconds);
+    fflush(f);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(f));
+    err = gcb_curve_read(out, path, NULL);
+    fclose(f);
+    return err;
 }
 
 /* Times between, below and above the measured sizes; a pattern without a line has the times of the
  * other. */
 static void test_times(void **state)
 {
-    struct gcb_curve curve = {.path = "link.json"};
+    static const struct link_row rows[] = {
+        {GCB_PATTERN_SHIFT, 1e6, 2e-3, 4e-3},
+        {GCB_PATTERN_SHIFT, 1e3, 1e-5, 2e-5}, /* in any order */
+        {GCB_PATTERN_PAIR, 1e6, 3e-3, 5e-3},
+    };
+    struct gcb_curve curve;
 
-    add(&curve, GCB_PATTERN_SHIFT, 1e6, 2e-3, 4e-3);
-    add(&curve, GCB_PATTERN_SHIFT, 1e3, 1e-5, 2e-5); /* in any order */
+    assert_int_equal(read_rows(&curve, rows, 2), 0);
     assert_true(near(curve.bandwidth, 1e6 / 2e-3));
     for (int pattern = 0; pattern < GCB_PATTERNS; pattern++) {
         assert_true(near(gcb_curve_at(&curve, pattern, true, 1e3), 1e-5));
@@ -37,37 +58,28 @@ static void test_times(void **state)
         assert_true(near(gcb_curve_at(&curve, pattern, false, 3e6), 12e-3));
         assert_true(near(gcb_curve_at(&curve, pattern, true, 500500.0), (2e-3 + 1e-5) / 2));
     }
-    add(&curve, GCB_PATTERN_PAIR, 1e6, 3e-3, 5e-3);
+    assert_int_equal(read_rows(&curve, rows, 3), 0);
     assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_PAIR, true, 1e6), 3e-3));
 }
 
 static void test_refused(void **state)
 {
-    const struct gcb_curve_point wrong[] = {
-        {0.0, 1.0, 1.0},
-        {-1.0, 1.0, 1.0},
-        {NAN, 1.0, 1.0},
-        {1.0, 0.0, 1.0},
-        {1.0, NAN, 1.0},
-        {1.0, INFINITY, 1.0},
-        {1.0, 1.0, 0.0},
-        {1.0, 1.0, NAN},
-        {1.0, 1.0, INFINITY},
-        {1e300, 1e-300, 1e-3},
-        {2.0, 1.0, 1.0} /* twice */,
+    static const double wrong[][3] = {
+        {0.0, 1.0, 1.0},  {-1.0, 1.0, 1.0}, {1.0, 0.0, 1.0},       {1.0, 1.0, 0.0},
+        {1.0, 1.0, -1.0}, {1.0, 1e31, 1.0}, {1e300, 1e-300, 1e-3}, {2.0, 1.0, 1.0} /* twice */,
     };
-    struct gcb_curve curve = {.path = "link.json"};
-    struct gcb_diag diag;
+    struct link_row rows[GCB_CURVE_POINTS + 1];
+    struct gcb_curve curve;
 
-    add(&curve, GCB_PATTERN_SHIFT, 2.0, 1.0, 1.0);
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &wrong[i], &diag), GCB_E_CORRUPT);
-    for (unsigned i = 1; i < GCB_CURVE_POINTS; i++)
-        add(&curve, GCB_PATTERN_SHIFT, 2.0 + i, 1.0, 1.0);
-    assert_int_equal(
-        gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &(struct gcb_curve_point){1e4, 1.0, 1.0}, &diag),
-        GCB_E_CORRUPT);
+    for (unsigned i = 0; i <= GCB_CURVE_POINTS; i++)
+        rows[i] = (struct link_row){GCB_PATTERN_SHIFT, 2.0 + i, 1.0, 1.0};
+    assert_int_equal(read_rows(&curve, rows, GCB_CURVE_POINTS), 0);
     assert_int_equal(curve.lines[GCB_PATTERN_SHIFT].count, GCB_CURVE_POINTS);
+    assert_int_equal(read_rows(&curve, rows, GCB_CURVE_POINTS + 1), GCB_E_CORRUPT);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        rows[1] = (struct link_row){GCB_PATTERN_SHIFT, wrong[i][0], wrong[i][1], wrong[i][2]};
+        assert_int_equal(read_rows(&curve, rows, 2), GCB_E_CORRUPT);
+    }
 }
 
 RUN_TESTS(cmocka_unit_test(test_times), cmocka_unit_test(test_refused))
