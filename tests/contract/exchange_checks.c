@@ -311,19 +311,32 @@ static bool doubles(const struct team_case *c, const float *update)
     return holds;
 }
 
-/* A worker of weight 0 may give any tensor. */
+/* The worker whose tensor chooses the positions for all, whatever its weight (agree=leader); if
+ * there is none, the number of workers. */
+static unsigned leader_of(const struct team_case *c)
+{
+    double agree = 0.0, every = 1.0;
+
+    if (gcb_method_collective(c->method) != GCB_COLLECTIVE_ALLREDUCE ||
+        !gcb_method_value(c->method, "agree", &agree) || (int)agree != GCB_AGREE_LEADER ||
+        !gcb_method_value(c->method, "every", &every))
+        return c->workers;
+    return STEP / (unsigned)every % c->workers;
+}
+
+/* A worker of weight 0 may give any tensor, unless it is the leader. */
 static bool ignores_weight_0(const struct team_case *c)
 {
     struct team_case one = *c, other = *c;
     float *a = floats(c->n), *b = floats(c->n), *x = floats(c->n);
     double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
-    const unsigned last = c->workers - 1;
+    const unsigned idle = leader_of(c) == c->workers - 1 ? 0 : c->workers - 1;
     bool holds;
 
     for (uint64_t i = 0; i < c->n; i++)
         x[i] = (float)((i * 7) % 11) - 5.0f;
-    one.weights[last] = other.weights[last] = 0.0f;
-    other.x[last] = x;
+    one.weights[idle] = other.weights[idle] = 0.0f;
+    other.x[idle] = x;
     holds = update_of(a, &distance, &one) && update_of(b, NULL, &other);
     add(sum, a, c->n, 1.0);
     holds = holds && is_near(b, sum, c->n, distance);
@@ -334,15 +347,6 @@ static bool ignores_weight_0(const struct team_case *c)
     return holds;
 }
 
-/* True if the tensor of one worker, of any weight, chooses the positions for all. */
-static bool has_leader(const struct gcb_method *m)
-{
-    double agree = 0.0;
-
-    return gcb_method_collective(m) == GCB_COLLECTIVE_ALLREDUCE &&
-           gcb_method_value(m, "agree", &agree) && (int)agree == GCB_AGREE_LEADER;
-}
-
 static bool weights_count(const struct team_case *c)
 {
     float *update = floats(c->n);
@@ -350,7 +354,7 @@ static bool weights_count(const struct team_case *c)
     /* a code with a fixed largest value does not double with a sum that is sent on */
     const bool fixed = gcb_method_value(c->method, "max", &max) && max > 0.0;
     const bool holds = update_of(update, NULL, c) && (fixed || doubles(c, update)) &&
-                       (c->workers == 1 || has_leader(c->method) || ignores_weight_0(c));
+                       (c->workers == 1 || ignores_weight_0(c));
 
     free(update);
     return holds;
@@ -359,8 +363,8 @@ static bool weights_count(const struct team_case *c)
 /*
  * The workers change their numbers. Methods whose draws depend on the worker may give another
  * update. So may collectives that send sums, if the sums are rounded; with equal weights the
- * tensors have sums that are not rounded. And so may leaders (agree=leader), in
- * turn, and the draws of quant=ternary.
+ * tensors have sums that are not rounded. And so may leaders (agree=leader), in turn, and the draws
+ * of quant=ternary.
  */
 static bool numbers_do_not_matter(const struct team_case *c)
 {
