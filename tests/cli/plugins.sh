@@ -134,6 +134,11 @@ exits 1
 check "a plug-in fails in replay" test "$(summary plugin/broken:crash status p.json)" = failed
 check "others are replayed" test "$(summary fp16 status p.json)" = ok
 
+echo "printf 'a\\033b' >&2; exit 1" >odd.sh
+run compress --method 'exec:odd=sh odd.sh' --repeat 1 --dataset 'fc.*' --results x.json --force "$sample"
+exits 1
+check "a control character is escaped once" grep -qF 'a\\x1bb' x.json
+
 # ---- the first signal ----
 
 # interrupts COMMAND ARGS...: gcbench gets SIGINT while a plug-in runs

@@ -86,7 +86,7 @@ static void put_failure(struct gcb_row *row, const struct gcb_replay_total *tota
     const size_t count = gcb_field_columns(columns, GCB_RECORD_BIT(GCB_RECORD_REPLAY));
 
     gcb_row_text(row, GCB_FIELD_STATUS, "failed");
-    gcb_row_text(row, GCB_FIELD_REASON, total->failure.text);
+    gcb_row_words(row, GCB_FIELD_REASON, total->failure.text);
     for (size_t i = 0; i < count; i++)
         if (!gcb_results_json(row->json, columns[i]))
             gcb_row_null(row, columns[i]);

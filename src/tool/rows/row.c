@@ -45,7 +45,8 @@ void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value)
     gcb_json_set(row->json, gcb_field_name(field), value);
 }
 
-json_t *gcb_row_make_text(const char *text)
+/* Makes a text that `escape` has escaped. */
+static json_t *make_text(const char *text, char *(*escape)(char *out, size_t size, const char *s))
 {
     json_t *value;
     size_t size;
@@ -55,9 +56,14 @@ json_t *gcb_row_make_text(const char *text)
         return json_null();
     size = 4 * strlen(text) + 1; /* room for every byte as \xNN */
     shown = gcb_must_array(size, 1);
-    value = json_string(gcb_escape(shown, size, text));
+    value = json_string(escape(shown, size, text));
     gcb_free(shown);
     return value;
+}
+
+json_t *gcb_row_make_text(const char *text)
+{
+    return make_text(text, gcb_escape);
 }
 
 json_t *gcb_row_make_real(double value)
@@ -68,6 +74,11 @@ json_t *gcb_row_make_real(double value)
 void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text)
 {
     gcb_row_json(row, field, gcb_row_make_text(text));
+}
+
+void gcb_row_words(struct gcb_row *row, enum gcb_field field, const char *words)
+{
+    gcb_row_json(row, field, make_text(words, gcb_escape_again));
 }
 
 void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value)

@@ -27,6 +27,8 @@ void gcb_row_fini(struct gcb_row *row);
 
 /* A NULL text is stored as null. */
 void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text);
+/* Stores a text whose untrusted parts are escaped already, such as the message of a gcb_diag. */
+void gcb_row_words(struct gcb_row *row, enum gcb_field field, const char *words);
 void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
 void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);

@@ -248,7 +248,7 @@ static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_rows_put_setting(row, s, method);
     put_collectives(row, method);
     gcb_row_text(row, GCB_FIELD_STATUS, status);
-    gcb_row_text(row, GCB_FIELD_REASON, reason);
+    gcb_row_words(row, GCB_FIELD_REASON, reason);
     gcb_row_text(row, GCB_FIELD_TIMED, method->codec->timed);
 }
 

@@ -322,7 +322,7 @@ void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
     gcb_row_text(row, GCB_FIELD_STATUS, gcb_promise_status_names[o->status]);
     gcb_row_real(row, GCB_FIELD_VALUE, o->value);
     gcb_row_real(row, GCB_FIELD_LIMIT, o->limit);
-    gcb_row_text(row, GCB_FIELD_REASON, o->words[0] ? o->words : NULL);
+    gcb_row_words(row, GCB_FIELD_REASON, o->words[0] ? o->words : NULL);
     gcb_row_real(row, GCB_FIELD_SECONDS, check->seconds);
     gcb_row_u64(row, GCB_FIELD_MESSAGE, check->plan->number);
 }
