@@ -115,9 +115,9 @@ static struct gcb_case_time read_time(const struct gcb_results_row *row,
                                   positive(row, fields->low), positive(row, fields->high)};
 }
 
-const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
-                                                       GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
-                                                       GCB_FIELD_ISA,  GCB_FIELD_CACHE};
+const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {
+    GCB_FIELD_FILE, GCB_FIELD_SCOPE, GCB_FIELD_SPEC,   GCB_FIELD_DEVICE,
+    GCB_FIELD_ISA,  GCB_FIELD_CACHE, GCB_FIELD_SHUFFLE};
 
 /* Sets the texts, the method, the reason and the names of a case from its row. */
 static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
@@ -267,8 +267,9 @@ void gcb_cases_fini(struct gcb_cases *cases)
 static void make_label(struct gcb_cases *cases, struct gcb_case *c,
                        const bool differs[GCB_CASE_TEXTS])
 {
-    static const enum gcb_case_text order[] = {GCB_CASE_FILES, GCB_CASE_SCOPE, GCB_CASE_DEVICE,
-                                               GCB_CASE_ISA,   GCB_CASE_CACHE, GCB_CASE_THREADS};
+    static const enum gcb_case_text order[] = {GCB_CASE_FILES,  GCB_CASE_SCOPE, GCB_CASE_DEVICE,
+                                               GCB_CASE_ISA,    GCB_CASE_CACHE, GCB_CASE_SHUFFLE,
+                                               GCB_CASE_THREADS};
     char out[1024];
 
     if (c->kernel)

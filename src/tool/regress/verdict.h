@@ -26,6 +26,7 @@ enum gcb_case_text {
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
+    GCB_CASE_SHUFFLE,
     GCB_CASE_SIZE,    /* "n=4096" for a kernel, "n=4096 workers=4 ring" for an exchange, else "" */
     GCB_CASE_THREADS, /* "t4" */
     GCB_CASE_FILES,   /* the files without their folders */

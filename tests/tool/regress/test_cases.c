@@ -47,26 +47,31 @@ static void test_basename(void **state)
 }
 
 /* First by everything, then without folders, then without the instruction set; an ambiguous case
- * stays unpaired. */
+ * and a shuffled one stay unpaired. */
 static void test_match(void **state)
 {
     static const struct line base[] = {{"a/g.h5", "topk", "avx2"}, {"b/g.h5", "topk", "avx2"},
                                        {"a/h.h5", "topk", "avx2"}, {"a/i.h5", "topk", "avx2"},
-                                       {"c/j.h5", "topk", "avx2"}, {"d/j.h5", "topk", "avx2"}};
-    static const struct line next[] = {{"b/g.h5", "topk", "avx2"}, {"a/g.h5", "topk", "avx2"},
-                                       {"z/h.h5", "topk", "avx2"}, {"z/i.h5", "topk", "avx512"},
-                                       {"z/j.h5", "topk", "avx2"}, {"a/g.h5", "qsgd", "avx2"}};
-    static const int want[][2] = {{0, 1},  {1, 0},  {2, 2},  {3, 3},
-                                  {4, -1}, {5, -1}, {-1, 4}, {-1, 5}};
+                                       {"c/j.h5", "topk", "avx2"}, {"d/j.h5", "topk", "avx2"},
+                                       {"k.h5", "topk", "avx2"}};
+    static const struct line next[] = {{"b/g.h5", "topk", "avx2"},
+                                       {"a/g.h5", "topk", "avx2"},
+                                       {"z/h.h5", "topk", "avx2"},
+                                       {"z/i.h5", "topk", "avx512"},
+                                       {"z/j.h5", "topk", "avx2"},
+                                       {"a/g.h5", "qsgd", "avx2"},
+                                       {"k.h5", "topk", "avx2\",\"shuffle\":\"rows"}};
+    static const int want[][2] = {{0, 1},  {1, 0},  {2, 2},  {3, 3},  {4, -1},
+                                  {5, -1}, {6, -1}, {-1, 4}, {-1, 5}, {-1, 6}};
     struct gcb_cases a, b;
     struct gcb_case_pair *m;
     struct gcb_diag diag;
     size_t count;
 
-    assert_int_equal(read_lines(&a, base, 6, &diag), 0);
-    assert_int_equal(read_lines(&b, next, 6, &diag), 0);
+    assert_int_equal(read_lines(&a, base, 7, &diag), 0);
+    assert_int_equal(read_lines(&b, next, 7, &diag), 0);
     m = gcb_pair_cases(&count, &a, &b);
-    assert_int_equal(count, 8);
+    assert_int_equal(count, 10);
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(m[i].base, want[i][0] < 0 ? NULL : &a.items[want[i][0]]);
         assert_ptr_equal(m[i].next, want[i][1] < 0 ? NULL : &b.items[want[i][1]]);
