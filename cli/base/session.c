@@ -190,6 +190,8 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
         gcb_append(out, size, ", nonfinite %s", opt_nonfinites[m->nonfinite]);
     if (s->setting.shuffle)
         gcb_append(out, size, ", shuffle %s", s->setting.shuffle);
+    if (s->o.input.mask)
+        gcb_append(out, size, ", masked");
     if (s->backend.seed != 1)
         gcb_append(out, size, ", seed %" PRIu64, s->backend.seed);
 }

@@ -104,11 +104,12 @@ run replay --method sbc:delay=3 --loop 2 --allow-gaps --format json "$sample"
 has unsent_steps 1
 run compress --method topk:density=0.2 --step 400 --worker 0 -o "$tmp/kept.h5" "$sample"
 run decompress -o "$tmp/mask.h5" "$tmp/kept.h5"
-run replay --mask "$tmp/mask.h5" --method pactrain:density=1,every=1000000 --allow-gaps --format json "$sample"
+run replay --mask "$tmp/mask.h5" --method pactrain:density=1,every=1000000 --allow-gaps --results "$tmp/masked.json" "$sample"
 exits 0
+prints ", masked"
 check "what is not pruned is sent, without positions after the first step" python3 -c "
 import json
-rows = [json.loads(line) for line in open('$out')]
+rows = [json.loads(line) for line in open('$tmp/masked.json')]
 first, last = [r for r in rows if r['record'] == 'replay_step']
 assert first['overlap'] == last['overlap'] == 1 and 0.15 < last['density'] <= 0.2, (first, last)
 assert last['round_bytes'] == first['round_bytes'][1:] and last['alpha'] < 1e-6, (first, last)"
