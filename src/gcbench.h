@@ -22,8 +22,8 @@
  *     (gcb_sum_open), and an exchange to its tensor and its update during a step
  *     (gcb_exchange_begin, gcb_exchange_sum_into).
  *   - The same input gives the same message on all machines, with any number of threads
- *     (docs/format.md). The only exceptions are an FFT over a whole message, and powersgd, whose
- *     products are OpenBLAS's.
+ *     (docs/format.md). The only exceptions are an FFT or DCT of a length that goes through FFTW
+ *     (docs/method.md), and powersgd without `tile`, whose products are OpenBLAS's.
  *   - No function prints, exits or reads the environment.
  *
  * Threads may use different objects at the same time. Only one thread at a time may use an object.
@@ -169,10 +169,10 @@ struct gcb_own_at {
 struct gcb_own_method {
     size_t size;
     const char *name; /* has a '/', as "python/mine", so that it is no method of gcbench; copied */
-    const char
-        *params; /* "bits=3": shown after the name, and part of each spec; copied. NULL: "" */
-    void *ctx;   /* for the functions */
-    /* Sets the most bytes of a message of n elements. */
+    /* "bits=3": shown after the name, and part of each spec; copied. NULL: "" */
+    const char *params;
+    void *ctx; /* passed to the functions */
+    /* Sets *bytes to the most bytes of a message of n elements. */
     int (*bound)(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag);
     /* Writes the message of n finite elements to `out`, which has room for `room` bytes. The same
      * arguments must give the same bytes. */
@@ -187,7 +187,8 @@ struct gcb_own_method {
  * Adds a method to this process, for all specs from now on: "python/mine:bits=3,memory=ef". All
  * processes that exchange its messages add the same methods in the same order. Not thread-safe: no
  * other call may run. Adding the same name and parameters again replaces the functions.
- * GCB_E_INVALID: the name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods. GCB_E_NOMEM.
+ * GCB_E_INVALID: the name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods.
+ * GCB_E_NOMEM.
  */
 int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
 
@@ -204,8 +205,9 @@ struct gcb_encoder;
  *
  * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder
  * keeps what it did not send, and adds it to the next tensor. Each tensor of each worker then needs
- * its own encoder. "memory=gmc" needs the sum of all workers' tensors: only exchanges take it, an
- * encoder is GCB_E_INVALID.
+ * its own encoder. Encoders refuse, with GCB_E_INVALID, what only exchanges can do: "memory=gmc"
+ * and "memory=ef21", which need the sum of all workers' tensors, and any "collective" except
+ * allgather.
  */
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
@@ -268,9 +270,12 @@ int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *va
  */
 struct gcb_memory_state {
     size_t size;     /* sizeof(struct gcb_memory_state) */
-    float *residual; /* what was not sent; NULL: not wanted */
-    float *momentum; /* of dgc and delay; NULL: not wanted */
-    /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
+    float *residual; /* what was not sent; ef21: what has arrived; NULL: not wanted */
+    /* Of dgc and delay, or the second array of another memory: the last update (gmc, ef21), or the
+     * residual before the last step (loco). NULL: not wanted. */
+    float *momentum;
+    /* Steps since the last message (delay) or since the residual was cleared (loco), and redsync's
+     * threshold. All 0 in a new encoder. */
     uint64_t counters[8];
     /* Takes what else the method keeps, such as powersgd's Q. The array has `kept_bytes` bytes, at
      * least gcb_encoder_kept_bytes. Only the same version of the library can read it. NULL: not
@@ -379,10 +384,10 @@ struct gcb_message_info {
     uint64_t elements; /* of the tensor */
     uint64_t payload_bytes;
     uint32_t header_bytes; /* everything except the payload: header, parameters, checksum */
-    enum gcb_dtype source;
-    int stored;       /* not 0: the payload is the raw tensor */
-    int has_checksum; /* not 0: gcb_decode checks it */
-    unsigned codec;   /* wire id: docs/format.md */
+    enum gcb_dtype source; /* the tensor's type: options.source of the encoder */
+    int stored;            /* not 0: the payload is the raw tensor */
+    int has_checksum;      /* not 0: gcb_decode checks it */
+    unsigned codec;        /* wire id: docs/format.md */
 };
 
 /*
@@ -399,7 +404,7 @@ int gcb_message_info(struct gcb_message_info *info, const void *message, size_t 
  * transform: for them a sum costs less than decoding all messages. Any other message costs about as
  * much as its decoding. docs/method.md defines the result: float32 additions in the order of the
  * calls, so that all workers who add the same messages in the same order get the same bits, with
- * any number of threads (except an FFT over a whole message).
+ * any number of threads (except with FFTW over a whole message).
  */
 struct gcb_sum;
 
@@ -408,7 +413,7 @@ struct gcb_sum;
  * methods can be added too, but those with another transform or chunk cost a decoding each. `into`
  * (n floats) is the caller's tensor, which the sum uses as its accumulator and may write in every
  * call until it is closed; NULL: the sum has its own. The caller owns *out. Options: threads.
- * GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
+ * Errors: as gcb_encoder_open.
  */
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag);
@@ -521,7 +526,8 @@ void gcb_exchange_close(struct gcb_exchange *exchange);
  * gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x has an infinity or NaN, or the
  * memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on: all
  * workers get an update with infinities or NaNs, and no memory keeps them. In a step that sends
- * nothing, such a tensor is left out. GCB_E_NOMEM: from the FFT library.
+ * nothing, such a tensor is left out. GCB_E_NOMEM: from the FFT library, or for a list of elements
+ * (collectives oktopk and spardl).
  */
 int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,
                        struct gcb_diag *diag);
@@ -539,10 +545,11 @@ int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct g
 /*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that
  * sends nothing ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has
- * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. This
- * is possible only in the first step in which "powersgd" or "countsketch" cannot represent a
- * worker's tensor (docs/exchange.md). Then the tensors themselves are added up, which needs n
- * floats. They are kept for later steps.
+ * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. With
+ * the collectives oktopk and spardl this is possible in any step. Otherwise it is possible only in
+ * the first step in which "powersgd" or "countsketch" cannot represent a worker's tensor
+ * (docs/exchange.md). Then the tensors themselves are added up, which needs n floats. The call
+ * allocates them once, and keeps them for later steps.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);
@@ -550,8 +557,8 @@ int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
 /*
  * Hands over what arrived in this round. In GCB_ROUND_GATHER and GCB_ROUND_SCATTER: the bytes of
  * each worker, this worker included, in the order of their numbers. In GCB_ROUND_REDUCE: the
- * combined values, once, with `from` 0, aligned for their type. In GCB_ROUND_SHIFT: once, the bytes of
- * worker round->from; no bytes if that is this worker. The bytes may be hostile, but this
+ * combined values, once, with `from` 0, aligned for their type. In GCB_ROUND_SHIFT: once, the bytes
+ * of worker round->from; no bytes if that is this worker. The bytes may be hostile, but this
  * worker's own bytes must arrive as they were sent (GCB_E_CORRUPT). GCB_E_INVALID: no round is
  * open, or it is not the turn of worker `from`; nothing has changed. After another failure the step
  * cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
@@ -606,8 +613,10 @@ int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_
  *     gcb_device_sum_slots(e, slots, workers, NULL, mean, scratch, stream, &diag);
  *
  * The methods are those whose messages have a constant length and no transform: identity, fp16,
- * bf16, range, qsgd without "coding=elias", terngrad, randomk, and topk or chunks with "index=u32"
- * or "index=bitmap"; with "memory=ef" or without a memory.
+ * bf16, float, affine, codebook, range, qsgd with "coding=fixed", terngrad, natural, randomk, and
+ * topk with "index=u32" or "index=bitmap" and a selection that always keeps the same number of
+ * elements ("select=topk", "trimmed" or "chunk"); also their presets, such as fp8. The memory is
+ * "memory=ef" or none.
  */
 struct gcb_device_encoder;
 
