@@ -10,9 +10,9 @@ static struct {
     unsigned waiting; /* number of forks that wait until no thread is in a section */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* How often the present fork of this thread has called before_fork. If the handlers were registered
- * several times, it is more than once. Then only the first call before the fork and the last call
- * after it do something. */
+/* Number of calls of before_fork in this thread that no handler after the fork has matched yet. It
+ * may exceed 1, because the handlers may be registered several times. Then only the first call
+ * before the fork and the last call after it do something. */
 static _Thread_local unsigned depth;
 
 void gcb_fork_hold(void)

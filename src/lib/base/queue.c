@@ -132,7 +132,8 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    /* after it, so that a fork waits for the sections first: they may need threads */
+    /* The handlers of the last registration run first. So a fork waits for the sections before it
+     * takes pool.lock, because a thread in a section may need the pool. */
     gcb_fork_watch();
 }
 
@@ -228,6 +229,7 @@ void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
     else
         run_job(tasks < (uint64_t)queue->threads ? (unsigned)tasks : (unsigned)queue->threads,
                 tasks, task, ctx);
-    /* This thread's tasks may have stored past the caches. The others' lock ordered their stores. */
+    /* The tasks of the calling thread may have stored past the caches; this fence orders these
+     * stores. For the other threads, taking and releasing pool.lock has done so. */
     atomic_thread_fence(memory_order_seq_cst);
 }

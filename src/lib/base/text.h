@@ -14,8 +14,8 @@
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
-/* A text that gcb_escape wrote, for one message: gcb_invalid(diag, "%s: ...", gcb_show(s).text). The
- * text is valid until the end of the statement. */
+/* A text that gcb_escape wrote, for one message: gcb_invalid(diag, "%s: ...", gcb_show(s).text).
+ * The text is valid until the end of the statement. */
 struct gcb_shown {
     char text[256];
 };
