@@ -12,7 +12,7 @@ struct gcb_encoder {
     struct gcb_coder *coder;
     enum gcb_nonfinite nonfinite;
     struct gcb_memory *memory;
-    struct gcb_coder *own; /* decodes this encoder's messages; NULL if the memory keeps nothing */
+    struct gcb_coder *own; /* decodes this encoder's messages for the memory; NULL: memory=none */
     bool has_norm;         /* the caller has given `norm` for the next tensor */
     double norm;
     uint64_t count; /* elements */
@@ -315,7 +315,7 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
     err = gcb_method_change(&method, key, value, diag);
     if (err)
         return err;
-    if (!gcb_coder_rebind(e->coder, &method)) /* `own` adopts what the next message says */
+    if (!gcb_coder_rebind(e->coder, &method)) /* e->own adopts the next message's parameters */
         err = remake(e, &method, diag);
     if (err)
         return err;

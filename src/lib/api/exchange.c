@@ -7,7 +7,7 @@
 /* Public functions of struct gcb_exchange. src/lib/exchange/exchange.c has most of the
  * others. */
 
-#define WORKERS_MOST 0x100000u /* GCB_SUMMAND_MOST relies on it */
+#define WORKERS_MOST 0x100000u /* GCB_SUMMAND_MOST (src/lib/codec) relies on this limit */
 
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
 {

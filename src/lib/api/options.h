@@ -10,7 +10,7 @@ struct gcb_settings {
     struct gcb_options options;
     struct gcb_method method; /* set by gcb_settings_open */
     struct gcb_queue queue;
-    struct gcb_coder_config config; /* path and shape are borrowed from the caller */
+    struct gcb_coder_config config; /* borrows path, shape and joined shapes from the caller */
 };
 
 /*

@@ -19,8 +19,8 @@ struct gcb_coder_config {
      * env.kernels and env.queue are not used. NULL: the codec runs on the host. Views and messages
      * are in host memory in both cases. */
     struct gcb_place *place;
-    /* The coder copies kernels, queue, path and shape. Defaults: if kernels is NULL, the fastest
-     * for this machine; if queue is NULL, one thread; if segment is 0, 2^31. */
+    /* The coder copies kernels, queue, path, shape and joined shapes. Defaults: if kernels is NULL,
+     * the fastest for this machine; if queue is NULL, one thread; if segment is 0, 2^31. */
     struct gcb_codec_env env;
     enum gcb_nonfinite nonfinite; /* what an encoder does with an infinity or NaN */
     enum gcb_dtype source;        /* type of the elements in stored messages */
@@ -71,8 +71,9 @@ const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
  * to step stays if the method can keep it. Returns false, and changes nothing, if the coder must be
  * remade for these parameters. */
 bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
-/* Makes a coder that differs from `c` only in the parameters of the method. What the codec keeps
- * from step to step is copied if the new method can keep it. Returns as gcb_coder_create. */
+/* Makes a coder that differs from `c`, a coder on the host, only in the parameters of the method.
+ * What the codec keeps from step to step (GCB_KEPT numbers) is copied if the new method can keep
+ * it. Returns 0 or an error of gcb_coder_create. */
 int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
                      const struct gcb_method *method, struct gcb_diag *diag);
 
@@ -122,7 +123,7 @@ bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
  * Makes the decoder accept this frame: the decoder takes the frame's parameters. If the decoder was
  * made from a stored message, it also takes the frame's codec. May allocate. Returns 0, or after an
  * error that leaves the decoder unchanged:
- *   GCB_E_MISMATCH  another codec, count, transform or chunk
+ *   GCB_E_MISMATCH  another codec, count or transform, or parameters that need another decoder
  *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM
  */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag);

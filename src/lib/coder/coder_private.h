@@ -28,8 +28,8 @@ static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *
     return c->method.codec->ops;
 }
 
-/* Completes the message that begins at `start`: reserves the checksum field and rewrites the header.
- * GCB_E_NOSPACE: something did not fit; then the message is dropped. */
+/* Completes the message that begins at offset `start` of `out`: reserves the checksum field and
+ * rewrites the header. GCB_E_NOSPACE: something did not fit; then the message is dropped. */
 int gcb_coder_finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
                      struct gcb_diag *diag);
 

@@ -13,7 +13,7 @@
 
 struct gcb_device_encoder {
     struct gcb_device device;
-    struct gcb_place place; /* has no memory */
+    struct gcb_place place; /* only the device: the caller brings all memory and the stream */
     struct gcb_coder *encoder, *decoder;
     struct gcb_device_stream *stream; /* stands for the caller's stream during a call */
     struct gcb_memory_params memory;
@@ -66,7 +66,7 @@ static int make_coders(struct gcb_device_encoder *e, const struct gcb_method *me
     int err;
 
     config.place = &e->place;
-    config.nonfinite = GCB_NONFINITE_TRUSTED; /* the slot's kernels look */
+    config.nonfinite = GCB_NONFINITE_TRUSTED; /* gcb_cuda_slot_end looks for infinities and NaNs */
     config.source = GCB_F32;
     config.env.feedback = e->memory.kind == GCB_MEMORY_EF;
     err = gcb_coder_create(&e->encoder, method, &config, diag);
@@ -168,7 +168,7 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *e, unsigned wor
 
 /* ---- queueing ---- */
 
-/* Returns 0, or GCB_E_INVALID if a pointer is not aligned to 16 bytes, or is NULL but needed. */
+/* Returns 0, or GCB_E_INVALID if a pointer is NULL or not aligned to 16 bytes. */
 static int check_array(const void *dev, const char *name, struct gcb_diag *diag)
 {
     if (!dev)

@@ -5,8 +5,8 @@
 #include "src/lib/device/place.h"
 
 /*
- * The encoder of src/gcbench.h whose messages stay on a device: struct gcb_device_encoder. A slot is
- * a head (struct gcb_slot_head) and the payload of a message. The head begins with the struct
+ * The encoder of src/gcbench.h whose messages stay on a device: struct gcb_device_encoder. A slot
+ * is a head (struct gcb_slot_head) and the payload of a message. The head begins with the struct
  * gcb_device_result that the codec's kernels write.
  */
 struct gcb_device_encoder;

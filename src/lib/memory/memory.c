@@ -15,8 +15,8 @@ struct gcb_memory {
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
     float *e; /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
-    /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h; or
-     * NULL */
+    /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h;
+     * or NULL */
     float *u;
     float *difference; /* ef21: p in memory.h; or NULL. e is h there. */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
@@ -87,7 +87,7 @@ static void add_global(struct gcb_memory *m, const float *g, uint64_t from, uint
         m->e[i] += gcb_memory_momentum(momentum, m->u[i], g[i], GCB_NESTEROV_NO);
 }
 
-/* ef21: what the gradient is more than what has arrived. */
+/* ef21: sets `difference` to the gradient minus what has arrived of earlier gradients. */
 static void subtract_arrived(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
@@ -124,7 +124,8 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* The factor of what was left: ef, demo, loco; of what has arrived: ef21. */
+/* The factor of the array e in the tensor to encode, for kinds without momentum. e is what was left
+ * (ef, demo, loco) or what has arrived (ef21). */
 static float carry_of(const struct gcb_memory *m)
 {
     if (m->p.kind == GCB_MEMORY_LOCO)
@@ -173,7 +174,7 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
 
 static const struct kind {
     span_fn *add;        /* adds a gradient; NULL: the kind keeps nothing */
-    bool keeps_momentum; /* the array u is momentum */
+    bool keeps_momentum; /* the array u is momentum, or h, which gmc multiplies by `momentum` */
 } kinds[] = {
     [GCB_MEMORY_NONE] = {.add = NULL},
     [GCB_MEMORY_EF] = {.add = add_carried},
@@ -400,7 +401,8 @@ struct input_pass {
     float *sum;
 };
 
-/* What this step added to element k of the array e. `in` is the gradient. */
+/* What gcb_memory_add_input adds for element k: except for ef21, what this step has added to the
+ * array e. `in` is the gradient. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)
 {
     const float momentum = (float)m->p.momentum, g = in[k];

@@ -62,8 +62,8 @@ void gcb_memory_set_norm(struct gcb_memory *m, double norm);
 
 /*
  * True if compensate(m, g) would return finite values only. Then the caller must call compensate
- * with the same g. If false, only ef21 may call it, and a norm that was given is forgotten. Changes
- * nothing else.
+ * with the same g. If false, the caller may call compensate only if the kind is ef21, whose memory
+ * does not take g; a norm that was given is forgotten. Changes nothing else. Not for the kind none.
  */
 bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
 
@@ -102,7 +102,7 @@ void gcb_memory_complete(const struct gcb_memory *m, float *update);
 bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
- * After compensate(m, g), before learn: adds what this step added to the memory to sum[] (count
+ * After compensate(m, g), before update: adds what this step added to the memory to sum[] (count
  * floats). That is g (none, ef, demo, loco, ef21); what the rules above add to v or a, after
  * clipping (dgc, delay); or g + m h (gmc). In the end, the receiver should get the sum of all
  * these.
@@ -123,9 +123,9 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 
 /*
  * Copies what a memory keeps: two arrays of count floats, and the number of steps since the last
- * message. A NULL array is not wanted. An array that this kind does not have is saved as zeros. gmc
- * saves h as momentum; ef21 saves h as residual and a as momentum; loco the e before the step, and
- * the number of steps since e was 0.
+ * message (delay) or since e was cleared (loco). A NULL array is not wanted. An array that this
+ * kind does not have is saved as zeros. demo saves u as residual; gmc saves h as momentum; ef21
+ * saves h as residual and a as momentum; loco saves the e before the step as momentum.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);

@@ -34,7 +34,7 @@ static int open_sum(struct gcb_sum **out, const struct gcb_method *method,
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
-    s->config.place = NULL; /* slots add on a device */
+    s->config.place = NULL; /* on the host; src/lib/coder/slot.c adds messages on a device */
     s->config.env.decoding = true;
     s->into = s->elements = into;
     err = gcb_codec_env_keep(&s->config.env, &s->kept, diag);

@@ -7,9 +7,9 @@
  * The weighted sum of messages: src/gcbench.h declares struct gcb_sum and the functions that add
  * and finish. A sum has up to two accumulators:
  *
- *   the canvas    coefficients, if the sum's method has a transform. Messages with the same codec,
- *                 transform, chunk and Hadamard key are added here. In the end one inverse
- *                 transform turns the canvas into elements.
+ *   the canvas    coefficients, if the sum's method has a transform. Messages with the same codec
+ *                 and transform (its kind, chunk, tile, padding and Hadamard key) are added here.
+ *                 In the end one inverse transform turns the canvas into elements.
  *   the elements  all other messages are added here: messages without a transform, stored messages,
  *                 messages of another method.
  *
