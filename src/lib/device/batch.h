@@ -48,6 +48,7 @@ struct gcb_device_work {
     double seconds;    /* by the device's events, without the fill and the copy of the results */
     uint64_t launches; /* number of kernels, and of fills by codecs */
 };
+/* Fills *out. Returns 0 or GCB_E_DEVICE. */
 int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
                           struct gcb_diag *diag);
 

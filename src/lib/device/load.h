@@ -20,9 +20,9 @@ struct gcb_device {
 };
 
 /*
- * Opens the module and device number `index`. Returns 0, or GCB_E_BACKEND: no module, a module of
- * another version, no driver, or no such device. out->facts has the facts that were found, even
- * after an error.
+ * Opens the module and device number `index`, which the calling thread uses from then on. Returns
+ * 0, or GCB_E_BACKEND: no module, a module of another version, no driver, or no such device.
+ * out->facts has the facts that were found, even after an error.
  */
 int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag);
 

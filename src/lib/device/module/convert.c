@@ -11,8 +11,8 @@ struct convert {
     const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 
-/* The conversion of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec has the wire
- * id 0. */
+/* The conversion of each codec, by wire id (src/lib/codec/identity.c, half.c). No codec has the
+ * wire id 0. */
 static const struct gcb_cuda_convert *const types[] = {NULL, &gcb_cuda_fp32, &gcb_cuda_fp16,
                                                        &gcb_cuda_bf16};
 
