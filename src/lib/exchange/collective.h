@@ -23,7 +23,8 @@ struct gcb_collective_env {
     bool no_update;
 };
 
-/* A worker's tensor in one step. It stays valid and unchanged until the step ends. */
+/* A worker's tensor in one step. It stays valid and unchanged until the step ends, or until
+ * `sum_into` names the same array. */
 struct gcb_contribution {
     struct gcb_step at;
     const float *x; /* env.coder.env.count floats */

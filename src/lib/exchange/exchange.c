@@ -410,8 +410,8 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 /* Below this magnitude, subtracting an element from the residual cannot overflow. */
 #define SAFE_MAGNITUDE 0x1p100f
 
-/* Sets elements of `own` to 0 if the memory would not stay finite. That happens after a division by a
- * tiny weight, or with hostile bytes. */
+/* Sets elements of `own` to 0 if the memory would not stay finite. That happens after a division by
+ * a tiny weight, or with hostile bytes. */
 static void keep_finite(const struct gcb_exchange *e, float *own)
 {
     const uint64_t n = e->env.coder.env.count;

@@ -9,7 +9,7 @@
  * the rounds in order.
  */
 struct gcb_exchange_config {
-    struct gcb_coder_config coder; /* kernels, queue, path and shape are copied */
+    struct gcb_coder_config coder; /* kernels, queue, path and shapes are copied */
     unsigned workers;
     uint32_t worker;      /* this worker, from 0 to workers - 1 */
     const float *weights; /* of all workers, copied; NULL: each is 1 / workers */
@@ -72,9 +72,9 @@ struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
 /* True if the sum over all workers of weight times own is the update, up to rounding. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
 /* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of the
- * error of encoding sums of workers (*lost), as collective=twoshot does. Over all workers,
- * sqrt(*lost / *sum) is the relative second error. Returns false, and adds nothing, if the collective encodes only
- * once. */
+ * error of encoding sums of workers again (*lost), as twoshot, hierarchical, ring and tree do. Over
+ * all workers, sqrt(*lost / *sum) is the relative second error. Returns false, and adds nothing, if
+ * the collective encodes no sums. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*
  * Adds the elements that this worker selected of its tensor, times its weight, to sum[] (count

@@ -25,15 +25,15 @@
  * weight.
  */
 struct hops {
-    struct gcb_collective_base base; /* no `encoder`: it knows only its last share */
+    struct gcb_collective_base base; /* no `encoder`: a coder knows only its last share */
     struct gcb_collective_env env;
     struct gcb_shares shares; /* ring: one for each worker; tree: one */
     bool tree;
-    unsigned hops; /* rounds of SHIFT */
-    float scale;   /* the weighted sum is the encoded sum times `scale` */
-    float *sum;    /* of each share: the sum that this worker encodes */
-    float *result; /* all decoded last sums; NULL if the caller wants no update */
-    float *scratch;
+    unsigned hops;        /* rounds of SHIFT */
+    float scale;          /* the weighted sum is the encoded sum times `scale` */
+    float *sum;           /* of each share: the sum that this worker encodes */
+    float *result;        /* all decoded last sums; NULL if the caller wants no update */
+    float *scratch;       /* a decoded share */
     struct gcb_wbuf made; /* this worker's messages */
     struct message {
         size_t at, length; /* in `made`; nothing for an empty share */
@@ -156,7 +156,8 @@ static int hops_send(void *state, unsigned round, struct gcb_round *out, struct 
 {
     struct hops *s = state;
     const uint32_t share = share_of(s, round);
-    /* differs between all messages of a step, so that each draws random numbers of its own */
+    /* the worker's number differs between all messages of a step, so that each draws random numbers
+     * of its own */
     const struct gcb_step at = {.step = s->in.at.step,
                                 .worker = s->env.workers * share + s->env.worker};
     int err;
@@ -232,7 +233,7 @@ static int hops_receive(void *state, unsigned round, uint32_t from, const void *
 
 /* ---- the end of a step ---- */
 
-/* Decodes what this worker made of a share. */
+/* Decodes this worker's message of a share to x. Without a message, x stays as it is. */
 static int read_made(struct hops *s, uint32_t share, float *x, struct gcb_diag *diag)
 {
     const struct message *m = &s->messages[share];

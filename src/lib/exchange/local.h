@@ -38,8 +38,10 @@ struct gcb_local {
 /* Runs all rounds of a step; e[w] is worker w. The caller has called gcb_exchange_begin for all
  * workers. Returns 0 or the first error of a worker. */
 int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag);
-/* After a SCATTER or GATHER: the bytes between workers of different nodes of `node` workers. */
+/* Returns the bytes of a SCATTER or GATHER that travel between nodes. sent[w] is what worker w
+ * sent, as in `observe`; node i has the `node` workers from i * node on. */
 uint64_t gcb_local_between(const struct gcb_round *sent, unsigned workers, unsigned node);
+/* Frees the memory and zeroes the struct. */
 void gcb_local_fini(struct gcb_local *l);
 
 #endif

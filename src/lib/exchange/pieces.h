@@ -70,8 +70,8 @@ int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const str
  * other flags or coders. */
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
                     unsigned flags, struct gcb_diag *diag);
-/* Reads a piece of positions `first` to `end` - 1 and appends the elements to `out`. Checks that
- * they are finite. */
+/* Reads a piece of positions `first` to `end` - 1 and appends the elements to `out`. Marks the step
+ * as spoilt if one is not finite. */
 int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    struct gcb_list *out, struct gcb_diag *diag);
 /* Reads a piece of positions `first` to `end` - 1 and adds the elements, times `weight`, to

@@ -14,8 +14,8 @@
 
 struct gcb_shares {
     const struct gcb_collective_env *env;
-    uint32_t count; /* number of shares before they are joined */
-    uint32_t run;   /* so many shares in a row are joined to one, which then counts as a share */
+    uint32_t count; /* number of shares before neighbours are joined */
+    uint32_t run;   /* number of neighbouring shares that are joined into one; divides `count` */
     uint64_t unit;  /* shares begin at multiples of `unit` elements */
     /* Coders for shares of one length. */
     struct gcb_share_coders {
@@ -25,17 +25,17 @@ struct gcb_shares {
     } coders[GCB_SHARE_LENGTHS];
 };
 
-/* Cuts the tensor into `count` shares, joins each `run` of them, and makes coders. The struct is zeroed, and keeps
- * `env`. The caller calls gcb_shares_fini, also after a failure. Returns GCB_E_INVALID if there are
- * too many workers, or an error of gcb_coder_create. */
+/* Cuts the tensor into `count` shares, joins each `run` neighbours into one share (1: joins none),
+ * and makes coders. *s is zeroed before, and borrows `env`. The caller calls gcb_shares_fini, also
+ * after a failure. Returns 0, GCB_E_INVALID if there are too many workers, or an error of
+ * gcb_coder_create. */
 int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, uint32_t count,
                     uint32_t run, struct gcb_diag *diag);
 void gcb_shares_fini(struct gcb_shares *s);
 
-/* The first element of a share; for the number after the last, the end of the tensor. A share of a
- * run of one has
- * units / count units (rounded down), or one more. The tensor may end within a unit. No share is
- * longer than share 0. */
+/* The first element of a share, counted after joining; for the number after the last share, the end
+ * of the tensor. Before joining, a share has units / count units (rounded down), or one more. The
+ * tensor may end within a unit. No share is longer than share 0. */
 uint64_t gcb_share_begin(const struct gcb_shares *s, uint64_t share);
 uint64_t gcb_share_length(const struct gcb_shares *s, uint64_t share);
 /* The configuration of a coder for a share of `length` elements. */

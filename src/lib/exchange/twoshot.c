@@ -21,8 +21,8 @@
  * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not
  * larger than the tensors. All workers decode the means and multiply them by the same number.
  *
- * The sum may overflow although the mean does not. So the owner of a share keeps the messages of
- * round 0. If the sum has an infinity, the owner adds them again with smaller weights.
+ * The sum may overflow although the mean does not. So the owner of a share keeps the messages that
+ * it adds up. If the sum has an infinity, the owner adds them again with smaller weights.
  *
  * The second encoding has an error too. With second-error=feedback, the owner of the share counts
  * the error as not sent, so the owner's memory keeps it. LoCo (arXiv 2407.04480) and DoubleSqueeze
@@ -31,7 +31,7 @@
  * collective=hierarchical adds up on two levels, as ZeRO++ does (qgZ, arXiv 2306.10209): first the
  * `inner` workers of a node, then the workers at the same place in all nodes. The shares of the
  * workers at one place are a part of the tensor. So few bytes travel between nodes. All rounds are
- * scatters; what is not named is empty.
+ * scatters. Bytes to workers that a round does not name are empty.
  *
  *   round 0   within the node: the message of each part of x
  *   round 1   between nodes: the messages of all shares of the node's mean of the worker's part
@@ -39,7 +39,7 @@
  *   round 3   within the node: all messages that arrived in round 2, after their lengths
  */
 struct twoshot {
-    struct gcb_collective_base base; /* no `encoder`: each knows only its last share */
+    struct gcb_collective_base base; /* no `encoder`: a coder knows only its last share */
     struct gcb_collective_env env;
     struct gcb_shares shares; /* one for each worker */
     struct gcb_shares parts;  /* with two levels: one for each place in a node */
@@ -58,8 +58,8 @@ struct twoshot {
     struct level {
         struct gcb_shares *shares; /* what the members send: a share for each member */
         uint32_t members, me;      /* number of members; this worker's number among them */
-        uint32_t first, stride;    /* member k is worker first + k * stride, and ... */
-        uint32_t share;            /* ... adds up share number `share` + k */
+        uint32_t first, stride;    /* member k is worker first + k * stride */
+        uint32_t share;            /* member k adds up share number `share` + k */
         uint32_t draws;            /* where the numbers of this level's draws begin */
         float *weights;            /* of all members */
         float scale;               /* the sum is the mean times `scale` */
@@ -67,7 +67,7 @@ struct twoshot {
         uint64_t begin, mine;      /* this worker's share: its first element, and its length */
         struct gcb_sum *sum;       /* sum of this worker's share */
         float *mean;               /* mean of this worker's share; the accumulator of `sum` */
-        float *decoded; /* the decoded mean; of the last level in `means`, or owned as all others */
+        float *decoded; /* the decoded mean; on the last level in `means` if any; else owned */
         struct gcb_wbuf sent;    /* messages of this worker, one for each member */
         size_t *sent_bytes;      /* length of each message in `sent` */
         struct gcb_wbuf arrived; /* messages of all members of this worker's share */
@@ -256,9 +256,9 @@ static int twoshot_init(void *state, const struct gcb_collective_env *env, struc
 
 /* ---- rounds ---- */
 
-/* The step and worker with which a message is encoded: `draws` is the level's, plus the member that
- * gets the message. All messages of a step have another number, at most workers^2 + workers, so
- * that each message draws random numbers of its own. */
+/* Encodes a message of a share. Each message of a step is encoded as if by a worker of its own, so
+ * that it draws random numbers of its own. The workers' numbers are below workers^2 + workers.
+ * `draws` is that of the level, plus the number of the member that gets the message. */
 static int encode(struct twoshot *s, struct level *l, uint32_t share, uint32_t draws,
                   const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag)
 {
