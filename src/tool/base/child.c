@@ -59,8 +59,8 @@ static int close_child(void *cookie)
 }
 
 /* Starts the process in a process group of its own, with the descriptor `out` as its standard
- * output, and as its standard input if it talks. The process blocks no signals, and SIGPIPE ends it.
- * Returns 0 or a value of errno. */
+ * output, and as its standard input if it talks. The process blocks no signals, and SIGPIPE ends
+ * it. Returns 0 or a value of errno. */
 static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;

@@ -14,8 +14,8 @@ struct gcb_child_limits {
     bool (*stop)(void *ctx);
     void *ctx;
     bool search; /* look for argv[0] in $PATH */
-    /* Standard input and output of the child are a socket, whose other end is `fd`; `out` is NULL.
-     * The caller sets `deadline` before it waits for the child. */
+    /* Standard input and output of the child are a socket. `fd` of struct gcb_child is its other
+     * end, and `out` is NULL. The caller sets `deadline` before it waits for the child. */
     bool talks;
     const char *folder; /* working directory of the child; NULL: that of this process */
 };
@@ -29,7 +29,7 @@ struct gcb_child {
     pid_t pid;       /* 0: there is no process to wait for */
     FILE *out;       /* standard output of the child; reading fails once a limit is reached */
     FILE *errs;      /* standard error of the child, quoted if the child fails */
-    int fd;          /* read end of the child's standard output; `out` owns it if there is one */
+    int fd;          /* read end of the child's standard output, owned by `out`; or the socket */
     int tidy_place;  /* from gcb_tidy_enter_child */
     double deadline; /* by gcb_clock; 0: none */
     double cpu;      /* processor seconds of the child and its children; set by gcb_child_finish */

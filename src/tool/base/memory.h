@@ -27,8 +27,8 @@ struct gcb_room {
     uint8_t *block;
     size_t size;
 };
-/* Makes the room at least `size` bytes large. Its contents are lost if it grows. `what` is for the
- * message of GCB_E_NOMEM. */
+/* Makes the room at least `size` bytes large. Its contents are lost if it grows. Returns 0, or
+ * GCB_E_NOMEM with a message that names `what`; then the room is empty. */
 int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag);
 void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
 

@@ -17,7 +17,6 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
     if (s->left < n + 1) {
         gcb_must_grow(&s->blocks, &s->cap, s->count, sizeof(*s->blocks));
         s->blocks[s->count++] = gcb_must_array(block, 1);
-
         s->left = block;
     }
     at = s->blocks[s->count - 1] + (block - s->left);

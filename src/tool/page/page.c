@@ -57,7 +57,7 @@ static void set_field(json_t *row, enum gcb_field field, json_t *value)
 }
 
 /* Copies a value of a file. Escapes invisible characters in its texts, so that a reader of the page
-  * sees them. */
+ * sees them. */
 static json_t *copy_value(json_t *value)
 {
     json_t *out, *item;

@@ -15,7 +15,7 @@
 
 /*
  * The process of a shared object: answers requests until its input ends. What the object writes
- * past a buffer is found: by a page that cannot be written, or by bytes that have changed.
+ * past its output is found: by a page that cannot be written, or by bytes that have changed.
  */
 
 #define ALIGN 64    /* of buffers */

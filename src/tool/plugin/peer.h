@@ -9,18 +9,20 @@
  * first request, and again with the next request after it has failed.
  */
 struct gcb_peer {
-    char *const *argv; /* the command; NULL: `fd` is a socket of a process that serves itself */
-    double seconds;    /* most for one answer */
-    bool runs, lost;   /* the process runs; a process that serves itself has failed */
-    int fd;
+    char *const *argv; /* the command; NULL: the user has started the process (exec:&N) */
+    double seconds;    /* time limit of an answer */
+    bool runs;         /* the process of argv runs */
+    bool lost;         /* a process without argv has failed; it cannot be started again */
+    int fd;            /* the socket to the process */
     struct gcb_child child;
 };
 
 /*
  * Sends a request with its bytes and receives the answer to `out`, which has `room` bytes; sets
  * *answer. If the status of the answer is not 0, its text becomes that of diag, and the result is
- * `refused`. Returns GCB_E_IO if the process crashes, ends, gives no answer in time, or gives a
- * wrong one: then it is ended. `what` says what it does: "encoding".
+ * `refused`. Returns GCB_E_IO if the process cannot be started, crashes, ends, gives no answer in
+ * time, or gives a wrong answer; then the process is ended. `what` names the work in messages:
+ * "encoding".
  */
 int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
                  struct gcbench_answer *answer, void *out, size_t room, int refused,

@@ -31,13 +31,14 @@ static struct plugin *plugins;
 
 /* ---- requests ---- */
 
-/* Sends a request. Its time is that of the shared object's function. */
+/* Sends a request to a process. For a shared object, measurements leave out all time except that of
+ * its function. */
 static int ask(struct plugin *p, int peer, const struct gcbench_request *request, const void *bytes,
                struct gcbench_answer *answer, void *out, size_t room, const char *what,
                struct gcb_diag *diag)
 {
     const double begin = gcb_clock();
-    /* a process that serves itself has one socket */
+    /* a process that the user has started (exec:&N) encodes and decodes, through one socket */
     struct gcb_peer *to = &p->peers[p->peers[peer].argv ? peer : ENCODER];
     const int err =
         gcb_peer_ask(to, request, bytes, answer, out, room,
@@ -99,7 +100,7 @@ static int decode(void *ctx, const void *message, size_t length, float *x, uint6
     return decode_by(ctx, DECODER, message, length, x, n, diag);
 }
 
-/* Decodes by both processes. */
+/* Decodes by both processes. GCB_E_UNVERIFIED: they give different elements. */
 static int check(void *ctx, const void *message, size_t length, uint64_t n, struct gcb_diag *diag)
 {
     float *both = gcb_alloc_array(n ? n : 1, 2 * sizeof(*both));
@@ -164,8 +165,8 @@ static const char *name_command(char *name, size_t size, const char *command)
     return word + strspn(word, " ");
 }
 
-/* Divides the pairs of a shared object: those of memories and exchanges go to `ours`, all others to
- * `own`. */
+/* Divides the key=value pairs of a spec: those of memories and exchanges go to `ours`, those of the
+ * plug-in to `own`. Both have `size` bytes. */
 static void divide_pairs(const char *pairs, char *own, char *ours, size_t size)
 {
     char key[32];
@@ -272,7 +273,7 @@ static int add(struct words *w, double seconds, struct gcb_diag *diag)
     size_t bytes;
     int err;
 
-    /* a short time limit is for coding */
+    /* loading may take longer than the time limit that the user gave for encoding and decoding */
     p->peers[ENCODER].seconds = fmax(seconds, GCB_PLUGIN_SECONDS);
     err = bound(p, 1, &bytes, &why);
     p->peers[ENCODER].seconds = seconds;

@@ -17,15 +17,16 @@
 /* True if the spec names a method of a user. */
 bool gcb_plugin_is(const char *spec);
 
-/* Makes the method. A shared object is loaded once, to check that it can be. `seconds`: most for one
- * answer. GCB_E_INVALID: the spec is wrong, or the object cannot be used. Only for specs of the
- * user's command line, because it runs code. */
+/* Makes the method, which stays until this process ends. A shared object is loaded once, to check
+ * that it can be. `seconds` is the time limit of an answer. GCB_E_INVALID: the spec is wrong, or
+ * the object cannot be used. GCB_E_UNSUPPORTED: too many methods. GCB_E_NOMEM. Only for specs of
+ * the user's command line, because the call runs the user's code. Not thread-safe. */
 int gcb_plugin_method(struct gcb_method *out, const char *spec, double seconds,
                       struct gcb_diag *diag);
-#define GCB_PLUGIN_SECONDS 60.0
+#define GCB_PLUGIN_SECONDS 60.0 /* the time limit if the user gives none, and of loading */
 
-/* Reads the spec of a row like gcb_method_read, also if it is that of a plug-in, which is not
- * started: such a method cannot encode. */
+/* Reads the spec of a result row, as gcb_method_read does. The spec may be that of a plug-in. The
+ * plug-in is not started, so such a method cannot encode. */
 int gcb_plugin_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 
 #endif
