@@ -258,8 +258,8 @@ int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_di
  * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and
  * redsync's threshold stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change
  * too if a message carries the parameter (bits, for example). May allocate. After a failure the
- * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range or makes no
- * sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
+ * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range, makes no sense
+ * with the other parameters or is refused by gcb_encoder_open, or the key is "memory". GCB_E_NOMEM.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);

@@ -313,6 +313,8 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
         return gcb_invalid(diag,
                            "the memory of an open encoder cannot change; open another encoder");
     err = gcb_method_change(&method, key, value, diag);
+    if (!err)
+        err = check_alone(&method, diag);
     if (err)
         return err;
     if (!gcb_coder_rebind(e->coder, &method)) /* e->own adopts the next message's parameters */

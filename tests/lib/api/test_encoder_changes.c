@@ -199,9 +199,10 @@ static void changes_may_be_refused(void **state)
 {
     static const struct {
         const char *key, *value;
-    } rows[] = {{"tehta", "0.5"},   {"theta", "1.5"},      {"memory", "none"},  {"memory", "dgc"},
-                {"memory", "ef"},   {"momentum", "0.5"},   {"chunk", "-1"},     {"chunk", "100"},
-                {"values", "mean"}, {"select", "fastest"}, {"threshold", "0.1"}};
+    } rows[] = {{"tehta", "0.5"},      {"theta", "1.5"},     {"memory", "none"},
+                {"memory", "dgc"},     {"memory", "ef"},     {"momentum", "0.5"},
+                {"chunk", "-1"},       {"chunk", "100"},     {"values", "mean"},
+                {"select", "fastest"}, {"threshold", "0.1"}, {"collective", "oktopk"}};
     struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL),
                        *twin = encoder_of("topk:memory=ef", NULL);
     uint8_t a[ROOM], b[ROOM];
