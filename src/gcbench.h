@@ -163,8 +163,8 @@ struct gcb_own_at {
 
 /*
  * A method that this library does not have. Its functions return 0, or a status below 0 with words
- * in diag; they are called with the locks of no object, and by several threads if several objects
- * are used. Zero-initialise and set `size`.
+ * in diag; the library's function that called them returns the same. They are called with the locks
+ * of no object, and by several threads if several objects are used. Zero-initialise and set `size`.
  */
 struct gcb_own_method {
     size_t size;
@@ -239,8 +239,9 @@ size_t gcb_encoder_length(const struct gcb_encoder *encoder);
  *
  * GCB_E_NOSPACE: without a memory, the message does not fit `out`; with a memory, cap is below
  * gcb_encoder_bound. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: an allocation failed.
- * After a failure the encoder's memory is as before the call. The only exception is GCB_E_NOMEM:
- * then x was added to the memory, as in a step that sends nothing.
+ * After a failure the encoder's memory is as before the call. The only exceptions are GCB_E_NOMEM
+ * and a failure of a method of your own (gcb_method_add): then x was added to the memory, as in a
+ * step that sends nothing.
  */
 int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
@@ -258,8 +259,9 @@ int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_di
  * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and
  * redsync's threshold stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change
  * too if a message carries the parameter (bits, for example). May allocate. After a failure the
- * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range, makes no sense
- * with the other parameters or is refused by gcb_encoder_open, or the key is "memory". GCB_E_NOMEM.
+ * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range, makes no
+ * sense with the other parameters or is refused by gcb_encoder_open, or the key is "memory".
+ * GCB_E_NOMEM.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);

@@ -198,8 +198,8 @@ static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, stru
     return err;
 }
 
-/* All errors are found before the memory changes, except that the FFT library or e->own may run out
- * of memory later. */
+/* All errors are found before the memory changes, except that later the FFT library or e->own may
+ * run out of memory, or a foreign method may fail (src/lib/codec/foreign.h). */
 static int encode_with_memory(struct gcb_encoder *e, const struct gcb_step *at,
                               const struct gcb_view *in, struct gcb_wbuf *out,
                               struct gcb_diag *diag)

@@ -69,7 +69,7 @@ static _Noreturn void give_up(const char *why)
     _exit(1);
 }
 
-/* Says that the object wrote past the buffer; other faults end the process. */
+/* Says that the object wrote past its output; other faults end the process. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     const uint8_t *at = info->si_addr;

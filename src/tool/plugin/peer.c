@@ -99,7 +99,7 @@ static void end(struct gcb_peer *p, bool by_itself, const char *what, struct gcb
     p->runs = false;
 }
 
-/* Sends a request and receives the first part of the answer. */
+/* Sends a request and receives the struct with which the answer begins. */
 static enum end talk(const struct gcb_peer *p, const struct gcbench_request *request,
                      const void *bytes, struct gcbench_answer *answer, double until)
 {

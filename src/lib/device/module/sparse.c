@@ -213,7 +213,8 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                 .call = call};
     struct gcb_cuda_chosen chosen = {.n = s->p.t.positions, .most = s->p.max_kept};
 
-    if (in->residual && in->compensated) /* kernels change only the residuals of what they send */
+    /* The residual begins as the tensor: the kernels change it only where they send an element. */
+    if (in->residual && in->compensated)
         gcb_cuda_memory_copy(call->stream, in->residual, in->x, in->n);
     if (selector_writes(s)) {
         chosen.message = (struct gcb_cuda_message){out_dev, call->result_dev};
