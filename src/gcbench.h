@@ -187,8 +187,8 @@ struct gcb_own_method {
  * Adds a method to this process, for all specs from now on: "python/mine:bits=3,memory=ef". All
  * processes that exchange its messages add the same methods in the same order. Not thread-safe: no
  * other call may run. Adding the same name and parameters again replaces the functions.
- * GCB_E_INVALID: the name or a missing function. GCB_E_UNSUPPORTED: more than 15 methods.
- * GCB_E_NOMEM.
+ * GCB_E_INVALID: the name, the parameters or a missing function. GCB_E_UNSUPPORTED: more than 15
+ * methods. GCB_E_NOMEM.
  */
 int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
 
@@ -257,11 +257,11 @@ int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_di
 
 /*
  * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and
- * redsync's threshold stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change
- * too if a message carries the parameter (bits, for example). May allocate. After a failure the
- * encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of range, makes no
- * sense with the other parameters or is refused by gcb_encoder_open, or the key is "memory".
- * GCB_E_NOMEM.
+ * redsync's threshold stay; what else the method keeps (powersgd's Q) may begin anew.
+ * gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries
+ * the parameter (bits, for example). May allocate. After a failure the encoder is as before.
+ * GCB_E_INVALID: the key is unknown, the value is out of range, makes no sense with the other
+ * parameters or is refused by gcb_encoder_open, or the key is "memory". GCB_E_NOMEM.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);

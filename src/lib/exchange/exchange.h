@@ -25,7 +25,8 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
 
 /* Changes parameters of the method between two steps, but not its memory or collective. What the
  * memory keeps stays. What the codec keeps (gcb_coder_save) stays if it fits the new parameters.
- * After a failure the exchange is as before. */
+ * All else that codec and collective keep (powersgd's Q, oktopk's regions) begins anew. After a
+ * failure the exchange is as before. */
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 

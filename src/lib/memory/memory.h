@@ -96,8 +96,8 @@ bool gcb_memory_wants_update(const struct gcb_memory *m);
 void gcb_memory_complete(const struct gcb_memory *m, float *update);
 
 /* Tells the memory the update of a step; does nothing unless gcb_memory_wants_update. `update` is
- * the weighted sum of all workers' tensors (count floats). `total` is the sum of their weights, not
- * 0. All workers must pass the same update and total. An update with an infinity or NaN is
+ * the weighted sum of all workers' tensors (count floats). `total` is the sum of their weights, for
+ * gmc not 0. All workers must pass the same update and total. An update with an infinity or NaN is
  * ignored. Returns false if the step must then be forgotten (ef21). */
 bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 

@@ -140,8 +140,8 @@ static double to_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Reaps the child if it ends within EXIT_POLL_MS. Stores its wait status and its processor time.
- * Returns false if the child still runs. */
+/* Reaps the child if it has ended: stores its wait status and its processor time. Otherwise sleeps
+ * for EXIT_POLL_MS and returns false. */
 static bool reap(struct gcb_child *c, int *how)
 {
     struct rusage used = {.ru_maxrss = 0};

@@ -105,7 +105,8 @@ static int blocks_sum(const void *state, const struct gcb_cuda_payloads *p, floa
     return gcb_cuda_blocks_sum(stream, out_dev, base->env.count, how_of(state), p);
 }
 
-/* The kernels' parameters have no padding and no random streams. */
+/* True if the kernels' parameters are equal. They have no padding, and no random streams: each
+ * message has its own. */
 static bool blocks_alike(const void *state, const void *other)
 {
     return memcmp(how_of(state), how_of(other), sizeof(struct gcb_cuda_blocks)) == 0;

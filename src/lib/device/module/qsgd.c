@@ -83,7 +83,7 @@ static int qsgd_sum(const void *state, const struct gcb_cuda_payloads *p, float 
     return gcb_cuda_qsgd_sum(stream, out_dev, s->env->count, &s->how, p);
 }
 
-/* Messages may have buckets of different lengths, because each item has a bucket length. */
+/* True even if buckets have different lengths, because each item of a group has its own length. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;
