@@ -160,7 +160,7 @@ static bool uses_norm(const struct gcb_encoder *e)
     return e->has_norm && p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
 }
 
-/* Sends a tensor raw that cannot enter the memory, or refuses it. The memory stays as it is. */
+/* Sends raw, or refuses, a tensor that cannot enter the memory. The memory stays as it is. */
 static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {

@@ -423,7 +423,7 @@ static int take_part(struct level *l, uint32_t k, const void *data, size_t lengt
     return err;
 }
 
-static int nothing(size_t length, struct gcb_diag *diag)
+static int expect_nothing(size_t length, struct gcb_diag *diag)
 {
     return length
                ? gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived instead of nothing", length)
@@ -449,7 +449,7 @@ static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t
     int err;
 
     if (n == 0)
-        return nothing(length, diag);
+        return expect_nothing(length, diag);
     err = gcb_share_decode(&s->shares, share, data, length, x, diag);
     s->base.spoilt |= !err && !gcb_stays_finite(&s->env, x, last_level(s)->scale, n);
     return err;
@@ -486,9 +486,9 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
     int err;
 
     if (from < l->first || (from - l->first) % l->stride || k >= l->members)
-        return nothing(length, diag);
+        return expect_nothing(length, diag);
     if (round < s->levels)
-        return l->mine ? take_part(l, k, data, length, diag) : nothing(length, diag);
+        return l->mine ? take_part(l, k, data, length, diag) : expect_nothing(length, diag);
     if (round == 3)
         return k == l->me ? 0 : take_means(s, k, data, length, diag);
     err = take_mean(s, l->share + k, data, length, diag);

@@ -266,9 +266,9 @@ struct finite_pass {
     uint32_t largest; /* magnitude */
 };
 
-/* Finds the largest magnitude in the sum that compensate would make. The arithmetic is that of
- * add_carried, accumulate and add_global. Infinite momentum makes the sum infinite, so only the sum
- * is looked at. */
+/* Finds the largest magnitude in the tensor that compensate would make. The arithmetic is that of
+ * add_carried, accumulate, add_global and subtract_arrived. Infinite momentum makes the tensor
+ * infinite, so only the tensor is looked at. */
 static void find_largest(void *ctx, uint64_t span)
 {
     struct finite_pass *pass = ctx;
