@@ -12,11 +12,12 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
     *g = (struct gcb_groups){.per = per, .methods = methods};
 }
 
-/* The distribution of a tensor's input values, or of the values that a method decoded. */
+/* The distribution of a tensor's input values, or of the values that a method decoded. A member is
+ * NULL if it is not wanted, or nothing was added yet. */
 struct gcb_shape {
-    struct gcb_histogram *histogram; /* NULL: not wanted */
-    struct gcb_histogram *errors;  /* input minus decoded; NULL: not wanted, or this is the input */
-    struct gcb_spectrum *spectrum; /* NULL: not wanted, or nothing was added yet */
+    struct gcb_histogram *histogram;
+    struct gcb_histogram *errors; /* input minus decoded; NULL also for the input */
+    struct gcb_spectrum *spectrum;
 };
 
 static void release(struct gcb_group *group, size_t methods)

@@ -51,7 +51,7 @@ struct gcb_loss {
 
 /* Adds the squared error of a trial to the group of its tensor. If the message covers several
  * tensors, measures the error of each tensor again and adds it to the tensor's group. `losses` was
- * made with GCB_PER_TENSOR. */
+ * made with GCB_PER_TENSOR. Returns errors of reading. */
 int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag);
@@ -81,8 +81,8 @@ struct gcb_shapes;
 struct gcb_shapes *gcb_shapes_create(const struct gcb_shapes_config *config);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
 
-/* Adds the input and the decoded tensor of a trial. For each message the trial of method 0 must
- * come first. */
+/* Adds the input and the decoded tensor of a trial, which must have trial->input. For each message
+ * the trial of method 0 must come first. Returns 0 or GCB_E_NOMEM. */
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
 /* Makes the rows. `put` receives each row and releases it. Returns the first error of `put`. */

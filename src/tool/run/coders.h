@@ -23,8 +23,9 @@ void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
 
 /*
  * Sets *out to an encoder for `method` with `config`: one from the cache if method (compared by
- * address), path, shape, count, source type and role are the same, otherwise a new one. The shape
- * must stay valid as long as `c`.
+ * address), path, shapes, count, source type and role are the same, otherwise a new one. All else
+ * in `config`, such as the seed, must be the same in all calls with this method. The shapes must
+ * stay valid as long as `c`.
  *
  * A method whose messages depend on earlier messages (GCB_CAP_STATEFUL) always gets a new encoder,
  * so that each message is encoded as if it were the first; src/tool/replay is for sequences of

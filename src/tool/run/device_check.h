@@ -5,10 +5,10 @@
 #include "src/tool/run/coders.h"
 
 /*
- * Tolerances for methods whose transform comes from a library (GCB_CAP_DEVICE_MATH).
- * GCB_DECODERS_APART: the largest L2 distance, relative to the norm, between the tensors that the
- * CPU and a device decode from one message. GCB_MESSAGES_APART: the largest difference between the
- * errors (rel_l2) of the messages that the CPU and a device encode from one tensor.
+ * Tolerances for methods that a device computes with a library (GCB_CAP_DEVICE_MATH), such as an
+ * FFT. GCB_DECODERS_APART: the largest L2 distance, relative to the norm, between the tensors that
+ * the CPU and a device decode from one message. GCB_MESSAGES_APART: the largest difference between
+ * the errors (rel_l2) of the messages that the CPU and a device encode from one tensor.
  */
 #define GCB_DECODERS_APART 1e-6
 #define GCB_MESSAGES_APART 1e-4
@@ -42,8 +42,8 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
 
 /*
  * Checks that the CPU decodes the device's message to the bits of c->decoded. With
- * GCB_CAP_DEVICE_MATH the decoded values may differ by GCB_DECODERS_APART; instead, the error of
- * the CPU's message must be within GCB_MESSAGES_APART of `error`, which is the error of c->decoded.
+ * GCB_CAP_DEVICE_MATH the decoded values may differ by GCB_DECODERS_APART, and the error of the
+ * CPU's message must be within GCB_MESSAGES_APART of `error`, which is the error of c->decoded.
  * Stores the sizes of the message's parts in *parts.
  */
 int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_fidelity *error,

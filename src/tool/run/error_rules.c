@@ -135,7 +135,7 @@ static double largest_mean_of_levels(const struct gcb_rule_input *in)
     return sum;
 }
 
-/* ---- TernGrad: each element becomes 0 or s; elements beyond s are clipped to s ---- */
+/* ---- TernGrad: each magnitude becomes 0 or s; magnitudes beyond s are clipped to s ---- */
 
 /* Returns s: max |x|, or `clip` standard deviations if that is less. There is no clipping if `clip`
  * is 0 or the standard deviation is at most 1e-5 max |x|. */
@@ -169,8 +169,8 @@ static bool visit_ternary(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* ---- natural compression: each element becomes a neighbouring power of two, or 0 or 2^-126
- * ---- */
+/* ---- natural compression: each magnitude becomes a neighbouring power of two; below 2^-126, it
+ * becomes 0 or 2^-126 ---- */
 
 static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
@@ -232,7 +232,7 @@ struct small_float {
     float largest;
 };
 
-/* Distance of the values of a format around t. */
+/* Returns the distance between the values of a format around t, which is at least 0. */
 static double step_at(const struct small_float *f, double t)
 {
     const int exponent = t > 0.0 ? ilogb(t) : f->least;
@@ -240,7 +240,7 @@ static double step_at(const struct small_float *f, double t)
     return ldexp(1.0, (exponent > f->least ? exponent : f->least) - f->mantissa);
 }
 
-/* The power of two that scales a block with this largest magnitude. */
+/* Returns the power of two that scales a block whose largest magnitude is `most`. */
 static double power_scale(const struct gcb_rule_input *in, const struct small_float *f, float most)
 {
     const char *rule = gcb_promise_choice(in->method, "scale-rule");
@@ -259,8 +259,9 @@ static double power_scale(const struct gcb_rule_input *in, const struct small_fl
     return ldexp(1.0, exponent > -127 ? exponent : -127);
 }
 
-/* The scale of a block, or 0 if it is so small that its elements may become zeros. `all`: the
- * largest magnitude of the tensor. */
+/* Returns the scale of a block, or 0 if it is so small that its elements may become zeros.
+ * `shared`: the method's parameter `scale`. `most` and `all`: the largest magnitudes of block and
+ * tensor. */
 static double block_scale(const struct gcb_rule_input *in, const struct small_float *f,
                           const char *shared, float most, float all)
 {
@@ -291,7 +292,7 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
     return (double)tensor * step_at(&e4m3, scale) * rint(scale / step_at(&e4m3, scale));
 }
 
-/* The error of magnitude x in a format times a scale. */
+/* Returns the error of magnitude x in a format times a scale. */
 static struct gcb_element_error small_error(const struct small_float *f, double scale, double x,
                                             bool drawn)
 {
@@ -370,7 +371,8 @@ static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, 
 
 /* ---- code books ---- */
 
-/* The values of the dynamic book are the middles of the steps of their decade, 2^i equal ones. */
+/* The dynamic book divides each decade below the block's largest magnitude into equal steps, whose
+ * middles are its values: 64 steps in the first decade, and half as many in each smaller decade. */
 static bool visit_dynamic(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct span b = {.count = 0};
@@ -718,10 +720,12 @@ static bool averages_out(const struct gcb_method *m)
     return strcmp(gcb_promise_choice(m, "scale"), "unbiased") == 0;
 }
 
-/* If fewer elements have the energy of a tile, their rotations have few values. */
+/* If fewer elements have the energy of a tile, the rotated tile has few different values, and the
+ * error need not average out. */
 #define FEW_ELEMENTS 64.0
 
-/* The number of elements of equal magnitude that have the sums of powers of x. */
+/* Returns how many elements of equal magnitude would have the sums of squares and of fourth powers
+ * that x has; 0 if all elements are zero. */
 static double sharing_elements(const float *x, uint64_t n)
 {
     double second = 0.0, fourth = 0.0;

@@ -179,8 +179,6 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
             name_tensor(out, t, count);
             add_step(out, t->step);
         }
-        if (err)
-            return err;
         done += (double)t->count;
         gcb_watch_show(watch, all > 0.0 ? done / all : 1.0);
         out->stopped = gcb_watch_stopped(watch);

@@ -20,7 +20,8 @@ struct gcb_output_layers {
     size_t count;
 };
 
-/* With what messages are coded. Pointers are borrowed. */
+/* The kernels, threads, device, seed and FFT that messages are coded with. Pointers are
+ * borrowed. */
 struct gcb_compute {
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
@@ -32,8 +33,9 @@ struct gcb_compute {
 /* Sets kernels, queue, seed and engine of `env`. */
 void gcb_compute_env(struct gcb_codec_env *env, const struct gcb_compute *compute);
 
-/* Sets what gcb_compute_env sets, and the count, shape, rank, role and path of `env`. A message of
- * several tensors has no shape and the role "hidden". The path is from gcb_plan_name. */
+/* Sets what gcb_compute_env sets, and the count, shape, rank, joined shapes, role and path of
+ * `env`. A message of several tensors has no shape and the role "hidden". A message of a sample
+ * (plan->data) has no shape. The path is from gcb_plan_name. */
 void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
                   const struct gcb_source *source, const struct gcb_message_plan *plan,
                   const struct gcb_output_layers *layers);
@@ -84,7 +86,7 @@ struct gcb_nonfinite_scan {
 };
 
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`
- * has room for the largest tensor. Returns errors of reading, or GCB_E_NOMEM. */
+ * has room for the largest of these tensors. Returns errors of reading. */
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
                        const struct gcb_watch *watch, struct gcb_diag *diag);

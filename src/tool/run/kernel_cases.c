@@ -8,7 +8,7 @@
 /* ---- arrays ---- */
 
 /* Allocates an array of zeros, which the job owns. Sets the guards around the array to 0xa5.
-  * Writing all of it maps its pages before the timed calls. */
+ * Writing all of it maps its pages before the timed calls. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     const size_t all = job->guard + bytes + job->tail;
@@ -17,7 +17,6 @@ static void *take(struct gcb_kernel_job *job, size_t bytes)
     while (job->array[i]) /* no case takes more than GCB_KERNEL_ARRAYS arrays */
         i++;
     job->array[i] = gcb_must_array(all, 1);
-
     job->array_bytes[i] = all;
     memset(job->array[i], 0xa5, all);
     return memset(job->array[i] + job->guard, 0, bytes);
@@ -29,7 +28,6 @@ static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned s
     uint8_t *p = take(job, bytes);
 
     job->kernels.philox.bytes(p, bytes, seed, 0, 0);
-
     return p;
 }
 
@@ -303,9 +301,6 @@ static void run_widen(struct gcb_kernel_job *job)
 
 /* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic ---- */
 
-/* Additions change job->y in place. The bench has a weight of 0, because sums would grow with each
- * call. */
-
 static void prepare_range(struct gcb_kernel_job *job)
 {
     gcb_range_format(&job->format, 8, 4, 1.0f, GCB_ROUND_NEAREST);
@@ -332,7 +327,8 @@ static void run_decode(struct gcb_kernel_job *job)
     job->kernels.range.decode(job->y, job->code, job->n, &job->format);
 }
 
-/* Adds the decoded codes to job->y. */
+/* The kernel adds the decoded codes to job->y, in place. The bench has a weight of 0, because sums
+ * would grow with each call. */
 static void prepare_add_codes(struct gcb_kernel_job *job)
 {
     prepare_decode(job);
@@ -511,13 +507,14 @@ static void run_flip(struct gcb_kernel_job *job)
 #define BLOCK_TOP 15.0f
 #define FN(member) offsetof(struct gcb_kernels, member)
 
-/* The arrays of a job, whose blocks are `blocks`. */
+/* Returns the steps and bases of the blocks' integers, an array that is in job->step after three
+ * floats for each block. `blocks`: number of blocks. */
 static struct gcb_affine *block_integers(const struct gcb_kernel_job *job, size_t blocks)
 {
     return (struct gcb_affine *)(void *)(job->step + 3 * blocks);
 }
 
-/* Sorts standard deviations from -3 to 3 into bins. */
+/* Sorts the elements into bins, as if their mean were 0 and their standard deviation 1. */
 static void call_bins(struct gcb_kernel_job *job)
 {
     const struct gcb_bins bins = gcb_bins_of(0.0, (double)job->n, job->n, GCB_BOOK);
@@ -574,7 +571,7 @@ static void run_block(struct gcb_kernel_job *job)
     call_block(job, job->offset);
 }
 
-/* Runs the kernels whose results others read. */
+/* Prepares any kernel of the family: runs the kernels whose results other kernels read. */
 static void prepare_block(struct gcb_kernel_job *job)
 {
     const size_t blocks = (job->n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
@@ -597,7 +594,7 @@ static void prepare_block(struct gcb_kernel_job *job)
     job->number = 0;
 }
 
-/* ---- accumulate: in place, in the bench with a weight of 0, as in range ---- */
+/* ---- accumulate: in place, in the bench with a weight of 0, as in prepare_add_codes ---- */
 
 static void prepare_add(struct gcb_kernel_job *job)
 {

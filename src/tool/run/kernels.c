@@ -133,7 +133,7 @@ static uint64_t digest(const struct gcb_kernel_job *job)
 }
 
 /* Returns the least time in which memory could move the bytes of a call, divided by the call's time
- * `seconds`. */
+ * `seconds`; NAN if the bandwidth was not measured. */
 static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
                               double seconds)
 {
@@ -253,7 +253,6 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
     r.elements = job.elements;
     r.bytes = job.read + job.written;
     err = run_variants(b, &r, &job, c, diag);
-
     gcb_kernel_release(&job);
     b->done++;
     gcb_watch_show(&b->observer->watch, (double)b->done / (double)b->total);

@@ -17,7 +17,7 @@ enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
     GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
     /* 16 Mi floats, or the first larger power of two whose array does not fit into the last-level
-     * cache; but not more than lets four arrays take a quarter of memory */
+     * cache, as long as four such arrays take at most a quarter of memory */
     GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
@@ -47,7 +47,8 @@ struct gcb_kernel_result {
     double speedup; /* the C variant's median divided by this median; NAN for C itself */
     /* least time that memory allows, divided by the median; NAN except for GCB_KERNEL_MEMORY */
     double bandwidth_share;
-    bool agrees; /* the output equals the output of the C variant in every byte */
+    /* `out` and `number` (struct gcb_kernel_job) equal those of the C variant in every byte */
+    bool agrees;
 };
 
 struct gcb_kernels_observer {
@@ -56,16 +57,16 @@ struct gcb_kernels_observer {
     struct gcb_watch watch;
 };
 
-/* Sets *count to the number of cases that the globs match. GCB_E_INVALID: a glob matches no
- * case. */
+/* Sets *count to the number of cases that the globs match, without cases whose library this build
+ * lacks. GCB_E_INVALID: a glob matches no case. */
 int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
                       struct gcb_diag *diag);
 
 /*
  * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant
  * first. With timing.min_time = 0 the number of calls does not depend on the clock. Sets
- * *interrupted to true if the watch stopped the run. Returns the observer's errors, GCB_E_NOMEM,
- * or GCB_E_INVALID if a glob matches no case.
+ * *interrupted to true if the watch stopped the run. Returns the observer's errors, or
+ * GCB_E_INVALID if a glob matches no case.
  */
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
@@ -103,8 +104,9 @@ struct gcb_kernel_job {
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes that one call reads and writes */
-    void *
-        out; /* the output, equal for all variants; NULL: no output, or the kernel works in place */
+    /* the output, equal for all variants; NULL: no output or several, or the kernel works in
+     * place */
+    void *out;
     size_t out_bytes;
 
     const float *x; /* the kernel's input */

@@ -29,7 +29,7 @@ struct item {
 /* A shard of the run. Its results begin with an `environment` row. */
 struct shard {
     uint32_t file;         /* index into files */
-    uint32_t index, count; /* shard `index` of `count`; set by its first `shard` row */
+    uint32_t index, count; /* shard `index` of `count`; set by its `shard` rows */
     json_t *environment;
     size_t cases;      /* number of cases that have ended */
     size_t first_item; /* index of the first item of the current case */
@@ -711,7 +711,7 @@ static int read_method(struct gcb_method *out, const json_t *text, struct gcb_di
 
 /* If a method failed, sets the failure in its total, which says why rows are missing. */
 static void explain_failure(struct joining *j, const struct common *c, size_t method,
-                            const char *spec)
+                            const char *name)
 {
     const struct failure *f = &c->failures[method];
     struct gcb_diag *why = &j->at.result.totals[method].failure;
@@ -723,7 +723,7 @@ static void explain_failure(struct joining *j, const struct common *c, size_t me
     if (f->failed && gcb_merge_of_verify(j->m))
         gcb_diag_set(why, GCB_E_UNSUPPORTED,
                      "%s was not checked on all messages: it does not run on %s",
-                     gcb_show(spec).text, device ? device : "the device");
+                     gcb_show(name).text, device ? device : "the device");
     else if (f->failed)
         gcb_diag_set(why, unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
                      reason ? reason : "");

@@ -66,7 +66,8 @@ struct gcb_promise_case {
     struct gcb_message_parts parts;     /* parts of the last message */
     bool stored;                        /* the last message was sent raw */
     struct gcb_promise_outcome outcome; /* outcome of the last check */
-    /* if the status is not 0, memory or the device failed, so the check says nothing */
+    /* if the status is not 0, memory or the device failed, or a library or the method is missing:
+     * then the check says nothing */
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
@@ -107,7 +108,7 @@ extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gc
 
 /*
  * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails;
- * c->outcome is then a broken promise. If the cause is memory or a device, c->failure is set too.
+ * c->outcome is then a broken promise. gcb_promise_note_failure says when c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
 /* Encodes another job, whose tensor is no larger, into c->other, and decodes c->other into c->z.
@@ -154,8 +155,8 @@ double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 /* Returns the sum of y^2, in double precision. */
 double gcb_promise_energy(const float *y, uint64_t n);
 
-/* If `err` is about memory or the device and not about the message, sets c->failure to `err` with
- * the text of `why`. */
+/* If `err` is about memory, the device or a missing library or method, and not about the message,
+ * sets c->failure to `err` with the text of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
 /* Sets the outcome to a broken promise because of `err`. The message has `words`, such as "encoding
  * fails", and the text of `why`. Calls gcb_promise_note_failure. Returns false. */

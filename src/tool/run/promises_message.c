@@ -8,7 +8,7 @@
 #include "src/tool/run/sums.h"
 
 /* Promises about every message: decoding works, every run and every machine makes the same bytes,
- * and the message is no longer than promised. */
+ * the message is no longer than promised, damage is found, and sums add what is decoded. */
 
 static bool binds_all(const struct gcb_method *m)
 {
@@ -56,8 +56,8 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* Compares c->message and c->other, and the tensors decoded from them. The errors of a method whose
- * transform comes from a library may differ by `tolerance`, as a share of the norm; 0: the messages
+/* Compares c->message and c->other, and the tensors decoded from them. The errors of a method that
+ * uses a library, such as FFTW, may differ by `tolerance`, as a share of the norm; 0: the messages
  * of every method must be equal. */
 static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, double tolerance,
                                             const char *words)
@@ -233,7 +233,7 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
 
 #define DAMAGES 32 /* damaged messages that are tried */
 
-/* Decoding must not fail in another way than by refusing the message. */
+/* Checks that decoding a damaged message either succeeds or returns GCB_E_CORRUPT. */
 static enum gcb_promise_status check_damage(struct gcb_promise_case *c)
 {
     const struct gcb_mview view = {c->z, c->job.config.env.count};

@@ -17,7 +17,8 @@ static bool is_sparse(const struct gcb_method *m)
 }
 
 /* Sends the tensor, into c->other and c->z, with input and kept values as fp32. So only the
- * transform and the selection change the tensor. Sets *m to the method with these parameters. */
+ * transform and the selection change the tensor. Sets *m to the method with these parameters. Fails
+ * like gcb_promise_send. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -35,8 +36,8 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 
 /* ---- verbatim: an element is dropped or decoded without a change ---- */
 
-/* RedSync's quantisation (quant=asq) sends the mean of the kept values, whatever the parameter
- * `values` says. */
+/* True if kept elements are sent unchanged. RedSync's quantisation (quant=asq) sends their mean,
+ * whatever the parameter `values` says. */
 static bool keeps_verbatim(const struct gcb_method *m)
 {
     return is_sparse(m) && has_choice(m, "values", "fp32") && !has_choice(m, "quant", "asq") &&

@@ -113,7 +113,7 @@ static double per_element(double bits, const struct gcb_tally *t)
     return t->elements ? bits / (double)t->elements : NAN;
 }
 
-/* Writes ratios and other figures that are sizes per element. */
+/* Writes ratios, sizes per element, and how many elements were kept or clamped. */
 static void put_rates(struct gcb_row *row, const struct gcb_method *method,
                       const struct gcb_tally *t)
 {
@@ -177,8 +177,8 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
     return gcb_tally_gbps(t, times) / gbps;
 }
 
-/* Writes what only encoding and decoding have: stages, times by the device's events, throughput.
- * `gbps`: bandwidth of the CPU. */
+/* Writes the throughput, and what only encoding and decoding have: stages, times by the device's
+ * events, share of the bandwidth. `gbps`: bandwidth of the CPU. */
 static void put_coding(struct gcb_row *row, const struct gcb_rows_setting *s,
                        const struct gcb_times_fields *fields, const struct gcb_tally *tally,
                        const struct gcb_times *t, double gbps)
@@ -252,8 +252,8 @@ static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, GCB_FIELD_TIMED, method->codec->timed);
 }
 
-static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
-                      const struct gcb_method *method, const struct gcb_tally *t)
+static void put_tally(struct gcb_row *row, const struct gcb_method *method,
+                      const struct gcb_tally *t)
 {
     put_sizes(row, t);
     put_rates(row, method, t);
@@ -302,15 +302,15 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, GCB_FIELD_WORKER, trial->plan->worker);
     gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
-    put_tally(row, setting, method, &trial->tally);
+    put_tally(row, method, &trial->tally);
     put_times(row, setting, &trial->tally, samples);
     put_policy(row, setting, method, trial);
     gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
     put_sums(row, &trial->tally);
 }
 
-/* Writes null to all fields of a result that the row does not have yet. Without messages there are
- * no figures. */
+/* For a method without messages, and so without figures: writes the field `cache`, and null to all
+ * fields of a result that the row does not have yet. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];
@@ -347,7 +347,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         put_nothing(row, setting);
         return;
     }
-    put_tally(row, setting, method, &total->tally);
+    put_tally(row, method, &total->tally);
     put_times(row, setting, &total->tally, total->samples);
     put_policy(row, setting, method, NULL);
     put_sums(row, &total->tally);

@@ -166,7 +166,8 @@ static bool is_in_place(const struct gcb_run_config *c, const struct gcb_message
            !c->trial.copy && gcb_original_possible(c->source, plan);
 }
 
-/* Reads a message to in->data and applies the policy for infinities and NaNs. */
+/* Reads a message into `data`, sets in->data to it, and applies the policy for infinities and
+ * NaNs. */
 static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

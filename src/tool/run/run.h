@@ -8,8 +8,8 @@
 
 /*
  * Runs all methods on all messages of a layout. A message is read once, and then all methods run on
- * it. One message is in memory at a time, or with `groups` several small messages of together at
- * most GCB_RUN_GROUP_ELEMENTS elements.
+ * it. One message is in memory at a time. With `groups` on a device, several small messages may be
+ * in memory, which together have at most GCB_RUN_GROUP_ELEMENTS elements.
  */
 struct gcb_run_config {
     struct gcb_source *source;
@@ -29,10 +29,10 @@ struct gcb_run_config {
     struct gcb_budget *budget;
     /* most seconds for the timing of all trials together; 0: no limit; must be 0 with a budget */
     double seconds;
-    /* If a method fails, go on with the other methods. The error is in the method's total.
-     * GCB_E_UNSUPPORTED: its parameters contradict each other, or it cannot encode the message;
-     * GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a device's message or
-     * values differ from the CPU's. */
+    /* If a method fails with any error, go on with the other methods. The error is in the method's
+     * total, such as GCB_E_UNSUPPORTED: its parameters contradict each other, or it cannot encode
+     * the message; GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a device's
+     * message or values differ from the CPU's, or a sum differs from the decoded tensor. */
     bool carry_on;
     /* Messages of at least this many elements are decoded into the memory of their input. The input
      * is read again for the comparison. 0: no messages. Only on the CPU, without trial.copy, and
@@ -41,8 +41,8 @@ struct gcb_run_config {
     bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
 
-/* Most elements of a message in a group. For smaller messages a GPU's launches take longer than its
- * work. */
+/* Most elements of a message in a group. For messages up to this size, a GPU's launches take longer
+ * than its work. */
 #define GCB_RUN_SMALL (UINT64_C(1) << 16)
 /* Most elements of all messages of a group. */
 #define GCB_RUN_GROUP_ELEMENTS (UINT64_C(1) << 22)
@@ -85,11 +85,11 @@ struct gcb_run_result {
 };
 
 /*
- * Runs all trials. Returns the first error of a trial (unless carry_on accepts it), of reading or
- * of the observer. GCB_E_NONFINITE with GCB_POLICY_ERROR: a tensor has infinities or NaNs, and
- * `diag` names the first few such tensors of the dump, or of the shard. GCB_E_NONFINITE with
- * GCB_POLICY_SKIP: no step is left. `out` must be released with gcb_run_result_fini on success and
- * on failure.
+ * Runs all trials. Returns the first error of a trial (unless carry_on is set, or a plug-in
+ * failed), of reading or of the observer. GCB_E_NONFINITE with GCB_POLICY_ERROR: a tensor has
+ * infinities or NaNs, and `diag` names the first few such tensors of the dump, or of the shard.
+ * GCB_E_NONFINITE with GCB_POLICY_SKIP: no step is left; for a shard this is no error. `out` must
+ * be released with gcb_run_result_fini on success and on failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);

@@ -249,7 +249,6 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
     if (err)
         return err;
     s->folder = gcb_must_strdup(path);
-
     slash = strrchr(s->folder, '/');
     *(slash ? slash + 1 : s->folder) = '\0';
     return 0;

@@ -54,9 +54,9 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
                     struct gcb_diag *diag);
 
 /*
- * Writes the path of an input's file. Looks in the folder of the suite's file, and then in
- * gcbench's own folder of datasets. For a shipped suite, looks only in the latter. Returns false if
- * no folder has the file; `out` is then the last path tried.
+ * Writes the path of an input's file. Looks in the folder of the suite's file (unless `file` is an
+ * absolute path), and then in gcbench's own folder of datasets. For a shipped suite, looks only in
+ * the latter. Returns false if no folder has the file; `out` is then the last path tried.
  */
 bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file);
 
@@ -72,8 +72,8 @@ extern const struct gcb_suite_text gcb_suite_texts[]; /* ends with a NULL name *
  * then scope, device, threads and cache.
  */
 
-#define GCB_SUITE_THREADS 16
-#define GCB_SUITE_DEVICES 8
+#define GCB_SUITE_THREADS 16 /* most numbers of threads in a plan */
+#define GCB_SUITE_DEVICES 8  /* most devices in a plan */
 
 enum gcb_cache { GCB_CACHE_WARM, GCB_CACHE_COLD, GCB_CACHES };
 extern const char *const gcb_cache_names[]; /* ends with NULL */
@@ -107,7 +107,8 @@ struct gcb_suite_config {
     struct gcb_shard shard;            /* which messages of each case to measure */
     struct gcb_source *const *sources; /* the inputs; source_count of them, at least 1 */
     size_t source_count;
-    /* gcb_suite_run sets source, layout, timing, queue, device and budget for each case */
+    /* For each case, gcb_suite_run sets source, layout, sharded, budget, carry_on and groups, and
+     * in run.trial the timing, device, number of threads, stages, sums and copy. */
     struct gcb_run_config run;
     struct gcb_suite_device *devices; /* plan->device_count devices */
     bool histogram, spectrum;         /* make rows of histograms or spectra */
@@ -134,7 +135,7 @@ struct gcb_suite_observer {
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
     /* takes a row of a histogram or spectrum and releases it; called after the first case of each
-     * input and scope */
+     * input and scope whose device can be used */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void *ctx;              /* of the functions above */
     struct gcb_watch watch; /* of all cases */

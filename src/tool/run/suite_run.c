@@ -175,7 +175,7 @@ static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
 
 /* Starts collecting histograms and spectra in the first case of a layout. The other cases of the
  * layout would collect the same: device, threads and caches do not matter. */
-static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
+static void begin_shapes(struct gcb_suite_run *r, const struct place *at)
 {
     const struct gcb_shapes_config config = {
         .histogram = r->config.histogram,
@@ -186,10 +186,9 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
     };
 
     if (r->shaped > layout_of(r->config.plan, at) || !(config.histogram || config.spectrum))
-        return 0;
+        return;
     r->shaped = layout_of(r->config.plan, at) + 1;
     r->shapes = gcb_shapes_create(&config);
-    return 0;
 }
 
 /* Makes the rows of histograms and spectra, if the case has collected them. */
@@ -205,7 +204,7 @@ static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
     return err;
 }
 
-/* Runs a case. Sets *interrupted to true if the observer stopped the case. */
+/* Runs a case. Sets *interrupted to true if the observer's watch stopped the case. */
 static int run_case(struct gcb_suite_run *r, const struct place *place, bool *interrupted,
                     struct gcb_diag *diag)
 {
@@ -229,9 +228,8 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
         return err;
     if (at.device->why.status)
         return o->end(o->ctx, &at, NULL, diag);
-    err = begin_shapes(r, place, diag);
-    if (!err)
-        err = measure_case(r, &result, place, diag);
+    begin_shapes(r, place);
+    err = measure_case(r, &result, place, diag);
     r->done += r->weight;
     if (!err)
         err = o->end(o->ctx, &at, &result, diag);

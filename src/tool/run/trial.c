@@ -479,8 +479,8 @@ static int prepare_call(void *job, struct gcb_diag *diag)
     return module->stream.wait(stream, diag); /* also reports an error of the line above */
 }
 
-/* Waits for the queued work after a call that returned `err`. If the device failed, returns the
- * stream's error, whose text says more. */
+/* Ends a call that returned `err`. Waits for the queued work, unless `err` is an error other than
+ * GCB_E_DEVICE. If the device failed, returns the stream's error, whose text says more. */
 static int end_call(struct gcb_trial_bench *b, int err, struct gcb_diag *diag)
 {
     const int ended =
@@ -700,8 +700,8 @@ static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job 
 
 /*
  * Returns how far the sum of one message may be from the decoded message, as a share of the norm.
- * The result is 0 unless two inverse transforms of the same message can differ: if FFTW chooses
- * their plans by measuring, or if several threads transform a whole message with a library.
+ * The result is 0 unless decoding the same message twice can differ: if FFTW chooses its plans by
+ * measuring, or if a library computes on a whole message with several threads.
  */
 static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
                             uint64_t count)
@@ -762,8 +762,9 @@ static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return err ? err : gcb_coders_room(&item->room, &item->wire, *coder, item->in->raw, diag);
 }
 
-/* After the timed encodings: downloads and completes the message, stores the figures that only the
- * encoder knows, and prepares messages to add. */
+/* After the timed encodings: completes the message, stores the figures that only the encoder knows,
+ * and prepares messages to add. On a device, first downloads the message, and compares it with the
+ * CPU's. */
 static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -843,7 +844,8 @@ static void tally_times(struct gcb_trial_bench *b, size_t i)
     t->clock_mhz = g->clock_mhz;
 }
 
-/* Splits the error of the decoded tensor by its causes, if the method can. */
+/* Splits the error of the decoded tensor by its causes, if the method can and the input is still in
+ * memory. */
 static int split_error(struct gcb_trial_bench *b, struct item *item, struct gcb_diag *diag)
 {
     const struct gcb_wbuf *wire = &item->wire;

@@ -83,13 +83,13 @@ struct gcb_tally {
     struct gcb_fidelity fidelity;
 };
 
-/* Adds the sums of `other` to t, except `exchanges`. `stop`, `sum_stop`, `sum_messages`, `group`
- * and `clock_mhz` become the worst, least, largest or lowest of both values, as their comments
- * say. */
+/* Adds the sums of `other` to t, except `exchanges`. Leaves error_of_mean and `follows` alone.
+ * `stop`, `sum_stop`, `sum_messages`, `group` and `clock_mhz` become the worst, least, largest or
+ * lowest of both values, as their comments say. */
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
-/* Sets the times of a message from samples[0..GCB_TIMED). If the count of samples[i] is 0, work i
- * was not measured. */
+/* Sets the times of a message, and why measuring stopped, from samples[0..GCB_TIMED). If the count
+ * of samples[i] is 0, work i was not measured. */
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples);
 
 /* Sets what the encoder of a message knows: bits as the paper counts them, the density asked for,
@@ -97,8 +97,9 @@ void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples);
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
 
-/* Sets bytes, positions and entropy from the parts of a message. A dense message gets no positions.
- * GCB_E_INTERNAL: the parts do not add up to the message's size. */
+/* Sets `stored`, the bytes, `kept`, `positions` and the entropy from the parts of a message. `kept`
+ * and `positions` of a dense message are 0. GCB_E_INTERNAL: the parts do not add up to the
+ * message's size. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 
@@ -108,7 +109,8 @@ double gcb_tally_bits(const struct gcb_tally *t);         /* bits sent for each 
 double gcb_tally_header_share(const struct gcb_tally *t); /* header bytes / wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
-/* The throughput of t->encode or t->decode; NAN if a message was timed only once. */
+/* Returns the throughput in GB/s of input for one of the tally's times; NAN if a message was timed
+ * only once. */
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times);
 /* Returns the times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages. All
  * are NAN unless all messages have them. */
@@ -172,9 +174,9 @@ struct gcb_stages {
 
 /*
  * Runs an encoding or a decoding `runs` times, at most GCB_STAGE_RUNS, and sets s->seconds and
- * s->staged. Its coder was created with s->probe. There are fewer runs if timing->stop returns
- * true. With timing->evict the caches are emptied before each run. Allocates nothing. Returns the
- * first error of a run.
+ * s->staged. The coder was created with s->probe. There are fewer runs if timing->stop returns
+ * true, and only one if the codec reports no stages. With timing->evict the caches are emptied
+ * before each run. Allocates nothing. Returns the first error of a run.
  */
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
                        const struct gcb_operation *op, struct gcb_diag *diag);
@@ -229,9 +231,10 @@ struct gcb_trial_config {
     bool sums;   /* on the CPU: check and time sums of messages of any size */
     /* on the CPU: check sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
     bool check_sums;
-    /* time memcpy in turn with `identity`; the trial of gcb_copy_method must follow */
+    /* time memcpy in turn with `identity`, for the trial of gcb_copy_method that follows */
     bool copy;
-    /* receives the result of each message, in order; during the call the bench has the message */
+    /* receives the result of each message, in order; during the call `message` of the bench is the
+     * message, except in a trial of memcpy */
     int (*take)(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag);
     void *ctx;
 };
@@ -248,7 +251,7 @@ struct gcb_trial_bench {
     struct gcb_trial_batch *batch; /* the messages that are coded together */
     struct gcb_wbuf message;       /* the last trial's message */
     float *decoded; /* the tensor decoded from `message`, unless it took the input's memory */
-    float *summed;  /* accumulator of sums of at most `most_summed` elements, or NULL */
+    float *summed;  /* accumulator of sums, of `most_summed` elements; NULL: no sums */
     uint64_t most_summed;
     /* with a device: the CPU's message and decoded tensor, for comparison */
     struct gcb_room check_room;
@@ -263,7 +266,8 @@ struct gcb_trial_bench {
 };
 
 /* `largest`: elements of the largest message to come, except messages with
- * gcb_trial_input.original. Call gcb_trial_bench_fini afterwards, even after a failure. */
+ * gcb_trial_input.original. Returns GCB_E_NOMEM or a device's error. Call gcb_trial_bench_fini
+ * afterwards, even after a failure. */
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
                          uint64_t largest, struct gcb_diag *diag);
 void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
@@ -275,9 +279,9 @@ struct gcb_trial_input {
     /* If not NULL, the message is decoded into original->data, which is `data`. So the input is
      * lost. Only on the CPU and without config.copy. */
     const struct gcb_original *original;
-    /* from gcb_plan_env; the shape must stay valid as long as the bench */
+    /* from gcb_plan_env; the shapes must stay valid as long as the bench */
     struct gcb_codec_env env;
-    uint64_t nonfinite; /* number of infinities and NaNs in the message */
+    uint64_t nonfinite; /* number of infinities and NaNs, before --nonfinite changes them */
     bool raw;           /* the message is sent raw, because `data` has infinities or NaNs */
 };
 
@@ -294,7 +298,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
 /*
  * Runs the trials of a group. `count` is a number that gcb_trial_group returned. The messages are
  * timed together, and each message's share of the times is its share of the input bytes. Coders are
- * kept for the method's address. A dense message is encoded by `identity` instead. gcb_copy_method
+ * cached by the method's address. A dense message is encoded by `identity` instead. gcb_copy_method
  * needs config.copy. On failure b->at is the index of the message that failed.
  *
  * On a device, tensors are uploaded once, and one call encodes all messages. The call is timed

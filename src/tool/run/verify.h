@@ -73,8 +73,9 @@ struct gcb_verify_result {
 /*
  * Checks every promise that binds a method, on all messages of the layout. A broken promise is not
  * an error. GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
- * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM: the device or memory failed, which says nothing
- * about the method. Also returns errors of reading and of the observer.
+ * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM, GCB_E_BACKEND: the device or memory failed, or a
+ * library is missing, which says nothing about the method. Also returns the error of creating a
+ * coder, and errors of reading and of the observer.
  */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
