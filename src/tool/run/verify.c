@@ -176,14 +176,23 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
     return err;
 }
 
-/* Reports that a plug-in makes no coder for the message, as its first promise broken. */
+/* Reports a plug-in that makes no coder for the message: its first promise counts as broken. */
 static int report_start(struct verify *v, struct gcb_verify_check *check, struct gcb_diag *diag)
 {
+    int err;
+
+    v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
+    if (v->result->interrupted) { /* the signal ended the plug-in */
+        send_note(v, GCB_VERIFY_UNREACHED, check->plan, check->method);
+        return 0;
+    }
     check->promise = gcb_promise_at(0, false);
     check->outcome = (struct gcb_promise_outcome){GCB_PROMISE_BROKEN, NAN, NAN, ""};
     snprintf(check->outcome.words, sizeof(check->outcome.words), "%.190s", diag ? diag->text : "");
     v->result->checks[GCB_PROMISE_BROKEN]++;
-    return v->observer->check(v->observer->ctx, check, diag);
+    err = v->observer->check(v->observer->ctx, check, diag);
+    v->undelivered = err != 0;
+    return err;
 }
 
 /* Checks the promises of a method on the message in v->x. */
