@@ -132,12 +132,17 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     struct gcb_promise_job on_host = c->job;
     struct gcb_diag why = {.status = 0};
     double apart;
+    int err;
 
     on_host.config.place = NULL;
-    if (c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
-                           &why) ||
-        gcb_promise_coders.decode(NULL, &on_host, message->data, message->len, &here, NULL, &why)) {
+    err = c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
+                             &why);
+    if (!err)
+        err = gcb_promise_coders.decode(NULL, &on_host, message->data, message->len, &here, NULL,
+                                        &why);
+    if (err) {
         gcb_promise_broken(c, NAN, NAN, "%s cannot be decoded: %.100s", words, why.text);
+        gcb_promise_note_failure(c, err, &why);
         return false;
     }
     if (memcmp(c->y, c->z, n * sizeof(float)) == 0)
