@@ -95,17 +95,17 @@ size_t gcb_tensor_wide(const struct gcb_tensor *t);
 int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                        const void *in, uint64_t n, void *out, struct gcb_diag *diag);
 /* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on, through a
- * descriptor of its file, and converts them. Returns GCB_E_CORRUPT also if the file has changed
- * since gcb_infile_find. */
+ * descriptor of its file. Converts them, and multiplies them by the tensor's scales if it has any.
+ * Returns GCB_E_CORRUPT also if the file has changed since gcb_infile_find. */
 int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            const struct gcb_tensor *t, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
 
 /*
- * Separates the calling process from its parent, the process `parent`, whose end is also its end
- * (sandbox.c). The child calls it right after the fork. Keeps the descriptor `keep`, whose number it
- * returns, and closes all others. The process ignores the signals of a terminal, which the parent
- * handles, prints nothing, and leaves no core dump.
+ * Separates the calling process from the process `parent`, which has just forked it (sandbox.c).
+ * From now on, the calling process ends when `parent` ends. Closes all descriptors except `keep`,
+ * and returns the number that `keep` then has. The process ignores the signals of a terminal, which
+ * the parent handles, prints nothing, and leaves no core dump.
  */
 int gcb_sandbox_part(int keep, pid_t parent);
 

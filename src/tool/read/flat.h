@@ -45,10 +45,11 @@ struct gcb_flat_array {
     uint64_t dims[GCB_MAX_RANK];
     uint64_t stored; /* bytes that the elements take in the file */
     uint64_t bytes;  /* bytes of the elements when they are unpacked */
+    /* as in struct gcb_tensor: */
     uint64_t offset, object;
     int64_t index;
     uint64_t scale;
-    bool blocked; /* the last five are those of struct gcb_tensor */
+    bool blocked;
 };
 
 /* Sets a->path. Refuses a name that no path in a dump can have. */
@@ -60,8 +61,8 @@ int gcb_flat_parse(const struct gcb_flat *f, const char *name, const char *text,
                    json_t **out, struct gcb_diag *diag);
 /* Sets a->rank and a->dims from a list of numbers. Returns false if it is no shape. */
 bool gcb_flat_shape(struct gcb_flat_array *a, const json_t *list);
-/* Sets the element, shape and count of *t. Returns false if the array is not a tensor, or if its
- * shape does not fit its bytes (then t->element is set). */
+/* Sets the element, dtype, scale, shape and count of *t. Returns false if the array is not a tensor
+ * (then t->element is GCB_ELEMENT_NONE), or if its shape does not fit its bytes. */
 bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
                      const struct gcb_reading *reading);
 /*

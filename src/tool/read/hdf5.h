@@ -8,8 +8,8 @@
 
 /*
  * HDF5 files of unknown origin. HDF5 loads no filter plug-ins: gcbench loads those of a folder that
- * the user names (hdf5_plugin.c). HDF5 never prints, so the code
- * may call a close function of HDF5 with an id that was never opened: the call only fails.
+ * the user names (hdf5_plugin.c). HDF5 never prints, so the code may call a close function of HDF5
+ * with an id that was never opened: the call only fails.
  *
  * Several links of a file may lead to the same group. The link on the path with the fewest groups
  * is the group's main link. Its other links, and all soft and external links, are alias links.
@@ -34,7 +34,7 @@ struct gcb_h5file {
 
 /*
  * Prepares HDF5 for hostile files, and starts it. Call this before a file is opened, and before the
- * process forks. Returns GCB_E_NOMEM if gcb_h5file_room does.
+ * process forks. Returns GCB_E_NOMEM if gcb_h5file_room does, or GCB_E_INTERNAL.
  */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
@@ -101,9 +101,8 @@ struct gcb_h5dataset {
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
     int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
-    const H5Z_class2_t
-        *plugin; /* the filter of a plug-in among them, with its parameters, or NULL */
-    size_t value_count;
+    const H5Z_class2_t *plugin;  /* the filter of a plug-in among them, or NULL */
+    size_t value_count;          /* number of parameters of the plug-in's filter */
     unsigned values[GCB_H5_VALUES];
 };
 
@@ -145,7 +144,7 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_inf
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
                        struct gcb_diag *diag);
 
-void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
+void gcb_h5dataset_close(struct gcb_h5dataset *dataset); /* a zeroed struct is allowed */
 
 /* ---- the filter LZF (hdf5_lzf.c) ---- */
 
@@ -154,7 +153,7 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
 /* Unpacks n bytes into `out`, or only counts if `out` is NULL. Returns the number of unpacked
  * bytes, or limit + 1 if they are more than `limit` or the data is damaged. */
 uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t limit);
-/* Lets HDF5 unpack LZF. */
+/* Lets HDF5 unpack LZF. Returns false on failure. */
 bool gcb_h5lzf_register(void);
 
 /* ---- plug-ins (hdf5_plugin.c) ---- */

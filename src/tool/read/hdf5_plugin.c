@@ -10,6 +10,7 @@
 
 enum { MOST = 64 }; /* filters */
 
+/* The filters that were loaded into this process. */
 static H5Z_class2_t filters[MOST];
 static size_t count;
 

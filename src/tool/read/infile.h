@@ -27,14 +27,14 @@ struct gcb_reader;
 enum {
     GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
     GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
-    GCB_READ_SMALL = 64 << 10,  /* a dataset of up to so many bytes may store any number */
+    GCB_READ_SMALL = 64 << 10,  /* most bytes of a dataset that may store fewer or none of them */
     GCB_READ_OBJECTS = 1 << 22, /* most objects in one file; each path of an object counts */
 };
 
 /* Start with a zeroed struct. A field that is 0 has its default value. */
 struct gcb_read_limits {
-    uint64_t max_bytes; /* largest dataset, in its own type; 0 means half of physical memory */
-    bool allow_external;
+    uint64_t max_bytes;  /* largest dataset, in its own type; 0 means half of physical memory */
+    bool allow_external; /* read data that the file refers to in other files */
     const char *hdf5_plugins; /* folder of plug-ins that HDF5 files may need; NULL: none */
     unsigned seconds; /* processor time that a child may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (child.h) */

@@ -76,8 +76,9 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 
 /*
  * A small layout that represents a large layout. Its messages are blocks of messages of the large
- * layout, or whole messages. Each tensor is divided into blocks of GCB_SAMPLE_BLOCK elements, and
- * the last block may be shorter. The elements of blocks are in memory.
+ * layout, or whole messages. Each tensor is divided into blocks of as many whole rows as have at
+ * most GCB_SAMPLE_BLOCK elements, and the last block may be shorter. The elements of blocks are in
+ * memory.
  */
 #define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14) /* elements */
 
@@ -100,8 +101,8 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
  * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
  * worker, evenly spread, with about `most` elements. These messages are not read into memory. If
  * the pairs have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE
- * elements, as gcb_sample_init does. The layout must outlive the sample. Call gcb_sample_fini even
- * after a failure.
+ * elements, as gcb_sample_init does; messages of blocks come last. The layout must outlive the
+ * sample. Call gcb_sample_fini even after a failure.
  */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
@@ -130,7 +131,7 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
 /*
  * Removes the messages of other shards from a layout, and keeps the order of the rest. Messages are
  * dealt in order of size, the largest first, each to the shard with the fewest elements so far
- * (Graham: "Bounds on multiprocessing timing anomalies", 1969).  Does nothing without shards.
+ * (Graham: "Bounds on multiprocessing timing anomalies", 1969). Does nothing without shards.
  */
 void gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
                       const struct gcb_shard *shard);

@@ -220,7 +220,7 @@ static int start_array(struct gcb_flat *z, const struct member *m, struct gcb_di
     return gcb_npy_start(&z->npy, diag);
 }
 
-/* True if a member has a name such as an array has. */
+/* True if the member is an array: its name ends with ".npy". */
 static bool is_array(const struct member *m)
 {
     return m->name_length > 4 && memcmp(m->name + m->name_length - 4, ".npy", 4) == 0;

@@ -38,7 +38,7 @@ struct gcb_tensor {
     const char *file;    /* name of the file, as the user gave it */
     uint64_t step;
     uint32_t worker;
-    enum gcb_dtype dtype;      /* type for counting input bytes; may be smaller than `element` */
+    enum gcb_dtype dtype;      /* type for counting input bytes; may differ from `element` */
     enum gcb_element element;  /* format in the file */
     bool has_step, has_worker; /* the path names a step, a worker */
     uint64_t linked;           /* bit i: component i of `dataset` is an alias link (hdf5.h) */
@@ -48,8 +48,8 @@ struct gcb_tensor {
     /* Offset of the first element in the file, if the elements lie there one after the other,
      * little-endian. 0: ask the reader. */
     uint64_t offset;
-    /* Offset of the float32 by which fp8 is multiplied, or 0. `blocked`: of one for each block of
-     * GCB_SCALE_BLOCK rows and columns of a matrix, row by row. */
+    /* Offset of the float32 scale by which fp8 is multiplied, or 0. `blocked`: of several scales,
+     * one for each block of GCB_SCALE_BLOCK rows and columns of a matrix, row by row. */
     uint64_t scale;
     bool blocked;
     unsigned rank;
@@ -121,8 +121,8 @@ bool gcb_listing_wants(const struct gcb_listing *l, const char *path, bool below
 const struct gcb_reading *gcb_listing_reading(const struct gcb_listing *l);
 /*
  * Lists tensor t, selected or not. The caller has set `dataset`, `linked` and `object`, and for a
- * selected tensor also its index, types, shape, count and offset. The listing finds path, file,
- * step and worker.
+ * selected tensor also its index, types, shape, count, offset and scale. The listing finds path,
+ * file, step and worker.
  */
 int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct gcb_diag *diag);
 /* Says that the object at `path` is left out or doubtful. An object that is not `wanted` is not

@@ -135,7 +135,8 @@ static bool probe(int descriptor, uint64_t size)
            gcb_load_u64(first) <= UINT32_MAX && first[START] == '{';
 }
 
-/* Nobody who writes a file can know which of its keys have one hash. */
+/* Lets jansson hash keys with a random seed, so that a hostile file cannot have keys that all have
+ * the same hash, which would make reading slow. */
 static int prepare(struct gcb_diag *diag)
 {
     (void)diag;

@@ -25,8 +25,9 @@ uint64_t gcb_layout_elements(const struct gcb_layout *layout)
     return n;
 }
 
-/* Elements of a row: of all that has the same first index. If rows are longer than a block, of a
- * convolution's kernel. */
+/* Returns the number of elements of a row: of all elements with the same first index. If a row is
+ * longer than a block, returns that of a convolution's kernel (the last one or two dimensions), or
+ * else 1. */
 static uint64_t row_of(const struct gcb_tensor *t)
 {
     const uint64_t *dims = t->dims;
@@ -220,7 +221,6 @@ int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
     if (gcb_layout_elements(&out->layout) > most)
         move_large(&out->layout, &large);
     if (large.count)
-
         err = gcb_sample_init(&sample, source, &large, most, diag);
     out->data = sample.data;
     for (size_t i = 0; !err && i < sample.layout.count; i++)

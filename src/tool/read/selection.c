@@ -42,7 +42,7 @@ static bool take_range(const char **text, struct gcb_number_range *r)
 }
 
 /* Appends the ranges of a comma-separated list to *s. If `may_last`, sets s->last for "last".
-  * Returns false for any other text. */
+ * Returns false for any other text. */
 static bool parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 {
     for (;; text++) {

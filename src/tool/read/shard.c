@@ -48,7 +48,7 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* Sets mine[i] if message i belongs to the shard. `order` lists the messages, the largest first. If
-  * there are more shards than messages, only the first shards get a message. */
+ * there are more shards than messages, only the first shards get a message. */
 static void deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
 {
     const size_t shards = count < shard->count ? count : shard->count;

@@ -91,9 +91,10 @@ size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
 /*
- * True if glob i of the selection matched any tensor of the files, selected or not. A glob of
- * `exclude` may also match an object of a remark. A glob without a match is probably a typing
- * error. The globs of `include` come first, then those of `exclude`.
+ * True if glob i of the selection matched any tensor of the files, selected or not (not for
+ * synthetic tensors, which have no selection). A glob of `exclude` may also match an object of a
+ * remark. A glob without a match is probably a typing error. The globs of `include` come first,
+ * then those of `exclude`.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* True if this glob matches any selected tensor. */
@@ -107,19 +108,22 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
 
 /*
  * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond
- * the range of float32 is GCB_E_CORRUPT. On failure returns a status of infile.h, and the content
- * of `out` is unspecified.
+ * the range of float32 is GCB_E_CORRUPT. On failure returns a status of infile.h, or GCB_E_INVALID
+ * if the mask's tensor has another number of elements; the content of `out` is then unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 
-/* From now on, tensors are read with their elements permuted, and no tensor has parts. */
+/* From now on, tensors of files are read with their elements permuted, and no tensor has parts.
+ * Synthetic tensors stay as they are. */
 void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_t seed);
 
 /* From now on, elements that are 0 in the first tensor of `mask` with the same path are read as 0,
- * and no tensor has parts. `source` owns the mask. GCB_E_INVALID: they have no path in common. */
+ * and no tensor has parts. Synthetic tensors stay as they are. `source` owns the mask, even after a
+ * failure. GCB_E_INVALID: source and mask have no path in common. */
 int gcb_source_mask(struct gcb_source *source, struct gcb_source *mask, struct gcb_diag *diag);
 
-/* True if parts of tensor i can be read: its elements lie one after the other in the file. */
+/* True if parts of tensor i can be read: its elements lie one after the other in the file, and are
+ * neither masked nor permuted. */
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
 /* Reads `count` elements of a tensor that has parts, from element `from` on. Otherwise works like
  * gcb_source_read. */

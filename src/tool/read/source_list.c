@@ -143,7 +143,6 @@ static void add_tensor(struct gcb_source *s, struct gcb_tensor *t)
     const char *dataset = gcb_strings_add(&s->strings, t->dataset, strlen(t->dataset));
 
     gcb_must_grow(&s->tensors, &s->cap, s->count, sizeof(*t));
-
     t->path = dataset + (t->path - t->dataset);
     t->dataset = dataset;
     s->tensors[s->count++] = *t;

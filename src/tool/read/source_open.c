@@ -239,7 +239,7 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 
 enum {
     MOST_ENTRIES = 1 << 20, /* files and folders in a folder that the user names */
-    DEEPEST = 64,
+    DEEPEST = 64,           /* most folders in one another */
 };
 
 static int by_entry(const FTSENT **a, const FTSENT **b)

@@ -28,8 +28,8 @@ struct gcb_numbers {
 
 /*
  * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last".
- * NULL means "all". `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID or
- * GCB_E_NOMEM on failure, with *out zeroed.
+ * NULL means "all". `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID
+ * for any other text, with *out zeroed.
  */
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag);
@@ -78,9 +78,10 @@ struct gcb_place {
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
 /*
- * Finds the step and worker of a file, for its tensors whose paths have none: the last "stepN",
- * "iterN", "rankN" or "workerN" in its name, at the start of a word, or, without, its folders,
- * which count as groups. `below` is what follows these folders, or the name without folders.
+ * Finds the step and worker of a file, for its tensors whose paths have none. The file's name gives
+ * them by its last words such as "stepN", "iterN", "rankN" or "workerN". If the name has no such
+ * word, the folders give them, as groups would. `below` is what follows these folders, or the name
+ * without folders.
  */
 struct gcb_place gcb_place_of_file(const char *file);
 

@@ -29,8 +29,7 @@ int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_
 
 /*
  * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a
- * variance. With `sparse`, only the nonzero values have unit variance. No value
- * depends on n.
+ * variance. With `sparse`, only the nonzero values have unit variance. No value depends on n.
  */
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
