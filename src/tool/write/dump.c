@@ -6,8 +6,8 @@
 enum { BLOCK = 2048 }; /* number of elements that are converted at a time */
 
 /* Converts n floats to the type that the file stores for `dtype`, which is not GCB_F32. Values for
- * GCB_BF16 are rounded to bfloat16 and stored as float32. `out` is room for elements of any type.
- */
+ * GCB_BF16 are rounded to bfloat16 and stored as float32. `out` has room for BLOCK elements of any
+ * type. */
 static void convert_block(double out[BLOCK], enum gcb_dtype dtype, const float *x, size_t n)
 {
     uint8_t half[BLOCK * sizeof(uint16_t)];

@@ -6,8 +6,8 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * An HDF5 file that is written. It appears under its name complete or not at all. If the disk is
- * full, functions return GCB_E_IO. The file is a dump in the schema of docs/dataset.md
+ * An HDF5 file that is being written. It appears under its name complete or not at all. If the disk
+ * is full, functions return GCB_E_IO. The file is a dump in the schema of docs/dataset.md
  * (`decompress`, `generate`), or a file of messages (container.h).
  */
 struct gcb_h5out;

@@ -34,7 +34,7 @@ struct gcb_h5out {
 
     /* Used only by container.c, for a file of messages: */
     uint64_t messages;               /* number of messages so far */
-    uint64_t sum;                    /* their sum for the root attribute gcbench_xxh3 */
+    uint64_t sum;                    /* sum of share_of: the root attribute gcbench_xxh3 */
     const struct gcb_source *source; /* source of the last message */
     bool several_files;              /* the tensors of `source` come from several files */
 };

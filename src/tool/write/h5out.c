@@ -14,7 +14,7 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/read/hdf5.h"
 
-/* most bytes of metadata that HDF5 writes between two calls of check_limit */
+/* Most bytes of metadata that HDF5 writes between two calls of check_limit. */
 #define META_RESERVE ((uint64_t)1 << 20)
 #define COPY_BYTES ((size_t)64 << 10) /* bytes of metadata that are copied at a time */
 #define MAX_TEXT 65000 /* most bytes of a text attribute; old formats allow less than 64 KiB */

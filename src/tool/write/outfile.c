@@ -88,9 +88,8 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-enum {
-    TRIES = 10000
-}; /* most names of temporary files that are tried: their N has 1 to 4 digits */
+/* Most names of temporary files that are tried: their N has 1 to 4 digits. */
+enum { TRIES = 10000 };
 
 /* Makes the file ".gcbench-HOST-PID-N" in the folder of final_path, and writes its path to `temp`.
  * The new name does not depend on the final name, which may have the greatest possible length. */
