@@ -571,12 +571,42 @@ static void run_block(struct gcb_kernel_job *job)
     call_block(job, job->offset);
 }
 
+/* Sets the bytes that a call of the job's kernel reads and writes. */
+static void count_block_bytes(struct gcb_kernel_job *job, size_t blocks)
+{
+    const uint64_t floats = job->n * sizeof(float), codes = job->n * sizeof(*job->code);
+    const uint64_t words = blocks * sizeof(float); /* one number for each block */
+    const struct {
+        size_t kernel;
+        uint64_t read, written;
+    } rows[] = {
+        {FN(block.most), floats, words},
+        {FN(block.scales), words, 2 * words},
+        {FN(block.floats), floats + words, codes},
+        {FN(block.draw_floats), floats + words, codes},
+        {FN(block.from_floats), codes + words, floats},
+        {FN(block.ends), floats, 2 * words},
+        {FN(block.integers), floats + 2 * words, codes},
+        {FN(block.draw_integers), floats + 2 * words, codes},
+        {FN(block.from_integers), codes + 2 * words, floats},
+        {FN(block.nearest), floats + words, codes},
+        {FN(block.bins), floats, codes},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].kernel == job->offset) {
+            job->read = rows[i].read;
+            job->written = rows[i].written;
+        }
+}
+
 /* Prepares any kernel of the family: runs the kernels whose results other kernels read. */
 static void prepare_block(struct gcb_kernel_job *job)
 {
     const size_t blocks = (job->n + (1u << BLOCK_LOG2) - 1) >> BLOCK_LOG2;
 
     take_input(job);
+    count_block_bytes(job, blocks);
     job->code = take(job, job->n * sizeof(*job->code));
     job->pos = take(job, (2 * blocks + 2 * GCB_CELLS) * sizeof(*job->pos));
     job->step = take(job, 5 * blocks * sizeof(*job->step));
