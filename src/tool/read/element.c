@@ -143,12 +143,12 @@ uint64_t gcb_tensor_scales(const struct gcb_tensor *t)
 }
 
 /* Multiplies elements of the tensor by their scales. The first is element `from`. */
-static int scale(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
-                 uint64_t from, uint64_t count, float *out, struct gcb_diag *diag)
+static int apply_scales(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
+                        uint64_t from, uint64_t count, float *out, struct gcb_diag *diag)
 {
     const uint64_t all = gcb_tensor_scales(t), width = t->blocked ? t->dims[1] : t->count;
     const uint64_t side = t->blocked ? GCB_SCALE_BLOCK : t->count;
-    float scales[BOUNCE]; /* those from number `begin` to before `end` */
+    float scales[BOUNCE]; /* the tensor's scales from number `begin` to before `end` */
     uint64_t begin = 0, end = 0;
     int err = 0;
 
@@ -191,6 +191,6 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
             err = gcb_tensor_convert(file, t, from + i, raw, n, to, diag);
     }
     if (!err && t->scale)
-        err = scale(file, descriptor, t, from, count, out, diag);
+        err = apply_scales(file, descriptor, t, from, count, out, diag);
     return err;
 }

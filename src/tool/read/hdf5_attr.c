@@ -117,7 +117,7 @@ static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, 
     return 0;
 }
 
-/* Reads the reference that the attribute stores instead of its text. */
+/* Reads the reference that the attribute stores instead of its text. Returns false on failure. */
 static bool read_reference(hid_t attribute, uint8_t bytes[REFERENCE])
 {
     const hid_t raw = H5Tcreate(H5T_OPAQUE, REFERENCE), text = H5Aget_type(attribute);

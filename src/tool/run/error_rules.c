@@ -308,6 +308,8 @@ static struct gcb_element_error small_error(const struct small_float *f, double 
         .most = scale * step, .step = scale * step, .up = t / step - floor(t / step)};
 }
 
+/* Visits the elements of fp16, of bf16, or of the method `float`, whose `element` is an index into
+ * formats. */
 static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     static const struct small_float formats[] = {
@@ -338,6 +340,8 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
     return true;
 }
 
+/* Visits elements that become codes from 0 to 2^bits - 1, a step apart. With offset=minimum, code 0
+ * is the block's minimum; otherwise the code `zero` is 0. */
 static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     const bool drawn = gcb_error_rule_of(in->method)->drawn, minimum = number(in, "offset") != 0.0;
@@ -713,7 +717,7 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     return gcb_promise_at_most(c, worst, 1.0, "mean error as a multiple of what chance allows");
 }
 
-/* ---- averages-out: rotations, without a bias unless few elements have the energy ---- */
+/* ---- averages-out: errors of rotations have no bias, unless few elements have the energy ---- */
 
 static bool averages_out(const struct gcb_method *m)
 {

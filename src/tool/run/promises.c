@@ -135,7 +135,8 @@ static bool is_unwritten(const float *p)
     return bits == UNWRITTEN;
 }
 
-/* Checks that decoding wrote all n elements of y, each finite, and none of the guards. */
+/* Checks that decoding wrote all n elements of y, each finite, and none of the guards. Otherwise
+ * returns false, and the promise is broken. */
 static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n)
 {
     for (unsigned i = 1; i <= GCB_PROMISE_GUARD; i++) {
@@ -173,7 +174,8 @@ bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
     return false;
 }
 
-/* Encodes the job into `message`, decodes it into y, and checks that y was written. */
+/* Encodes the job into `message`, decodes it into y, and checks that y was written. Fails like
+ * gcb_promise_send. */
 static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                     struct gcb_wbuf *message, float *y)
 {
