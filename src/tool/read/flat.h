@@ -55,8 +55,8 @@ struct gcb_flat_array {
 /* Sets a->path. Refuses a name that no path in a dump can have. */
 int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char *name, size_t n,
                   struct gcb_diag *diag);
-/* Parses a header, which must be a JSON object without a key that occurs twice. The caller ends *out
- * with json_decref, also after a failure. */
+/* Parses a header, which must be a JSON object without a key that occurs twice. The caller ends
+ * *out with json_decref, also after a failure. */
 int gcb_flat_parse(const struct gcb_flat *f, const char *name, const char *text, size_t size,
                    json_t **out, struct gcb_diag *diag);
 /* Sets a->rank and a->dims from a list of numbers. Returns false if it is no shape. */

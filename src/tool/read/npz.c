@@ -43,8 +43,8 @@ static int fail_directory(const struct gcb_flat *z, struct gcb_diag *diag)
 
 /* ---- the directory ---- */
 
-/* Replaces the numbers that do not fit into 32 bits by those of the zip64 extra field. Returns false
- * if the extra fields are damaged. */
+/* Replaces the numbers that do not fit into 32 bits by those of the zip64 extra field. Returns
+ * false if the extra fields are damaged. */
 static bool widen(struct member *m, const uint8_t *extra, size_t length)
 {
     uint64_t *const numbers[] = {&m->size, &m->packed, &m->at};
@@ -169,8 +169,8 @@ static int read_member(struct gcb_flat *z, struct member *m, size_t *at, struct 
     return 0;
 }
 
-/* Reads the local header, which must have the name that the directory has. The directory alone gives
- * sizes and checksum. Sets *data to the place of the data. */
+/* Reads the local header, which must have the name that the directory has. The directory alone
+ * gives sizes and checksum. Sets *data to the place of the data. */
 static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data,
                       struct gcb_diag *diag)
 {

@@ -226,7 +226,8 @@ static float largest_of(const struct span *b)
     return fmaxf(fabsf(b->lo), fabsf(b->hi));
 }
 
-/* A format: mantissa bits, exponent of the smallest normal value, largest value and its exponent. */
+/* A format: mantissa bits, exponent of the smallest normal value, largest value and its
+ * exponent. */
 struct small_float {
     int mantissa, least, greatest;
     float largest;

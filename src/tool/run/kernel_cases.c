@@ -501,7 +501,7 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
-/* ---- block: blocks of 32, as e4m3 scaled by powers of two, as 4-bit integers, or by a book ---- */
+/* ---- block: 32 elements as e4m3 scaled by a power of two, as 4-bit integers, or by a book ---- */
 
 #define BLOCK_LOG2 5
 #define BLOCK_TOP 15.0f

@@ -219,7 +219,8 @@ static const struct gcb_method *method_for(const struct run *r, const struct gcb
 }
 
 /* Adds the names of method and message to an error. Returns the error, which ends the run. With
- * carry_on, or if a plug-in failed, stores the error in the method's total instead and returns 0. */
+ * carry_on, or if a plug-in failed, stores the error in the method's total instead and
+ * returns 0. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
