@@ -93,8 +93,8 @@ static double sample_cost(const struct chooser *h, size_t family, size_t k)
 }
 
 /* Lists the settings of each family that may be searched on the whole input. The list of
- * compositions begins with the best three. Each later one has another transform or other values
- * than all before it. */
+ * compositions begins with the best three. Each later one has another transform, other values or
+ * other bits than all before it. */
 static void make_lists(struct chooser *h)
 {
     const struct gcb_descent *d = &h->c->descent;

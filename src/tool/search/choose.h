@@ -12,7 +12,7 @@
  */
 struct gcb_descent;
 
-/* A set of settings, of which the best one for a goal is searched for: those of a method, or all
+/* The settings among which the best one for a goal is searched for: those of a method, or all
  * compositions. */
 struct gcb_descent_family {
     struct gcb_method user; /* the method as the user gave it: what the user set is not changed */
@@ -44,7 +44,7 @@ struct gcb_descent {
     struct gcb_diag *diag;
 
     double shown; /* share of the progress bar that earlier rounds took */
-    int err; /* status of the first setting that could not be added; then nothing more is added */
+    int err; /* the first error, of adding a setting or of a round; then nothing more is added */
 
     /* for each setting: its line search, and its place in the descent */
     struct gcb_match_search *searches;
@@ -52,12 +52,13 @@ struct gcb_descent {
     size_t count, search_cap, node_cap;
 };
 
-/* Appends a setting with this line search, which is copied. */
+/* Appends a setting with this line search, which is copied. Does nothing if d->err is set. */
 void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
                         size_t parent);
 /* Adds a setting with a line search along the parameter `key` (NULL: the method's own). The value
  * of this parameter in `method` is ignored. Adds nothing if the family has the setting. A setting
- * that is not valid sets d->err if it has no parent; otherwise it is left out. */
+ * with a parent is left out if it is not valid. A setting without a parent sets d->err if
+ * gcb_match_search_init fails. */
 void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
                      const char *key, size_t parent);
 
@@ -69,8 +70,8 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
  *   - a number that is 0, which means "automatic" or "all", takes some usual values;
  *   - if the line search is along a whole number, it may move to another whole number that changes
  *     the size.
- * Some parameters stay: what the user has set, real numbers, and a choice that makes the method
- * what it is.
+ * Some parameters stay: what the user has set, real numbers, tiles, and a choice that makes the
+ * method what it is.
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
@@ -136,8 +137,8 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
  * composition of the sparse codec for each goal, and what each of its stages earns.
  *
  * The search varies all parameters of a method that change its size or its error. If the input has
- * more than GCB_CHOOSE_SAMPLE elements, the search runs on a sample first. The few best settings are
- * then searched on the whole input; each of these searches starts near what the sample gave.
+ * more than GCB_CHOOSE_SAMPLE elements, the search runs on a sample first. The few best settings
+ * are then searched on the whole input; each of these searches starts near what the sample gave.
  */
 #define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 
@@ -179,8 +180,8 @@ struct gcb_choice {
     char left_out[1000];        /* methods that were left out: "powersgd, demo" */
 };
 
-/* Runs the search. `config` and `watch` as in gcb_match_run. After an interruption, compositions
- * that were not measured over the whole input are missing. */
+/* Runs the search. `config` and `watch` as in gcb_match_run. If the search of the settings is
+ * interrupted, there are no compositions. */
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
                    const struct gcb_watch *watch, bool *interrupted, struct gcb_diag *diag);
 void gcb_choice_fini(struct gcb_choice *c); /* zeroed is fine */
@@ -190,8 +191,9 @@ bool gcb_choice_composes(const struct gcb_choice *c, size_t family);
 /* True if c->searches[search] is a composition. */
 bool gcb_choice_composed(const struct gcb_choice *c, size_t search);
 
-/* Returns what the plain stage of c->without[k] costs: its bytes (for a limit on the size: its
- * error) divided by those of the composition. NAN: with the plain stage the goal is not met. */
+/* Returns what a stage of a composition earns: the bytes of c->without[k] (for a limit on the size:
+ * its error), divided by those of the composition. NAN: with the plain stage the goal is not
+ * met. */
 double gcb_choice_earns(const struct gcb_choice *c, size_t k);
 
 /* Adds to a summary row of `sweep --match` whether c->searches[search] is a composition, and what

@@ -8,7 +8,8 @@
 #include "src/lib/sparse/stages.h"
 
 /* A fixed threshold suits only gradients of the same magnitude. So the search prefers a threshold
- * to top-k only if top-k takes more than this many times the bytes. */
+ * to top-k only if top-k takes more than this many times the bytes (for a limit on the
+ * size: the error). */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
@@ -129,11 +130,12 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 
 /* ---- candidates ---- */
 
+/* The tiles that are tried: the kernels of convolutions, 8x8, and 64x64 (gcb_tile_of). */
 #define TILES 3
 static const uint64_t tiles[TILES] = {GCB_TILE_KERNEL, 8 << 16 | 8, 64 << 16 | 64};
 
-/* Adds a composition, unless it is not valid or the family has it. A chunk or bits that its stages
- * do not use become 0. */
+/* Adds a composition, unless it is not valid or the family has it. A tile, a chunk or bits that its
+ * stages do not use are removed first. */
 static void add(struct gcb_descent *d, size_t family, struct composition c, size_t parent)
 {
     const size_t count = d->count;
@@ -179,8 +181,8 @@ static void add_chunks(struct gcb_descent *d, size_t from, struct composition c)
         }
 }
 
-/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size; or in
- * the same tiles, and other tiles. */
+/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size; or
+ * in the same tiles, and other tiles. */
 static void add_transforms(struct gcb_descent *d, size_t from, const struct composition c)
 {
     struct composition other = c;

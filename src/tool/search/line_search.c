@@ -25,8 +25,8 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* If the nearest value is at an end of the line, gaps of at most 1 / END_SHARE of the line beside it
- * are not searched. */
+/* If the nearest value is at an end of the line, gaps of at most 1 / END_SHARE of the line beside
+ * it are not searched. */
 #define END_SHARE 64
 /* A search that starts near a position first steps by about 1 / FIRST_SHARE of the line. */
 #define FIRST_SHARE 2048
@@ -244,8 +244,8 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
 }
 
 /* Bisects between point `low` and the next point. One of the two is the point nearest to the
- * target; `other` is the value of the second point. Asks nothing if the gap is long and both values
- * are almost equal. */
+ * target, and `other` is the value of the one that is not. Asks nothing if the gap is long and both
+ * values are almost equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];

@@ -470,8 +470,9 @@ double gcb_match_cost(const struct gcb_match_search *s)
     return gcb_match_limits_error(s->goal) ? s->mix.bytes : s->mix.error;
 }
 
-/* Returns what two results are compared by, less for a better one: the cost if one of them meets
- * the goal, otherwise the figure that misses it. NAN: nothing was measured, or it failed. */
+/* Returns the number by which two results are compared; the smaller number is better. `reached`:
+ * one of the two meets the goal, so the number is the weighted cost. Otherwise it is the figure
+ * that misses the goal. NAN: nothing was measured, or it failed. */
 static double comparable(const struct gcb_match_search *s, bool reached)
 {
     if (!s->line.seen_count)

@@ -73,8 +73,8 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
 
 /* A position that was measured. */
 struct gcb_line_point {
-    /* The rank is the position counted from the end of the line that is least likely to meet the
-     * goal. */
+    /* the rank: the position, counted from the end of the line that is least likely to meet the
+     * goal */
     uint64_t at;
     double value; /* value of the goal's figure; NAN: the setting failed */
     double error; /* rel_l2 */
@@ -131,8 +131,8 @@ struct gcb_mix_point {
 };
 
 struct gcb_mix {
-    size_t first;  /* a setting within the limit; if none is, the nearest one */
-    size_t second; /* a setting beyond the limit; equal to `first`: all messages have one setting */
+    size_t first;  /* index of a point within the limit; if none is, of the nearest point */
+    size_t second; /* index of a point beyond the limit; `first`: all messages have one setting */
     double share;  /* share of the messages that are sent with `first` */
     bool reached;  /* the limit is met */
 };
@@ -181,7 +181,7 @@ struct gcb_match_search {
 /* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or the method
  * has no such parameter, the search goes along the method's first parameter that changes the size.
  * If the parameters of the method contradict each other, the search tries only the method as given.
- * `goal` is borrowed; nothing needs releasing. */
+ * `goal` is borrowed; nothing needs releasing. Returns 0 or GCB_E_INVALID. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key,
                           struct gcb_diag *diag);
@@ -196,8 +196,9 @@ int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_se
                            struct gcb_diag *diag);
 
 /*
- * Runs all searches. `config` gives everything except methods and timing. A setting that fails does not meet the goal. A device that fails
- * or gives wrong results ends the run (GCB_E_DEVICE, GCB_E_UNVERIFIED).
+ * Runs all searches. `config` gives everything except methods and timing. A setting that fails does
+ * not meet the goal. A device that fails or gives wrong results ends the run (GCB_E_DEVICE,
+ * GCB_E_UNVERIFIED).
  *
  * *interrupted becomes true if the run was stopped before all searches had ended. Each search then
  * has the best setting that was measured over all messages. If there is none, its tally covers only

@@ -301,7 +301,7 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
 /* ---- the search ---- */
 
 #define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
-#define MOST_METHODS 8   /* settings that keep_few keeps */
+#define MOST_METHODS 8   /* most settings that keep_few keeps */
 /* A policy with fewer settings is preferred if it takes at most this many times the bytes (or the
  * error). */
 #define NEAR 1.02
@@ -314,13 +314,14 @@ static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
-/* Sums over the messages of a unit. If only a part of the input was measured, they are scaled up to
- * the whole. INFINITY: the method cannot encode the unit, or the part has none of it. */
+/* Sums over the messages of a unit (struct searcher) with one method. If only a part of the input
+ * was measured, they are scaled up to the whole. INFINITY: the method failed on some message of any
+ * unit, or the part has no message of this unit. */
 struct sums {
     double bytes;
-    double error;   /* squared errors */
-    double squares; /* squared elements */
-    uint64_t elements;
+    double error;      /* squared errors */
+    double squares;    /* squared elements */
+    uint64_t elements; /* of the messages that were measured, not scaled up */
 };
 
 /* A setting that is measured. */
@@ -491,8 +492,8 @@ static int on_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *d
     return 0;
 }
 
-/* Scales the sums of a unit up to its `whole` elements. `failed`: the method cannot encode some
- * tensor. */
+/* Scales the sums of a unit up to its `whole` elements. `failed`: the method failed on some message
+ * of any unit. */
 static void scale_up(struct sums *sums, uint64_t whole, bool failed)
 {
     const double scale = whole ? (double)whole / (double)sums->elements : 1.0;
@@ -535,7 +536,7 @@ static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
 
 /* ---- dividing the budget among the units ---- */
 
-/* Returns the squared norm of a unit's tensors; 0: no method encodes them. */
+/* Returns the squared norm of a unit's tensors; 0: no candidate has finite sums of them. */
 static double squares_of(const struct searcher *s, size_t unit)
 {
     for (size_t i = 0; i < s->candidate_count; i++)
@@ -563,7 +564,7 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     return limit;
 }
 
-/* Lists the settings of a unit in unit->items. Returns true if a method makes messages for it. */
+/* Lists the settings of a unit in unit->items. Returns true if a setting made messages of it. */
 static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment *unit)
 {
     bool measured = false;
@@ -577,7 +578,7 @@ static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment 
         unit->items[unit->count++] = (struct gcb_allot_option){sums->bytes, sums->error, m};
         measured |= sums->bytes > 0.0;
     }
-    if (unit->count == 0) /* no method encodes the unit, or it is not in the sample */
+    if (unit->count == 0) /* all methods failed, or the unit is not in the sample */
         unit->items[unit->count++] = (struct gcb_allot_option){0.0, squares_of(s, u), 0};
     return measured;
 }
@@ -642,7 +643,7 @@ static int measure_part(struct searcher *s, bool *met, double *slope, bool *inte
 }
 
 /* Returns the cost of a method for a unit in bytes, if a squared error of 1 costs `slope` bytes.
- * INFINITY: the method cannot encode the unit. */
+ * INFINITY: the method has no finite sums of the unit. */
 static double cost_of(const struct candidate *c, size_t unit, double slope)
 {
     return isfinite(c->sums[unit].bytes) ? c->sums[unit].bytes + slope * c->sums[unit].error

@@ -189,7 +189,7 @@ void gcb_value_list_fini(struct gcb_value_list *v)
 /* ---- combinations ---- */
 
 #define MAX_KEYS 16  /* most --vary of a command */
-#define MAX_NAMES 64 /* of a method's parameters that a suggestion is chosen from */
+#define MAX_NAMES 64 /* most parameters of a method from which a suggestion is chosen */
 
 struct sweep {
     struct gcb_vary vary[MAX_KEYS];

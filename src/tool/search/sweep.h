@@ -50,8 +50,8 @@ void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
  * other values is left out, and equal settings appear once. Combinations that gcb_method_check
  * refuses are included, so that a run can report them. Release *out with gcb_free.
  *
- * With `all`, the caller has named no methods: one that does not take all values is left out, if
- * others take them.
+ * With `all`, the user has named no methods: a method that does not take all values is left out, if
+ * other methods take them.
  *
  * GCB_E_INVALID: a range or value is wrong, no method has a key, a key is given twice, there are
  * too many settings, or all settings are refused. *out is then NULL.
