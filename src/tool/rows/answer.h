@@ -56,8 +56,10 @@ struct gcb_answer {
 
     /* What gcb_answer_choose recommends; SIZE_MAX: nothing. */
 
-    size_t best;  /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
-    size_t noisy; /* the noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best` */
+    size_t best; /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
+    /* the item whose error is noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best`,
+     * or as the bar if `best` is SIZE_MAX */
+    size_t noisy;
     /* the item with a memory and a lasting error of at most `noise`, if it is worth GCB_ANSWER_GAIN
      * or more, and no less than `best` and `noisy` */
     size_t trained;

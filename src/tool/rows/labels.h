@@ -21,8 +21,8 @@ struct gcb_label {
 };
 
 /* Writes `text` of all items. A label has the parameters that differ from what the method's name
- * means, and the main parameters that differ in the set. If there are none, it has the first main
- * parameter that fits. */
+ * means, and the main parameters (GCB_PARAM_LABEL) that differ in the set. If there are none except
+ * `collective`, it also has the first main parameter that fits. */
 void gcb_label_all(struct gcb_label *items, size_t count);
 
 /* Labels a set of methods that lie `stride` bytes apart. Returns an array of `count` labels, which

@@ -153,7 +153,8 @@ static int check_values(const struct reading *r, const json_t *object, unsigned 
 }
 
 /* Returns the record of the current line without parsing it, because parsing takes most of the
- * time. GCB_RECORDS: unknown, because the line does not begin as this program writes lines. */
+ * time. GCB_RECORDS: a record of another version, or a line that does not begin and end as this
+ * program writes lines. */
 static enum gcb_record record_of(const struct reading *r, size_t length)
 {
     static const char start[] = "{\"record\": \"";

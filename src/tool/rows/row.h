@@ -10,7 +10,7 @@
 #include "src/tool/rows/fields.h"
 
 /*
-  * A row of results: a JSON object whose fields keep the order in which they were set. The setters
+ * A row of results: a JSON object whose fields keep the order in which they were set. The setters
  * return no error, because without memory they end the process (src/tool/base/memory.h).
  *
  * Texts are untrusted: they are stored escaped (gcb_escape) and never cut. A NaN or an infinity is
@@ -42,7 +42,7 @@ void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *valu
 void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
 /* Stores any JSON value, and takes over its reference. NULL: jansson found no memory for it. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
-/* Do the same to an array, and to an object. */
+/* Append a value to an array, and set a field of an object, in the same way. */
 void gcb_json_append(json_t *array, json_t *value);
 void gcb_json_set(json_t *object, const char *key, json_t *value);
 /* Returns a copy, which is never NULL. */

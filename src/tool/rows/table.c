@@ -9,7 +9,7 @@
 #define GAP 2          /* spaces between columns */
 #define LEAST 8        /* smallest width of an elastic column */
 #define LEAST_CUT 4    /* smallest width of another column: "a..b" */
-#define NAME_LINE 1200 /* buffer for a line of a name; the end of a longer line is lost */
+#define NAME_LINE 1200 /* bytes for a line of a name; the end of a longer line is lost */
 #define NAME_INDENT 4  /* spaces before the second line of a name, and before later ones */
 
 struct gcb_table {
