@@ -163,7 +163,8 @@ static int add_singular(const struct work *w, double *kept, struct gcb_diag *dia
     return 0;
 }
 
-/* True if the group has such tiles, and the shuffle says something about them. */
+/* True if add_message measures the transform and tiles of `b` with the shuffle `how`: the group has
+ * such tiles, and the shuffle is one of its controls. Never for the decomposition. */
 static bool fits(const struct basis *b, enum gcb_tensor_group group, int how)
 {
     if ((b->tile == GCB_TILE_KERNEL && group != GCB_GROUP_CONVOLUTION) ||

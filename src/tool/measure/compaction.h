@@ -24,7 +24,7 @@ enum gcb_tensor_group {
 extern const char *const gcb_tensor_group_names[GCB_TENSOR_GROUPS];
 
 #define GCB_COMPACTION_SVD GCB_TRANSFORMS /* a decomposition instead of a transform */
-#define GCB_BASES 9                       /* transforms and tiles, and the decomposition */
+#define GCB_BASES 9                       /* a transform with its tiles each; the decomposition */
 #define GCB_COMPACTION_DENSITIES 4
 #define GCB_COMPACTION_VERDICT 1 /* the density at which verdicts are made */
 /* Coefficients kept, as shares of the elements. Singular vectors count all their elements. */
@@ -36,7 +36,7 @@ struct gcb_compaction {
     enum gcb_tensor_group group;
     uint64_t tensors;   /* number of datasets */
     uint64_t elements;  /* of all datasets */
-    uint64_t rows;      /* of the tensors of a step and worker; a vector has one row */
+    uint64_t rows;      /* most rows of the tensors of a step and worker; a vector has one */
     uint64_t untouched; /* rows that are zero in all steps and workers */
     double energy;
     /* energy kept, by basis, shuffle and density; 0: the group has no such figure */
@@ -57,7 +57,8 @@ double gcb_compaction_best(const struct gcb_compaction *c, int transform, bool s
 /* Returns "order matters", "mean only", "low rank" or "nothing" (docs/method.md). */
 const char *gcb_compaction_verdict(const struct gcb_compaction *c);
 
-/* Makes the `compaction` rows of a group and passes them to `put`. Returns its first error. */
+/* Makes the `compaction` rows of a group and passes them to `put`, which must release each row.
+ * Returns its first error. */
 int gcb_compaction_rows(const struct gcb_compaction *c,
                         int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag),
                         void *ctx, struct gcb_diag *diag);

@@ -69,8 +69,8 @@ void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 struct gcb_operation {
     /* an error of either function ends the measurement */
     int (*run)(void *job, struct gcb_diag *diag);
-    int (*prepare)(void *job,
-                   struct gcb_diag *diag); /* called before each timed call; may be NULL */
+    /* called before each timed call; may be NULL */
+    int (*prepare)(void *job, struct gcb_diag *diag);
     void *job;
 };
 
@@ -112,8 +112,8 @@ struct gcb_decode_call {
 };
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call);
 
-/* Sets `out`, which may be `in`, to `in` with all times multiplied by `factor`. out->seconds has room
- * for in->count times. */
+/* Sets `out`, which may be `in`, to `in` with all times multiplied by `factor`. out->seconds has
+ * room for in->count times. */
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
 
 /*

@@ -39,8 +39,8 @@ double gcb_stats_inefficiency(const double *samples, size_t count, double median
  * `scratch` is another array with room for `count` values. Allocates nothing. */
 void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, double *scratch);
 
-/* Returns the statistics of gcb_stats_of, without scratch from the caller. All are NAN if memory
- * runs out. */
+/* Returns the statistics of gcb_stats_of, without scratch from the caller. Ends the process if
+ * memory runs out, as do gcb_resample_medians and gcb_holm. */
 struct gcb_stats gcb_stats_make(const double *samples, size_t count);
 
 /*

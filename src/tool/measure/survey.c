@@ -166,8 +166,8 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
     return count;
 }
 
-/* Returns the smallest magnitude of bin `i` of either sign. The bin after the last begins at 2^128.
- */
+/* Returns the smallest magnitude of bin `i` of either sign. The bin after the last begins at
+ * 2^128. */
 static double edge(size_t i)
 {
     return i == GCB_HISTOGRAM_BINS ? 0x1p128
