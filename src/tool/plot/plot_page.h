@@ -39,14 +39,14 @@ struct gcb_plot_data {
 };
 
 /* Returns the interned copy of `text`, which is escaped again and cut to 511 bytes;
-  * gcb_plot_no_text for NULL and "". */
+ * gcb_plot_no_text for NULL and "". */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
 /* The empty text. Texts are compared by address, so another "" would differ from it. */
 extern const char gcb_plot_no_text[];
 
-/* Returns the environment row with the number `env`. Its `file` is the first input file. For 0
- * returns a row in which everything is unknown. */
+/* Returns the environment row with the number `env`. Its `file` is the first input file, or "FILE
+ * and 2 more" if there are several. For 0 returns a row in which everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
 /* Return a field of a record. NULL, NAN: records have no text, or no number, of this field. */
@@ -132,7 +132,8 @@ char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
  * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the
  * text are doubled, and control characters become '?'. A text in the data is in double quotes; a
  * double quote in the text becomes two single quotes. A number that is not finite is written as
- * NaN. The functions that write return no error; gcb_plot_page_close fails if memory ran out.
+ * NaN. The functions that write return no error; gcb_plot_page_close ends the process if memory ran
+ * out.
  */
 struct gcb_plot_page {
     const struct gcb_plot *plot;
@@ -157,7 +158,7 @@ void gcb_plot_page_close(struct gcb_plot_page *page);
 void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
 
 /* Collects the rows of a page, sorted by `compare`, which takes pointers to pointers to rows.
-  * Release cases->items with gcb_free. */
+ * Release cases->items with gcb_free. */
 void gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
                        int (*compare)(const void *a, const void *b));
 

@@ -122,7 +122,7 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
 }
 
 /* Sets env->file to the first input file of an `environment` row, followed by the number of other
-  * files: "FILE and 2 more". */
+ * files: "FILE and 2 more". */
 static void name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);

@@ -7,7 +7,7 @@
  * yellow, which is too pale on white), and seven marks. Together they make 42 looks. */
 #define COLOURS 6u
 #define MARKS 7u
-#define LAST_MARK (MARKS - 1) /* only of the looks after all others */
+#define LAST_MARK (MARKS - 1) /* only the last COLOURS looks have this mark */
 #define LOOKS (COLOURS * MARKS)
 static const struct {
     const char *colour, *ink;
