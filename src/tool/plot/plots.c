@@ -134,7 +134,10 @@ static void add_limits(struct gcb_plot_page *page)
  * otherwise by their error. */
 static bool limits_error(const struct gcb_plot_record *c)
 {
-    return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;
+    const enum gcb_field field = gcb_field_find(c->match_field);
+
+    /* `regress` does not judge error_of_mean, so its gate does not tell */
+    return field == GCB_FIELD_ERROR_OF_MEAN || gcb_field_info(field)->gate == GCB_GATE_ERROR;
 }
 
 /* Returns the cost of the mix that meets the target. If the row does not have it, because it is
