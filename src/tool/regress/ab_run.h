@@ -13,9 +13,10 @@
  * An A/B run: processes of two builds, the base and the new build, alternate. A pair is one process
  * of each build, and the order changes from pair to pair: base new, new base, base new, ... Every
  * process runs `bench` over all cases. Both processes of a pair see the machine in the same state,
- * so the ratio of their times compares the builds. Every process runs a newly linked program of its
- * build, with the functions at other addresses. So the spread over the pairs includes the effect of
- * the layout of the code. docs/method.md (Regressions) has the rules.
+ * so the ratio of their times compares the builds. If a build can be linked again (struct
+ * gcb_layout), each process of a pair runs a newly linked program, with the functions at other
+ * addresses. So the spread over the pairs includes the effect of the layout of the code.
+ * docs/method.md (Regressions) has the rules.
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
@@ -94,19 +95,18 @@ struct gcb_ab_result {
 
 /*
  * Runs GCB_AB_PAIRS pairs, or fewer if they take more than three times the budget. Then runs more
- * pairs until every time is SAME, or the budget or the number of pairs is used up. If the watch ends
- * the run after a pair, the result keeps the pairs measured so far and is marked interrupted;
- * before the first pair the run fails. Returns GCB_E_IO or GCB_E_CORRUPT if a build cannot be run,
- * fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; and what `failure`
- * of the command makes of a build's exit status. Release *out with gcb_ab_result_fini, also after a
- * failure.
+ * pairs until every time is SAME, or the budget or the number of pairs is used up. If the watch
+ * ends the run after a pair, the result keeps the pairs measured so far and is marked interrupted;
+ * before the end of the first pair the run fails. Returns GCB_E_IO or GCB_E_CORRUPT if a build
+ * cannot be run, fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; and
+ * what `failure` of the command makes of a build's exit status. Release *out with
+ * gcb_ab_result_fini, also after a failure.
  */
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* a zeroed struct is allowed */
 
-/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run.
-  */
+/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run. */
 void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
                   const struct gcb_ab_config *config);
 

@@ -13,9 +13,9 @@
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
 
 struct gcb_counts_config {
-    /* Paths, command line, `timeout`, `delta` and `watch` of the builds; 0 means the
-     * defaults above. The command line begins after the name of the program. It encodes and decodes
-     * each message once, with one thread. */
+    /* Paths, command line, `timeout`, `delta` and `watch` of the builds; a `timeout` or `delta` of
+     * 0 means the default above. The command line begins after the name of the program. It encodes
+     * and decodes each message once, with one thread. */
     const struct gcb_ab_config *builds;
     const char *file, *isa, *scope; /* parts of each case's name; `file` is the first input file */
     const struct gcb_method *methods;
@@ -35,8 +35,9 @@ struct gcb_counts {
 /*
  * Adds the verdicts on every method to `out`. A method that can be counted in only one build is NEW
  * or GONE. A method that can be counted in neither is NOT-COMPARED. The verdicts borrow
- * counts->cases, which the caller releases with gcb_cases_fini, also after a failure. Returns
- * GCB_E_BACKEND if valgrind cannot be run, and GCB_E_IO if nothing could be counted.
+ * counts->cases, which the caller releases with gcb_cases_fini, also after a failure. Sets
+ * LD_BIND_NOW in the environment of this process. Returns GCB_E_BACKEND if valgrind cannot be run,
+ * and GCB_E_IO if nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);

@@ -89,9 +89,9 @@ struct gcb_cases {
 
 /*
  * Reads a result file ("-": standard input). If `file` is not NULL, reads that stream instead, and
- * `path` is its name in messages. Fails as gcb_results_read does, or with
- * GCB_E_CORRUPT if the file has no cases, has a case twice, or has the results of two runs. Release
- * *out with gcb_cases_fini, also after a failure.
+ * `path` is its name in messages. Fails as gcb_results_read does, or with GCB_E_CORRUPT if the file
+ * has no cases, has a case twice, or has the results of two runs. Release *out with gcb_cases_fini,
+ * also after a failure.
  */
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag);
 void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */
@@ -108,7 +108,8 @@ void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next);
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
 /* Sets a string of a case, such as &c->text[0], to an escaped copy of `text`. NULL counts as "". */
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
-/* Sets the texts for threads and files and the names of a case, after its other texts were set. */
+/* Sets the texts for threads and files and the names of a case, after its other texts and
+ * c->threads were set. */
 void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
@@ -124,8 +125,8 @@ struct gcb_case_pair {
  * full names, then the remaining cases by the next names, and so on. Cases of one file that have
  * the same name are not paired by that name.
  *
- * Returns *count pairs: all cases of `base` in their order, then the cases that only `next` has. The
- * pairs borrow the cases. The caller releases the array with gcb_free.
+ * Returns *count pairs: all cases of `base` in their order, then the cases that only `next` has.
+ * The pairs borrow the cases. The caller releases the array with gcb_free.
  */
 struct gcb_case_pair *gcb_pair_cases(size_t *count, const struct gcb_cases *base,
                                      const struct gcb_cases *next);
