@@ -172,7 +172,8 @@ static int open_team(struct team *t, const struct gcb_method *method, struct gcb
 
 /* ---- one draw ---- */
 
-/* Number of tensors that worker 0 decodes and adds in collectives that encode sums again. */
+/* Returns the number of tensors that worker 0 decodes and adds in a ring or tree. A ring adds
+ * shares of a tensor. */
 static double hop_adds(const struct team *t)
 {
     const double n = t->workers;

@@ -9,8 +9,9 @@
 #include "src/tool/run/input.h"
 
 /*
- * Gradients of some tensors of a dump in memory, on which the error of a mean is measured (mean.h).
- * The tensors are the same for all workers and steps. Infinities and NaNs become 0.
+ * Gradients of some tensors of a dump in memory, on which the error of a mean is measured
+ * (gcb_mean_measure). The tensors are the same for all workers and steps. Infinities and NaNs
+ * become 0.
  */
 struct gcb_gradients {
     size_t steps;
@@ -96,9 +97,10 @@ struct gcb_mean {
     double shared;
     /*
      * Bytes for each element of the gradient. In an all-gather or an all-reduce: the bytes that a
-     * worker contributes. In a two-shot: the mean of the bytes that a worker contributes and those
-     * of the encoded sum. In a ring or tree: the bytes that a worker makes. In a sparse all-reduce: the bytes on a worker's link, times n / (n - 1)
-     * for n workers.
+     * worker contributes. In a two-shot, also a hierarchical one: the mean of the bytes that a
+     * worker contributes and those of the encoded sum. In a ring or tree: the bytes that a worker
+     * encodes. In a sparse all-reduce: the bytes on a worker's link, times n / (n - 1) for n
+     * workers.
      */
     double bytes;
     unsigned reductions; /* number of rounds in which the values of a message are reduced */
@@ -114,8 +116,8 @@ bool gcb_mean_averages(const struct gcb_method *method);
  *
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
  * gradients differ. It grows with the shared scale: mean->shared grows by the same factor each time
- * the number of workers doubles. mean->second_error, and the error of all other methods, stay. A ring
- * or tree encodes more sums if there are more workers; each has the same relative error.
+ * the number of workers doubles. mean->second_error, and the error of all other methods, stay. A
+ * ring or tree encodes more sums if there are more workers; each has the same relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);

@@ -62,8 +62,8 @@ struct gcb_replay_traffic {
     uint64_t between_bytes;       /* hierarchical: the part of link_bytes between nodes */
     bool again;                   /* sums were encoded again, and the next two members are set: */
     double again_sum, again_lost; /* squared norms of the sums, and of what encoding them lost */
-    uint64_t largest,
-        largest_arrived;          /* all-reduce of a sparsifier: elements that top-k would send */
+    /* all-reduce of a sparsifier: elements that top-k would send, and how many of them arrived */
+    uint64_t largest, largest_arrived;
     bool sparse;                  /* a sparse all-reduce ran, and the next member is set: */
     struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
 };
@@ -106,7 +106,9 @@ struct gcb_replay_total {
     bool feedback;      /* the memory is plain error feedback, which bounds the residual */
     double bound_ratio; /* largest squared residual / its bound (docs/replay.md); NAN: no bound */
     bool interrupted;   /* the watch ended the replay */
-    struct gcb_diag failure; /* status 0, or the error of a plug-in that ended the replay */
+    /* the caller's, for gcb_rows_replay: status 0, or the error of a plug-in that ended the
+     * replay */
+    struct gcb_diag failure;
 };
 
 struct gcb_replay_observer {

@@ -102,8 +102,9 @@ struct gcb_replay_sending {
     struct gcb_replay_worker *worker;
     const struct gcb_message_plan *plan;
     float *gradient;
-    double norm;          /* norm of the worker's gradients, if they are clipped, else NAN */
-    const float *encoded; /* what the exchange sends; NULL: nothing */
+    double norm; /* norm of the worker's gradients, if they are clipped, else NAN */
+    /* set by end_worker: what the exchange has sent; NULL: nothing */
+    const float *encoded;
 };
 
 /* Largest value of a staleness counter (`age` of struct gcb_replay_worker), which means at least
