@@ -67,8 +67,8 @@ static double value_at(enum gcb_reduction reduction, const void *values, uint64_
     }
 }
 
-/* True if the values that arrived are the sums of the workers' floats in some order of additions.
- * sent[w] is the round of worker w. */
+/* True if the values that arrived may be the sums of the workers' floats, added in some order.
+ * Always false for reductions whose order has no effect. sent[w] is the round of worker w. */
 static bool are_sums(const struct gcb_round *sent, unsigned workers, const void *arrived)
 {
     const enum gcb_reduction reduction = sent[0].reduction;
@@ -92,7 +92,7 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
 }
 
 /* Combines the workers' values, as the callback `combine` of struct gcb_local. `values` holds those
- * of worker 0. Takes the values that arrived if they are the sums in some order of additions. */
+ * of worker 0. Takes the values that arrived if are_sums() says so. */
 static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
 {
     const struct gcb_check *c = ctx;

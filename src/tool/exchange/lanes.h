@@ -43,8 +43,10 @@ uint64_t gcb_load_hash(const struct gcb_load *load);
  * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every
  * method twice. The first run is as in training, for the time of the whole exchange. The second has
  * a barrier before each round, for the times of the phases; the barrier keeps the time in which
- * ranks wait for each other out of the time of transfers. Times are those of the slowest rank.
+ * ranks wait for each other out of the time of transfers.
  */
+
+/* The times of a repeat, each of the slowest rank. */
 enum gcb_time {
     GCB_TIME_ENCODE,
     GCB_TIME_SIZES, /* exchanging the lengths of what ranks send */
@@ -64,7 +66,8 @@ struct gcb_traffic {
      * rank */
     uint64_t rounds[GCB_ROUND_KINDS];
     uint64_t bytes[GCB_ROUND_KINDS]; /* on all links, if sent in the best known way (local.h) */
-    uint64_t sizes;                  /* rounds before which a rank exchanged lengths */
+    /* rounds before which a rank exchanged lengths, without shifts, which always do that */
+    uint64_t sizes;
 };
 
 /* A method that takes part, with one algorithm for all its rounds. */

@@ -16,7 +16,8 @@
 struct gcb_net;
 
 /*
- * Which algorithm moves the bytes of a round; n is the number of ranks.
+ * Which algorithm moves the bytes of a round; n is the number of ranks. A shift is the same in all
+ * of them: each rank sends to one other rank.
  *
  *  library   MPI_Allgatherv, MPI_Alltoallv and MPI_Allreduce, with the algorithm that the MPI
  *            library chooses. If a rank gives more than 1 GiB / n to an all-gather or an
@@ -78,12 +79,12 @@ struct gcb_arrival {
 
 /*
  * Moves the bytes of a round. *arrived becomes an array with an arrival for each rank, or with one
- * arrival for GCB_ROUND_REDUCE and GCB_ROUND_SHIFT. The array and the bytes stay valid until the next call of this
- * function.
+ * arrival for GCB_ROUND_REDUCE and GCB_ROUND_SHIFT. The array and the bytes stay valid until the
+ * next call of this function.
  *
  * `fixed`: all ranks send the same number of bytes in a GCB_ROUND_GATHER. If not, or in a
- * GCB_ROUND_SCATTER, ranks exchange the lengths first, and *sizes_seconds becomes the time for
- * that; otherwise 0. Returns 0 or GCB_E_NOMEM.
+ * GCB_ROUND_SCATTER or GCB_ROUND_SHIFT, ranks exchange the lengths first, and *sizes_seconds
+ * becomes the time for that; otherwise 0. Returns 0 or GCB_E_NOMEM.
  */
 int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
