@@ -59,7 +59,8 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
 }
 
 /* Sets the gain of a way and its interval from the rounds of timing, if there are any. Compares the
- * way's time in each round with the time of the fastest baseline in the same round. */
+ * way's time in each round with the time of the bar, which is the fastest baseline over all rounds,
+ * in the same round. */
 static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
                           const struct gcb_ways *ways)
 {

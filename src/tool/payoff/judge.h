@@ -23,6 +23,7 @@ struct gcb_setting {
     const char *reduced; /* the baseline by which gradients are reduced: "identity" or "bf16" */
     double exact, noise; /* as in struct gcb_answer */
 };
+
 /* A way with its times. */
 struct gcb_judged {
     const struct gcb_way *way;
@@ -50,7 +51,7 @@ struct gcb_judgement {
 #define GCB_WAY_SHOWN 8 /* most lines of a table, without baselines */
 
 /* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways.
-  * Release with gcb_judgement_fini. */
+ * Release with gcb_judgement_fini. */
 void gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s);
 void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
 

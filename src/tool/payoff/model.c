@@ -148,8 +148,9 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, boo
  * Computes the times with an algorithm. Inside a node of p workers, values are reduced and
  * scattered first, and gathered last; between the nodes each worker exchanges its share. Methods
  * whose messages cannot be summed do this with fp32, and encode only their share; a hierarchical
- * exchange does it with messages, and takes the nodes of the network instead of `inner`. In half of an
- * exchange, the traffic inside nodes takes no time of its own: it overlaps with that between nodes.
+ * exchange does it with messages, and takes the nodes of the network instead of `inner`. In half of
+ * an exchange, the traffic inside nodes takes no time of its own: it overlaps with that between
+ * nodes.
  */
 static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algorithm *a,
                            const struct gcb_network *network, const struct gcb_exchange_load *load)
@@ -160,8 +161,8 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
     const bool hops = gcb_collectives[a->collective].sends == GCB_SENDS_HOPS;
     const bool levels = a->collective == GCB_COLLECTIVE_HIERARCHICAL;
     const struct gcb_cost *c = &load->cost;
-    /* a worker of a tree waits for as many others as it adds tensors; in a ring all workers encode
-     * at the same time, a share each */
+    /* in a tree, encodings follow one another: one before each addition, and one of the result; in
+     * a ring all workers encode at the same time, a share each */
     const double encodes = a->collective == GCB_COLLECTIVE_TREE ? a->adds + 1.0 : 1.0;
     /* rounds of an all-reduce before the last one have few bytes */
     const double rounds = values && load->reductions > 1 ? load->reductions : 1.0;

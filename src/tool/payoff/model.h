@@ -70,7 +70,7 @@ struct gcb_algorithm {
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
 };
-#define GCB_ALGORITHMS 14 /* all */
+#define GCB_ALGORITHMS 14 /* of all collectives together */
 /* Lists the algorithms of a collective for n nodes; `half`: the first halves of those that have
  * such halves. Returns their number. docs/payoff.md and docs/exchange.md have these figures. */
 size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,

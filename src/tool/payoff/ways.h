@@ -76,9 +76,10 @@ struct gcb_ways_measuring {
     /* worker_count numbers of workers to judge; errors are measured with at most the largest */
     const double *workers;
     size_t worker_count;
-    bool all;       /* use all elements of the dump, not a sample */
-    bool untimed;   /* do not time, because times come from elsewhere */
-    double seconds; /* no round of timing after the first GCB_STATS_LEAST begins later */
+    bool all;     /* use all elements of the dump, not a sample */
+    bool untimed; /* do not time, because times come from elsewhere */
+    /* after these seconds no further round of timing begins; GCB_STATS_LEAST rounds always run */
+    double seconds;
     unsigned cpu_flags;
 };
 
