@@ -85,7 +85,7 @@ uint64_t gcb_load_hash(const struct gcb_load *load)
 
 /* A message of a lane, on this rank. */
 struct message {
-    size_t number; /* index in the plan of a step */
+    size_t number; /* index among a worker's messages */
     const struct gcb_message_plan *plan;
     uint64_t at;                     /* index of its first element in the arrays of `measuring` */
     const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */

@@ -48,9 +48,9 @@ const char *gcb_net_library(const struct gcb_net *net);
 bool gcb_net_simulated(const struct gcb_net *net);
 
 /*
- * Returns 0 if no rank has failed. `err` and `diag` say whether this rank has. If a rank failed,
- * all ranks return the status and the message of the lowest rank that failed. If some ranks
- * succeeded, the message begins with "rank N: ".
+ * Returns 0 if no rank has failed. `err` and `diag`, which is not NULL, say whether this rank has
+ * failed, and why. If a rank failed, all ranks return the status and the message of the lowest rank
+ * that failed. If some ranks succeeded, the message begins with "rank N: ".
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
 /* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any

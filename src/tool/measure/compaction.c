@@ -213,6 +213,7 @@ static void visit_elements(struct work *w)
     w->out->rows = row > w->out->rows ? row : w->out->rows;
 }
 
+/* Adds the figures of the tensors in w->x, which are those of one step and worker. */
 static int add_message(struct work *w, struct gcb_diag *diag)
 {
     struct gcb_compaction *out = w->out;
@@ -326,6 +327,7 @@ const char *gcb_compaction_verdict(const struct gcb_compaction *c)
         fmax(fmax(none, shuffled), gcb_compaction_best(c, GCB_TRANSFORM_RANDOM, false));
     const double lost = 1.0 - fmax(control, ordered);
 
+    /* a figure that the group lacks is NAN, and all comparisons with it are false */
     if (1.0 - gcb_compaction_best(c, GCB_COMPACTION_SVD, false) <= 0.55 * lost)
         return "low rank";
     if (!(1.0 - ordered <= 0.9 * (1.0 - control)))

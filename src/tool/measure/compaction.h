@@ -26,7 +26,7 @@ extern const char *const gcb_tensor_group_names[GCB_TENSOR_GROUPS];
 #define GCB_COMPACTION_SVD GCB_TRANSFORMS /* a decomposition instead of a transform */
 #define GCB_BASES 9                       /* a transform with its tiles each; the decomposition */
 #define GCB_COMPACTION_DENSITIES 4
-#define GCB_COMPACTION_VERDICT 1 /* the density at which verdicts are made */
+#define GCB_COMPACTION_VERDICT 1 /* index of the density at which verdicts are made */
 /* Coefficients kept, as shares of the elements. Singular vectors count all their elements. */
 extern const double gcb_compaction_densities[GCB_COMPACTION_DENSITIES];
 

@@ -40,6 +40,7 @@ static void compare_masked(struct gcb_cuda_comparison *out, const float *x, cons
     out->sums.zeros_kept -= out->nonfinite;
 }
 
+/* Compares up to TASK_BLOCKS blocks of the round `ctx`, as a task of gcb_parallel. */
 static void compare_task(void *ctx, uint64_t task)
 {
     struct round *r = ctx;

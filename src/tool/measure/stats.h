@@ -64,6 +64,8 @@ size_t gcb_stats_rank(size_t count);
  */
 double gcb_quantile(const double *sorted, size_t count, double q);
 
+/* Stream of Philox of gcb_resample_medians. */
+#define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
 /*
  * The bootstrap of the median (Efron: "Bootstrap methods: another look at the jackknife", 1979).
  * Draws `draws` samples, each of `count` values from `values` with replacement, and writes their
@@ -71,7 +73,6 @@ double gcb_quantile(const double *sorted, size_t count, double q);
  * where word is word number r * count + j of Philox with key `seed` and stream GCB_RESAMPLE_STREAM.
  * There are 1 to UINT32_MAX values.
  */
-#define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
 void gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
                           uint64_t seed);
 

@@ -243,7 +243,7 @@ void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan)
     *plan = (struct gcb_spectrum_plan){0};
 }
 
-static size_t bands(const struct gcb_spectrum *s)
+static size_t count_bands(const struct gcb_spectrum *s)
 {
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
 }
@@ -251,7 +251,7 @@ static size_t bands(const struct gcb_spectrum *s)
 /* Returns the first bin of band i, or the number of bins if i is the number of bands. */
 static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
 {
-    const uint64_t n = bands(s), each = s->bins / n, rest = s->bins % n;
+    const uint64_t n = count_bands(s), each = s->bins / n, rest = s->bins % n;
 
     return i * each + (i < rest ? i : rest);
 }
@@ -281,7 +281,7 @@ void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *pl
         return;
     s->tensors++;
     gcb_fft_forward(plan->fft, x->data, plan->work);
-    for (size_t band = 0; band < bands(s); band++)
+    for (size_t band = 0; band < count_bands(s); band++)
         for (uint64_t bin = band_start(s, band); bin < band_start(s, band + 1); bin++)
             add_bin(s, band, bin, plan->work);
 }
@@ -290,7 +290,7 @@ bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum 
 {
     uint64_t first, last;
 
-    if (s->bins == 0 || i >= bands(s))
+    if (s->bins == 0 || i >= count_bands(s))
         return false;
     first = band_start(s, i);
     last = band_start(s, i + 1);
@@ -542,7 +542,7 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
 }
 
 /* Starts a row with the fields that all rows of a tensor share. */
-static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, enum gcb_record record)
+static void begin_row(struct gcb_row *row, const struct gcb_shape_rows *to, enum gcb_record record)
 {
     gcb_row_init(row, record);
     gcb_row_text(row, GCB_FIELD_TENSOR, to->tensor);
@@ -569,7 +569,7 @@ static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram 
 
         if (bin.count == 0)
             continue;
-        begin(&row, to, GCB_RECORD_HISTOGRAM);
+        begin_row(&row, to, GCB_RECORD_HISTOGRAM);
         gcb_row_real(&row, GCB_FIELD_LOW, bin.low);
         gcb_row_real(&row, GCB_FIELD_HIGH, bin.high);
         gcb_row_u64(&row, GCB_FIELD_COUNT, bin.count);
@@ -589,7 +589,7 @@ static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     for (size_t i = 0; !err && gcb_spectrum_band(&band, s, i); i++) {
         struct gcb_row row;
 
-        begin(&row, to, GCB_RECORD_SPECTRUM);
+        begin_row(&row, to, GCB_RECORD_SPECTRUM);
         gcb_row_text(&row, GCB_FIELD_BY, "frequency");
         gcb_row_real(&row, GCB_FIELD_LOW, band.low);
         gcb_row_real(&row, GCB_FIELD_HIGH, band.high);
@@ -613,7 +613,7 @@ static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     for (size_t i = 0; !err && i < n; i++) {
         struct gcb_row row;
 
-        begin(&row, to, GCB_RECORD_SPECTRUM);
+        begin_row(&row, to, GCB_RECORD_SPECTRUM);
         gcb_row_text(&row, GCB_FIELD_BY, "magnitude");
         gcb_row_real(&row, GCB_FIELD_THRESHOLD, points[i].threshold);
         gcb_row_real(&row, GCB_FIELD_DENSITY, points[i].density);

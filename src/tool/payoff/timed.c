@@ -120,6 +120,8 @@ static bool is_alike(struct gcb_timed *t, const json_t *row)
     return false;
 }
 
+/* Takes the bandwidth of copies from the first row that has it, and the GPU and the date from the
+ * first row with a date. */
 static void read_environment(struct gcb_timed *t, const json_t *row)
 {
     const char *gpu = gcb_results_text(row, GCB_FIELD_GPU);
@@ -353,7 +355,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
 /* ---- ways from rows ---- */
 
-/* True if a worker sends as many bytes as the messages have. */
+/* True if the messages tell how many bytes a worker sends. Otherwise only a `replay` row does. */
 static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
 {
     if (sends == GCB_SENDS_VALUES)
@@ -371,7 +373,6 @@ static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct 
     const bool own = sends_messages(&m->method, sends);
     struct gcb_way *way;
 
-    /* only a replay says how many bytes a worker sends that are not the messages' own */
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
         return;
     if (!replayed && isnan(m->error) && !m->method.codec->baseline) {

@@ -7,14 +7,15 @@
 #include "src/tool/replay/mean.h"
 #include "src/tool/rows/labels.h"
 
+#define GCB_WAY_LABEL (GCB_LABEL + 16) /* bytes of the label of a way */
+#define GCB_WAY_ROUNDS 25              /* most rounds of timing */
+
 /*
  * A way to exchange a gradient is a method with its setting and a collective. A way has the bytes
  * that it sends, the time that it costs a worker, and its error. Bytes and times are for each
  * element of the gradient. All are measured on a dump (gcb_ways_measure) or come from rows
  * (timed.h).
  */
-#define GCB_WAY_LABEL (GCB_LABEL + 16)
-#define GCB_WAY_ROUNDS 25 /* most rounds of timing */
 struct gcb_way {
     struct gcb_method method; /* names its collective */
     enum gcb_collective collective;
@@ -83,12 +84,13 @@ struct gcb_ways_measuring {
     unsigned cpu_flags;
 };
 
+/* Most elements of a worker on which errors and bytes are measured. */
+#define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 /*
  * Measures the ways on gradients of a dump: errors and bytes on a sample of at most GCB_WAYS_SAMPLE
  * elements of a worker, times on fewer elements. Ways that fail are left out. Returns 0, a negative
  * status, or 1 after a stop.
  */
-#define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
                      struct gcb_ways_measuring *m, struct gcb_diag *diag);
 void gcb_ways_fini(struct gcb_ways *w); /* zeroed is fine */

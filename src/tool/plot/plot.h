@@ -42,11 +42,9 @@ enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART 
  * file. DATES: from any runs whose inputs have the same file name, in any folder. */
 enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 
-/*
- * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with
- * GCB_FIELD_NONE.
- */
-#define GCB_PLOT_FIELDS 16
+#define GCB_PLOT_FIELDS 16 /* room of a list of fields, which ends with GCB_FIELD_NONE */
+
+/* A plot: a row of the table in plots.c, and a script in plots/. */
 struct gcb_plot {
     const char *name;    /* name for --only and the files */
     const char *script;  /* name of the script plots/SCRIPT.gp; NULL: the name of the plot */

@@ -76,12 +76,13 @@ struct gcb_plot_cases {
 /* Appends a row. */
 void gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
 
+#define GCB_PLOT_LABEL 192 /* bytes of a label */
+
 /*
  * A series: usually a curve through cases of a method that differ in one parameter, in the order of
  * bits per element. The label says what distinguishes the curve from other curves on the page, and
  * the range of the parameter.
  */
-#define GCB_PLOT_LABEL 192 /* bytes of a label */
 struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
     const char *method; /* name of the method; interned */

@@ -39,8 +39,8 @@ static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count
 
 /* Draws as many tensors as fit into `most` elements, by a search for the number of draws. The other
  * parameters are those of `draw`. */
-static void choose(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
-                   uint64_t all, uint64_t most)
+static void draw_most(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
+                      uint64_t all, uint64_t most)
 {
     size_t draws = 0;
 
@@ -87,7 +87,7 @@ static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
     }
     for (size_t j = 0; j < count; j++)
         large += m[j].count > cut ? m[j].count : 0;
-    choose(drawn, m, count, cut, g->all - large, most - (uint64_t)(share * (double)large));
+    draw_most(drawn, m, count, cut, g->all - large, most - (uint64_t)(share * (double)large));
     for (size_t j = 0; j < count; j++) {
         const struct gcb_tensor *tensor = gcb_source_tensor(source, m[j].pieces[0].tensor);
         const uint64_t n = m[j].count > cut ? count_first_rows(tensor, share) : m[j].count;

@@ -29,10 +29,10 @@ void gcb_label_all(struct gcb_label *items, size_t count);
  * also holds their specs. The caller releases it with gcb_free. */
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count);
 
+#define GCB_SPEC_BEGIN SIZE_MAX
 /* Moves *at to the next parameter "key=value" of a spec, and sets *length to its bytes. Before the
  * first call, set *at to the spec and *length to GCB_SPEC_BEGIN. Returns false after the last
  * parameter. */
-#define GCB_SPEC_BEGIN SIZE_MAX
 bool gcb_spec_next(const char **at, size_t *length);
 
 /* Removes a parameter, such as "collective", from a label or a spec. Returns text. */

@@ -74,8 +74,8 @@ static char *tile_text(char *out, uint64_t tile)
  * the stages do not go together. */
 static int to_method(struct gcb_method *out, const struct composition *c)
 {
-    const size_t of_range = c->transform == GCB_TRANSFORM_NONE ? 1 : 2;
-    const struct preset *preset = &presets[c->values == GCB_VALUES_RANGE ? of_range : 0];
+    const size_t with_range = c->transform == GCB_TRANSFORM_NONE ? 1 : 2;
+    const struct preset *preset = &presets[c->values == GCB_VALUES_RANGE ? with_range : 0];
     const struct composition *has = &preset->has;
     char spec[200], text[GCB_PARAM_TEXT];
 

@@ -6,7 +6,7 @@
 
 /* The share of the remaining progress bar that a round takes. The number of rounds is not known in
  * advance. */
-#define NEXT 0.3
+#define ROUND_SHARE 0.3
 #define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
 #define MOST_TRIED 8 /* room for the values of a number that are tried */
 #define FROM_ZERO 6  /* values that are tried instead of 0 */
@@ -81,8 +81,8 @@ static bool preset_sets(const struct gcb_preset *preset, const char *name)
     return false;
 }
 
-/* True if a choice makes the method what it is: its preset sets it, or a method of the same codec
- * has another value than the codec's default. */
+/* True if the choice in `row` makes the method what it is: its preset sets the choice, or some
+ * method of the same codec has another value there than the codec's default. */
 static bool is_defining(const struct gcb_method *method, size_t row)
 {
     const struct gcb_codec *codec = method->codec;
@@ -113,14 +113,14 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
  * 16, 64, 256 ... of a size. Returns their number. */
 static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
 {
-    const bool small = p->type == GCB_PARAM_INT;
-    const double next = small ? value + 1.0 : FAR * value;
-    const double before = small ? value - 1.0 : floor(value / FAR);
+    const bool size = p->type == GCB_PARAM_SIZE;
+    const double next = size ? FAR * value : value + 1.0;
+    const double before = size ? floor(value / FAR) : value - 1.0;
     const double all[] = {floor(value / 2.0), 2.0 * value, before, next};
     size_t n = 0;
 
     if (!(value > 0.0)) {
-        for (double v = small ? 1.0 : 16.0; n < FROM_ZERO && v <= p->max; v *= small ? 2.0 : 4.0)
+        for (double v = size ? 16.0 : 1.0; n < FROM_ZERO && v <= p->max; v *= size ? 4.0 : 2.0)
             out[n++] = v;
         return n;
     }
@@ -238,7 +238,7 @@ int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
 
     for (size_t round = 0; !d->err && !*interrupted && round < ROUNDS && from < d->count; round++) {
         const size_t count = d->count;
-        const double next = d->shown + NEXT * (1.0 - d->shown);
+        const double next = d->shown + ROUND_SHARE * (1.0 - d->shown);
         const struct gcb_watch part = gcb_watch_part(watch, d->shown, next);
 
         d->err =

@@ -137,6 +137,9 @@ struct gcb_mix {
     bool reached;  /* the limit is met */
 };
 
+/* Share of the cost that a mix has to save to be preferred to a single setting. */
+#define GCB_MIX_WORTH 0.01
+
 /*
  * Finds the cheapest mix at an upper limit: of a setting within the limit and a setting beyond it,
  * or the cheapest single setting within the limit. `mixes`: false if settings cannot be mixed.
@@ -145,7 +148,6 @@ struct gcb_mix {
  * GCB_MIX_WORTH, as a share, more. If there are several, the first is taken, unless a later one is
  * cheaper by half of that share. out->first is SIZE_MAX if all settings failed.
  */
-#define GCB_MIX_WORTH 0.01
 void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_t count,
                   double limit, double near, bool mixes);
 
@@ -224,10 +226,11 @@ int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_searc
 /* Returns the cost of the mix found: bytes if the goal limits the error, otherwise the error.
  * INFINITY: the goal is not met. */
 double gcb_match_cost(const struct gcb_match_search *s);
-/* True if the result of `a` is better than that of `b` by more than GCB_MATCH_GAIN. A smaller
- * difference may come from line searches that end within a thousandth of the target. Two results
- * that both miss the goal are compared by how far they miss it. */
+/* Share of the cost by which a result has to be better. A smaller difference may come from line
+ * searches that end within a thousandth of the target. */
 #define GCB_MATCH_GAIN 0.005
+/* True if the result of `a` is better than that of `b` by more than GCB_MATCH_GAIN. Two results
+ * that both miss the goal are compared by how far they miss it. */
 bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_search *b);
 /* True if the search met its goal and `tally`, the measurement of its setting, has messages. */
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);

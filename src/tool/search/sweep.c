@@ -101,6 +101,7 @@ static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, str
     return err;
 }
 
+/* Parses the ends of a range, and checks that its values can be made. */
 static int read_range(struct range *r, const struct gcb_vary *v, const struct gcb_param *p,
                       struct gcb_diag *diag)
 {
@@ -154,6 +155,7 @@ static void step_text(char out[GCB_VARY_TEXT], const struct range *r, uint64_t i
         gcb_real_text(out, rint(value));
 }
 
+/* Lists the values of "LO..HI/COUNT". */
 static int range_values(struct gcb_value_list *out, const struct gcb_vary *v,
                         const struct gcb_param *p, struct gcb_diag *diag)
 {

@@ -8,6 +8,9 @@
 
 /* The settings that a sweep runs: values of parameters, and all combinations of them. */
 
+#define GCB_VARY_TEXT 64  /* bytes for a key or a value, with the final 0 */
+#define GCB_VARY_MAX 4096 /* most values of a key */
+
 /*
  * Values of a parameter, as users write them: "KEY=v1,v2,..." or "KEY=LO..HI/COUNT". The range has
  * equal steps; with `log` after COUNT, equal steps of the logarithm. For a parameter that has a
@@ -15,9 +18,6 @@
  * are used as written, and LO may be greater than HI. Values between them are rounded to five
  * significant digits, or to whole numbers. Equal values appear once.
  */
-#define GCB_VARY_TEXT 64  /* bytes for a key or a value, with the final 0 */
-#define GCB_VARY_MAX 4096 /* most values of a key */
-
 struct gcb_vary {
     char key[GCB_VARY_TEXT];
     const char *list; /* "v1,v2,...", borrowed; NULL: a range */
