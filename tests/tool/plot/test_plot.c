@@ -218,6 +218,25 @@ static void test_colours(void **state)
     gcb_plot_set_fini(&set);
 }
 
+/* The error of the mean limits the error, so methods are compared by their bits. */
+static void test_match_of_the_mean(void **state)
+{
+#define MATCH(method, spec, bits, error) \
+    ROW("summary", \
+        "\"status\":\"ok\",\"method\":\"" method "\",\"spec\":\"" spec \
+        "\",\"ratio\":4,\"bits_per_element\":" bits ",\"rel_l2\":" error \
+        ",\"match_field\":\"error_of_mean\",\"match_target\":0.2,\"match_reached\":true")
+    struct gcb_plot_data *data = read_rows(MATCH("qsgd", "qsgd:bits=4", "4", "0.1")
+                                               MATCH("topk", "topk:theta=0.9", "2", "0.5"));
+    struct gcb_plot_set set;
+
+    collect(&set, data, "match");
+    assert_int_equal(set.count, 2);
+    assert_string_equal(set.items[0].method, "topk");
+    gcb_plot_set_fini(&set);
+    gcb_plot_data_destroy(data);
+}
+
 /* A plot along an axis has no page for rows that all lie at one place of it. */
 static void test_axes_of_pages(void **state)
 {
@@ -253,4 +272,5 @@ RUN_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_texts_are_safe),
           cmocka_unit_test(test_quoting), cmocka_unit_test(test_curves),
           cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
           cmocka_unit_test(test_memories), cmocka_unit_test(test_styles),
-          cmocka_unit_test(test_colours), cmocka_unit_test(test_axes_of_pages))
+          cmocka_unit_test(test_colours), cmocka_unit_test(test_match_of_the_mean),
+          cmocka_unit_test(test_axes_of_pages))
