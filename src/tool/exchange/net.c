@@ -115,6 +115,7 @@ const char *gcb_net_library(const struct gcb_net *net)
 
 bool gcb_net_simulated(const struct gcb_net *net)
 {
+    /* SMPI is SimGrid's MPI */
     return strncmp(net->library, "SMPI ", 5) == 0;
 }
 

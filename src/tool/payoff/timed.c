@@ -355,7 +355,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
 /* ---- ways from rows ---- */
 
-/* True if the messages tell how many bytes a worker sends. Otherwise only a `replay` row does. */
+/* True if a worker sends the bytes of its messages, so that the rows of messages tell how many. */
 static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
 {
     if (sends == GCB_SENDS_VALUES)
@@ -373,6 +373,7 @@ static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct 
     const bool own = sends_messages(&m->method, sends);
     struct gcb_way *way;
 
+    /* only a replay says how many bytes a worker sends that are not the messages' own */
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
         return;
     if (!replayed && isnan(m->error) && !m->method.codec->baseline) {

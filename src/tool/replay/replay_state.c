@@ -32,7 +32,7 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
 
 /* ---- messages ---- */
 
-/* Opens a worker's exchange of a message. */
+/* Opens a worker's exchange of a message, and allocates what the worker keeps of it. */
 static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *message,
                        const struct gcb_message_plan *plan, uint32_t w, struct gcb_diag *diag)
 {
