@@ -88,8 +88,8 @@ size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
 
 /* Makes one result of all settings of a family (gcb_match_combine). After an interruption, the
- * result is the best setting that was measured; if there is none, *out is unchanged. Returns 0,
- * GCB_E_NOMEM, or an error of gcb_match_combine. */
+ * result is the best setting that was measured; if there is none, *out is unchanged. Returns 0 or
+ * an error of gcb_match_combine. */
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
                        bool interrupted);
 void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */
