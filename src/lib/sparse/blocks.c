@@ -93,8 +93,8 @@ struct visit {
     uint64_t length; /* positions in a block */
     gcb_block_fn *fn;
     void *ctx;
-    /* One for each worker, whose blocks end where those of the next begin. The last has no
-     * worker. */
+    /* Worker w visits the positions from share[w].first to share[w + 1].first. The last share has
+     * no worker. */
     struct gcb_share share[MOST_WORKERS + 1];
 };
 
@@ -204,7 +204,7 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
-#define SAMPLE_STRIDE 8   /* chunks of the message for one of the sample, if it is shorter */
+#define SAMPLE_STRIDE 8   /* one in 8 chunks of a message with fewer than 8 * 64 is sampled */
 
 /* A sample of m values costs time in proportion to m, and saves time in proportion to n / sqrt(m).
  * The sum is least if m grows like n^(2/3). */

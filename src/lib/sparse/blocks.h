@@ -56,9 +56,9 @@ struct gcb_sample {
 struct gcb_sample gcb_blocks_sample(struct gcb_selection *s);
 
 /*
- * True if the same positions are kept when the powers of bins have the scale of t->top and when they
- * have the scale of the largest part, as in fft_order. `least` is the bits of the least kept power.
- * Always true for other positions.
+ * True if the same positions are kept when the powers of bins have the scale of t->top and when
+ * they have the scale of the largest part, as in fft_order (transform_fft.c). `least` is the bits
+ * of the least kept power. Always true for other positions.
  */
 bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
 
@@ -66,8 +66,8 @@ bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
  * error. */
 typedef int gcb_blocks_read_fn(void *ctx, float *coef, uint64_t first, uint64_t end);
 
-/* The inverse of a message with t->room: calls `read` for the coefficients of a few chunks at a time,
- * in order, and transforms them into `out`. Stops and returns the error if `read` fails. */
+/* The inverse of a message with t->room: calls `read` for the coefficients of a few chunks at a
+ * time, in order, and transforms them into `out`. Stops and returns the error if `read` fails. */
 int gcb_blocks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
                       float *out, gcb_blocks_read_fn *read, void *ctx);
 

@@ -8,8 +8,8 @@
 /*
  * Count sketch (Charikar, Chen, Farach-Colton, ICALP 2002), as FetchSGD uses it (Rothchild et al.,
  * ICML 2020): a table of a few rows. In each row, a hash adds every element, with a random sign, to
- * one cell. An element's estimate is the median of its cells, one from each row, times its signs.
- * The k largest estimates are kept.
+ * one cell. An element's estimate is the median over the rows of its cell times its sign. The k
+ * largest estimates are kept.
  *
  * The hashes are the same in each step and for all workers. So the sum of tables is the table of
  * the summed tensors. A large element of the sum is found even if it is small in every summand.

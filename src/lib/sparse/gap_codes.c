@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* floor(log2(v)) for v >= 1 below 2^31: the exponent of a float. Compilers vectorise it. Without the
- * second highest bit, v rounds to no higher power of two. */
+/* floor(log2(v)) for v >= 1 below 2^31: the exponent of a float. Compilers vectorise this. Without
+ * the second highest bit, v rounds to no higher power of two. */
 static unsigned exponent_of(uint32_t v)
 {
     const float f = (float)(int32_t)(v & ~(v >> 1));

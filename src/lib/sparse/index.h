@@ -24,7 +24,8 @@ void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, u
 
 /* Reads the length, the directory and the stream from `in`. Returns 0 or GCB_E_CORRUPT. */
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
-/* The lowest position that may follow the first `done` positions, a multiple of GCB_TILE above 0. */
+/* The lowest position that may follow the first `done` positions. `done` is a multiple of GCB_TILE,
+ * and not 0. */
 uint64_t gcb_block_first(const struct gcb_index_cursor *c, uint64_t done);
 /*
  * Finds the bytes [*p, *end) of the block that begins with position number c->done. Returns 0, or

@@ -165,8 +165,9 @@ static inline uint32_t get_position(const struct tables *t, struct block *b)
     return (uint32_t)b->next++;
 }
 
-/* Reads the n positions of a block and, if `also` is not NULL, those of the next block, m <= n, to
- * `ahead`. They ascend, so it is enough that the caller checks the last one. */
+/* Reads the n positions of block b, and the m <= n positions of the next block, `also`, to `ahead`.
+ * m = 0: the next block is not read. Positions ascend, so it is enough that the caller checks the
+ * last one. */
 static void get_positions(const struct tables *t, struct block *b, uint32_t *pos, size_t n,
                           struct block *also, uint32_t *ahead, size_t m)
 {

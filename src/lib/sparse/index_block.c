@@ -76,8 +76,8 @@ static int block_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return 0;
 }
 
-/* Moves to the next block that has positions left, or stays there. Returns false if there is none.
- */
+/* Goes to the next block that has positions, unless the current block has some left. Returns false
+ * if there is none. */
 static bool next_block(struct gcb_index_cursor *c)
 {
     while (c->block_left == 0) {

@@ -105,8 +105,8 @@ static uint64_t choose_by_conflicts(const struct filter *f, uint32_t *found, uin
     return chosen;
 }
 
-/* Keeps `want` of n positives by the filter's policy; returns their number. `count`: room for a
- * byte for each bit. */
+/* Keeps `want` of n positives by the filter's policy, or all n with positives=all or if there are
+ * no more. Returns their number. `count`: room for a byte for each bit. */
 static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint64_t want,
                        uint8_t *count)
 {
@@ -133,7 +133,8 @@ static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint
     return to;
 }
 
-/* Lists the positions of a segment of n that a decoder finds. */
+/* Lists the positions that a decoder finds in a segment of n, of which `want` were selected.
+ * Returns their number. */
 static uint64_t find(const struct filter *f, uint32_t *found, uint64_t n, uint64_t want,
                      uint8_t *count)
 {

@@ -18,7 +18,8 @@ struct gcb_list {
 /* Frees the arrays. The list must not have borrowed them. */
 void gcb_list_fini(struct gcb_list *l);
 
-/* Makes room for n more elements. Returns 0, or GCB_E_NOMEM; then the list is unchanged. */
+/* Makes room for n more elements in a list that owns its arrays. Returns 0, or GCB_E_NOMEM; then
+ * the list is unchanged. */
 int gcb_list_reserve(struct gcb_list *l, uint64_t n);
 
 /* Appends an element. The caller has made room for the element. */
@@ -61,8 +62,8 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
  * piece with n kept elements has at most gcb_sparse_bound(s, length, n) bytes.
  */
 
-/* Appends the piece of a list to `out`. All elements of the list are in the part. Adds the bytes to
- * the counts of `parts`. */
+/* Appends the piece of a list to `out`; sets out->failed if it does not fit. All elements of the
+ * list are in the part. Adds the bytes to the counts of `parts`. */
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
                           const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts);
 

@@ -31,13 +31,13 @@
  * far, and the next step agrees again.
  */
 struct gcb_mask {
-    struct gcb_quantiser q; /* of the kept values, for quant=ternary */
+    struct gcb_quantiser q; /* of the kept values, for quant=ternary; q.shared.wide: of votes too */
     uint64_t words;         /* in a mask, of 64 elements each */
     uint64_t *mask, *next;  /* a bit for each element; `next` is of a step that agrees */
-    uint64_t kept, next_kept;
-    uint64_t period; /* of the mask, plus 1; 0: there is no mask */
-    float *room;     /* scratch, a float for each element */
-    float *moment;   /* agree=moment: the moving average; else NULL */
+    uint64_t kept, next_kept; /* elements in `mask` and in `next` */
+    uint64_t period;          /* of the mask, plus 1; 0: there is no mask */
+    float *room;              /* scratch, a float for each element */
+    float *moment;            /* agree=moment: the moving average; else NULL */
 
     /* the current step */
     bool agrees;
@@ -212,7 +212,8 @@ static void mask_begin(void *state, const struct gcb_reduce_at *at)
 
 /* ---- agreeing ---- */
 
-/* Writes the selected positions: 1 at each as a vote, or 16 bits at a time. */
+/* Writes the selection: a vote at each selected position that is not zero, or with agree=leader the
+ * positions, 16 bits at a time. The caller has zeroed `values`. */
 static void put_selection(struct gcb_sparse *s, void *values)
 {
     const struct gcb_selection *sel = &s->selection;
@@ -265,8 +266,8 @@ static void average(const struct gcb_sparse *s, const float *x, float *out)
         out[i] = AVERAGE * s->mask->moment[i] + (1.0f - AVERAGE) * x[i];
 }
 
-/* A worker of weight 0 does not vote. As leader it still sends positions, because nobody else
- * does. */
+/* Writes what this worker sends in the round of a step that agrees. A worker of weight 0 does not
+ * vote. As leader it still sends positions, because nobody else does. */
 static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    void *values)
 {

@@ -9,8 +9,9 @@
 
 /*
  * Fills a decoding table of GCB_PREFIX_ENTRIES entries. The next GCB_PREFIX_BITS bits of a stream
- * are the number of an entry. They begin with the code of a symbol s; the entry is value[s] plus the
- * bits of this code. Returns 0, or GCB_E_CORRUPT if the lengths are not those of a complete code.
+ * are the number of an entry. They begin with the code of a symbol s; the entry is value[s] plus
+ * the length of this code. Returns 0, or GCB_E_CORRUPT if the lengths are not those of a complete
+ * code.
  */
 int gcb_prefix_table(uint16_t *table, const uint8_t *length, const uint16_t *value);
 

@@ -9,8 +9,8 @@
  * They count values and positions, but no headers and scales.
  */
 
-/* SBC: mean bits of a position in Golomb's code for density p, b + 1 / (1 - (1 - p)^(2^b)), with
- * the best number b of remainder bits. */
+/* SBC and STC: mean bits of a position in Golomb's code for density p, b + 1 / (1 - (1 - p)^(2^b)),
+ * with the best number b of remainder bits. */
 static double golomb_bits(double p)
 {
     const double golden = (sqrt(5.0) + 1.0) / 2.0;
@@ -65,7 +65,8 @@ static double demo_nominal(const void *state)
     return (1.0 - s->theta) * (ceil(log2((double)(chunk ? chunk : 1))) + value_bits(s));
 }
 
-/* DeepReduce: a Bloom filter of log2(1/f) / ln 2 bits for each position, and the values. */
+/* DeepReduce: the values, and a Bloom filter. For the false positive rate f, the filter has
+ * ceil(log2(1/f)) / ln 2 bits for each position. */
 static double deepreduce_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;

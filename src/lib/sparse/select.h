@@ -36,8 +36,8 @@ bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold);
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties);
 
-/* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. Returns
- * false if a coefficient is not finite. */
+/* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index.
+ * Returns false if a coefficient is not finite. */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k);
 
 /* Keeps exactly those collected positions that have the k largest magnitudes, k <= s->kept. */
@@ -72,6 +72,7 @@ uint64_t gcb_select_kept_of_tiles(const struct gcb_transform_state *t, double de
 
 /* ---- RedSync's policy: select_redsync.c ---- */
 
+/* The parameter `quant`: asq is for select=redsync, ternary for select=mask. */
 enum gcb_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ, GCB_QUANT_TERNARY };
 
 enum gcb_redsync_path { GCB_REDSYNC_ALL, GCB_REDSYNC_TRIMMED, GCB_REDSYNC_SEARCH };

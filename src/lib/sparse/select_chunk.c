@@ -5,9 +5,10 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Keeps the same share of each chunk, or of each tile: of L positions, the clamp(rint(density L), 1,
- * L) with the largest magnitudes; among equal magnitudes, those with the lower index. Each chunk is
- * read once from memory; a chunk of usual length then stays in the first-level cache.
+ * Keeps the same share of each chunk, or of each tile: of L positions, the
+ * clamp(rint(density L), 1, L) with the largest magnitudes; among equal magnitudes, those with the
+ * lower index. Each chunk is read once from memory; a chunk of usual length then stays in the
+ * first-level cache.
  */
 
 static uint64_t chunk_length(const struct gcb_selection_params *p, uint64_t positions)
@@ -83,8 +84,8 @@ uint64_t gcb_select_kept_of_tiles(const struct gcb_transform_state *t, double de
 }
 
 /* For each tile of a part, finds the least magnitude that is kept, and how many of the magnitudes
- * that equal it are kept. The two numbers of tile k are at s->ranked[2 k], as bit patterns. There is
- * room: a tile has two positions at least. */
+ * that equal it are kept. The two numbers of tile k are at s->ranked[2 k], as bit patterns. There
+ * is room: a tile has two positions at least. */
 static void rank_tiles(struct gcb_selection *s, const struct gcb_tiles_part *p)
 {
     const uint64_t kept = gcb_kept_of(s->p.density, p->area);
@@ -101,7 +102,7 @@ static void rank_tiles(struct gcb_selection *s, const struct gcb_tiles_part *p)
     }
 }
 
-/* True if this value of tile k is kept. Counts the values that equal the least one. */
+/* True if this value of tile k is kept. Counts down the values that equal the least one. */
 static bool keeps(struct gcb_selection *s, uint64_t k, float value)
 {
     const uint32_t least = gcb_bits_of(s->ranked[2 * k]), equal = gcb_bits_of(s->ranked[2 * k + 1]);

@@ -38,9 +38,10 @@ static void measure_block(void *ctx, struct gcb_share *share, const struct gcb_b
 }
 
 /*
- * Searches the threshold. Returns 0 if no tried ratio lets k positions pass. The visit that measures
- * also collects what reaches a lower threshold from a sample. If these are more than 2k positions,
- * only they are counted, and *floor becomes this lower threshold. Otherwise *floor becomes 0.
+ * Searches the threshold. Returns 0 if no tried ratio lets k positions pass. The visit that
+ * measures also collects the positions that reach a lower threshold, from a sample. If these are
+ * more than 2k positions, only they are counted, and *floor becomes this lower threshold. Otherwise
+ * *floor becomes 0.
  */
 static uint32_t search_threshold(struct gcb_selection *s, uint64_t k, uint32_t *floor)
 {

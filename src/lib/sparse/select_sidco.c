@@ -39,8 +39,8 @@ static double mean_power(double u)
 {
     double sum = 0.0, term = 1.0;
 
-    if (u < -0.5 ||
-        u > 0.5) { /* by halves: (e^u - 1) / u = (e^(u/2) + 1) / 2 (e^(u/2) - 1) / (u/2) */
+    /* by halves: (e^u - 1) / u = (e^(u/2) + 1) / 2 * (e^(u/2) - 1) / (u/2) */
+    if (u < -0.5 || u > 0.5) {
         const double half = u < -700.0 ? 0.0 : mean_power(u / 2.0);
 
         return u < -700.0 ? -1.0 / u : half * (half * u / 4.0 + 1.0);
@@ -144,8 +144,9 @@ static uint32_t least_bits(const float *x, uint64_t n)
     return least;
 }
 
-/* Sets *each, the share that a stage after the first keeps, and *last, the share that the last stage
- * keeps. Their product over the stages is `rest`. Returns the number of stages. */
+/* Plans the stages after the first, and returns their number. Sets *each, the share that each of
+ * them keeps, except the last, and *last, the share that the last keeps. The product of all these
+ * shares is `rest`. `stages` is the parameter. */
 static uint64_t plan_stages(uint64_t stages, double rest, double *each, double *last)
 {
     uint64_t later = 1;

@@ -39,8 +39,8 @@ static const struct gcb_transform *transform_of(const struct gcb_sparse *s)
     return s->tile == GCB_TILE_NONE ? gcb_transforms[s->transform] : &gcb_transform_tiles;
 }
 
-/* Gives parameters without a meaning the value that other parameters with the same meaning have.
- * Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
+/* Sets parameters that have no meaning with the others to the value that does nothing. Sets
+ * pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
  * zeros. An encoder also sets pad=none if gcb_sparse_pads is false; a decoder keeps what the
  * message says. */
 static void resolve(struct gcb_sparse *s, const struct gcb_codec_env *env)
@@ -206,8 +206,8 @@ static int sparse_rebind(void *state)
 
 /* ---- encoding ---- */
 
-/* Returns the kept coefficients, scaled, in an array that has only them. Without a transform they are
- * the selected values. */
+/* Returns the kept coefficients, scaled, in an array that has only them. Without a transform they
+ * are the selected values. */
 static const float *gather(struct gcb_sparse *s)
 {
     const struct gcb_transform *transform = s->transform_ops;

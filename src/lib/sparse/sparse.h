@@ -17,11 +17,11 @@ struct gcb_sparse {
     struct gcb_codec_base base;
     double theta;
     int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
-    uint64_t chunk;
-    int pad;   /* enum gcb_transform_pad */
-    int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
-    uint64_t tile;
-    struct gcb_bloom_params bloom; /* not in messages: a filter says it */
+    uint64_t chunk; /* elements in a chunk of the transform or of the selection; 0: all */
+    int pad;        /* enum gcb_transform_pad */
+    int input;      /* enum gcb_transform_input; not in messages: a decoder does not need it */
+    uint64_t tile;  /* GCB_TILE_NONE, ... (src/lib/codec/param.h) */
+    struct gcb_bloom_params bloom; /* not in headers: each filter in a payload says its policy */
     int agree;                     /* enum gcb_agree */
     uint64_t every;                /* steps for which a mask is kept */
     struct gcb_mask *mask;         /* an encoder of an all-reduce with select=mask; else NULL */
@@ -79,10 +79,11 @@ bool gcb_sparse_select_from(struct gcb_sparse *s, const struct gcb_step *at, con
 
 /* ---- select=mask in an all-reduce: mask.c ---- */
 
-/* How the workers agree on a mask. Those that vote come first. */
+/* How the workers agree on a mask. UNION and MOMENT, in which workers vote, come first. */
 enum gcb_agree { GCB_AGREE_UNION, GCB_AGREE_MOMENT, GCB_AGREE_LEADER, GCB_AGREE_SKETCH };
 
-/* Makes s->mask. Returns 0, GCB_E_INVALID or GCB_E_NOMEM. */
+/* Makes s->mask. Returns 0, GCB_E_INVALID or GCB_E_NOMEM; call gcb_mask_fini(s->mask) in any
+ * case. */
 int gcb_mask_init(struct gcb_sparse *s, struct gcb_diag *diag);
 void gcb_mask_fini(struct gcb_mask *m); /* NULL is fine */
 
@@ -116,8 +117,8 @@ extern const struct gcb_preset gcb_sparse_presets[];
  */
 void gcb_sparse_bind(struct gcb_sparse *s);
 
-/* Appends the scale and the n values x, and adds what is clamped to the state. Sets base.clamped,
- * and base.nonfinite if a value is not finite. Returns 0 or GCB_E_NOSPACE. */
+/* Appends the scale and the n values x, and adds the number of clamped values to s->v.clamped. Sets
+ * base.clamped, and base.nonfinite if a value is not finite. Returns 0 or GCB_E_NOSPACE. */
 int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, struct gcb_wbuf *out);
 
 /* The beginning of a payload. Pointers borrow the payload. */

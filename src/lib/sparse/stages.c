@@ -1,6 +1,7 @@
 #include "src/lib/sparse/stages.h"
 
-/* The tables of the stages, and the names of their rows for the parameter table. */
+/* The tables of the stages except values (values.c), and the names of their rows for the parameter
+ * table. */
 
 const struct gcb_transform *const gcb_transforms[] = {
     [GCB_TRANSFORM_NONE] = &gcb_transform_none,

@@ -8,13 +8,13 @@
 
 /*
  * The sparse codec is a composition of four stages: transform -> select -> values + index. Each
- * stage has a table of rows (stages.c), in the order of the enum. The enum's numbers are written in
- * messages and never change.
+ * stage has a table of rows (stages.c; values.c), in the order of the enum. The numbers of
+ * transforms, value coders and index coders are written in messages and never change.
  *
  * A position is what a selection keeps or drops: an element, or a bin of a transform (`width`
  * floats). The positions of a message are cut into segments of at most 2^31. Within a segment,
- * positions are sorted uint32_t, so a position takes 32 bits in a message of any length. Almost all
- * messages have one segment.
+ * positions are sorted uint32_t, so 32 bits are enough for a position in a message of any length.
+ * Almost all messages have one segment.
  */
 
 /* ---- transform ---- */
@@ -45,11 +45,12 @@ struct gcb_transform_state {
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
-    float *coef;      /* width * positions floats; NULL without a transform or elements */
-    float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
+    float *coef;      /* width * positions floats; may be NULL without a transform or elements */
+    float *magnitude; /* positions floats; NULL if coefficients give the order, or in a decoder */
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/blocks.h), or 0 */
     unsigned workers; /* tasks that transform chunks at the same time */
-    float *room;      /* for each such task: a group's coefficients, and one chunk's order */
+    /* for each such task: a group's coefficients, and one chunk's order; NULL if group is 0 */
+    float *room;
     /* fft, chunk by chunk: bits of the largest magnitude in a sample, for the scale of powers */
     uint32_t top;
     float unitary; /* dct, hadamard: the factor of `scale`, the same for all chunks */
@@ -90,8 +91,8 @@ struct gcb_transform {
      * Returns NULL if a coefficient is not finite. A row without this function selects by the
      * coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
-    /* Transforms some chunks of x, as gcb_fft_forward_chunks. If x is NULL, transforms the chunks of
-     * coef back, to `out`, as gcb_fft_inverse_chunks. Needed if `init` sets t->group. */
+    /* Transforms some chunks of x, as gcb_fft_forward_chunks. If x is NULL, transforms the chunks
+     * of coef back, to `out`, as gcb_fft_inverse_chunks. Needed if `init` sets t->group. */
     void (*chunks)(const struct gcb_transform_state *t, float *coef, const float *x, float *out,
                    const struct gcb_fft_chunks *which);
     /* Finishes the coefficients of a chunk of n positions, the first of which is position `first`,
@@ -158,7 +159,7 @@ struct gcb_source {
     /* one float per position, whose magnitude ranks the position; NULL: they are not all in memory
      * (struct gcb_block has a part of them) */
     const float *order;
-    struct gcb_transform_state *t; /* NULL: part of a block */
+    struct gcb_transform_state *t; /* NULL: the source is one block (select_chunk.c) */
     const struct gcb_transform *ops;
 };
 
@@ -196,9 +197,9 @@ struct gcb_selector {
     bool stateful;     /* the selection depends on earlier steps */
     /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
-    /* Selects about k positions of s->from. Fills pos, value, segment_kept and kept. Always collects
-     * the largest magnitude; that of an infinity or NaN exceeds all others. Returns false if a
-     * coefficient is not finite. */
+    /* Selects about k positions of s->from. Fills pos, value, segment_kept and kept. Always
+     * collects the largest magnitude; that of an infinity or NaN exceeds all others. Returns false
+     * if a coefficient is not finite. */
     bool (*select)(struct gcb_selection *s, uint64_t k);
 };
 
@@ -247,7 +248,7 @@ enum gcb_values_id {
 #define GCB_FIT_PIECES 8
 #define GCB_FIT_TERMS 6
 struct gcb_fit_piece {
-    uint32_t end; /* rank after its last */
+    uint32_t end; /* the rank after the piece's last */
     float coefficient[GCB_FIT_TERMS];
 };
 struct gcb_fit_scratch;
@@ -264,12 +265,11 @@ struct gcb_values_state {
     uint64_t clamped;               /* number of clamped values */
     double sum_up, sum_down;        /* means: sum of the positive values, and of the other values */
     uint64_t positive, count;       /* means: number of positive values, and of all values */
-    /* bins: sum_up and sum_down are the sums of the values and of their squares */
-    struct gcb_bins bins;
-    int64_t parts[GCB_BOOK];                    /* as kernels/block/block.h has them */
-    uint64_t in_bin[GCB_BOOK];                  /* number of values */
-    float mean[GCB_VALUE_BINS];                 /* what replaces the values of a bin */
-    uint8_t *scale;                             /* encoding: where the means go */
+    struct gcb_bins bins;      /* bins; sum_up: sum of the values; sum_down: sum of their squares */
+    int64_t parts[GCB_BOOK];   /* bins: as kernels/block/block.h has them */
+    uint64_t in_bin[GCB_BOOK]; /* bins: number of values in each */
+    float mean[GCB_VALUE_BINS];                 /* bins: what replaces the values of each */
+    uint8_t *scale;                             /* bins, encoding: where the means go (borrowed) */
     struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit; `count` is the number of values */
     struct gcb_fit_scratch *fit;                /* fit: NULL in a decoder */
     unsigned rank_bits;                         /* fit: gcb_values_set_count */
@@ -287,8 +287,8 @@ static inline void gcb_values_begin(struct gcb_values_state *v)
 #define GCB_CODER_BITS_GIVEN UINT32_MAX      /* the parameter `bits` gives the bits per value */
 #define GCB_CODER_BITS_RANK (UINT32_MAX - 1) /* as many as the rank among all values needs */
 
-/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile
- * except the last fills whole bytes. */
+/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats, in `get` of
+ * up to 7 more; each tile except the last fills whole bytes. */
 struct gcb_value_coder {
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_... */
@@ -365,25 +365,27 @@ struct gcb_index_cursor {
     const uint8_t *body, *end;  /* the bytes of the positions; bitmap: those not yet read */
     const uint8_t *directory;   /* where the blocks are (index.h); block: counts of positions */
     uint64_t n, kept, done;     /* positions in the segment; kept positions; read positions */
-    uint64_t next;              /* lowest position that may come next */
+    uint64_t next;              /* lowest position that may come next; bitmap: of the next word */
     unsigned param;             /* golomb, adaptive, block: the first byte */
     uint64_t word, word_base;   /* bitmap: unread flags of a word, and its first position */
     uint64_t block, block_left; /* block: number of the current block, and its unread positions */
-    void *tables;               /* borrowed: table_bytes that `next` keeps between calls, or NULL */
+    /* borrowed: what the row keeps between calls (table_bytes, position_bytes); NULL: nothing is
+     * kept, which bloom does not allow */
+    void *tables;
 };
 
 struct gcb_index {
     bool fixed;         /* the number of bytes depends only on n and kept */
     size_t table_bytes; /* tables that `next` makes again in each call if the cursor has none */
-    /* bloom: bytes of tables for each position of the tensor, without which there is no coder, in
-     * an encoder too. The end of this file has what encodes. */
+    /* bloom: bytes of tables for each position of the tensor. Encoders and decoders must have them.
+     * `encode` is NULL; the end of this file has the functions that encode. */
     size_t position_bytes;
     /* Returns the most bytes for `kept` of n positions, kept <= n <= 2^31. */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
-    /* Appends `kept` >= 1 of n positions. Sets out->failed if they do not fit. */
+    /* Appends `kept` >= 1 of n positions. Sets out->failed if `bound` bytes do not fit. */
     void (*encode)(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n);
-    /* Takes a segment's bytes from `in`. The caller has set n and kept, and all else to 0. Returns
-     * 0 or GCB_E_CORRUPT. */
+    /* Takes a segment's bytes from `in`. The caller has set n, kept and tables, and all else to 0.
+     * Returns 0 or GCB_E_CORRUPT. */
     int (*open)(struct gcb_index_cursor *c, struct gcb_rbuf *in);
     /* Reads the next n = min(GCB_TILE, kept - done) positions. Returns 0 or GCB_E_CORRUPT. */
     int (*next)(struct gcb_index_cursor *c, uint32_t *pos, size_t n);

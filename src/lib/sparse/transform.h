@@ -8,7 +8,7 @@
 /* Number of elements in a whole chunk, the appended zeros included. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 
-/* `fini` of all transforms. */
+/* `fini` of FFT, DCT and Hadamard transform. */
 void gcb_transform_fini(struct gcb_transform_state *t);
 
 /* For FFT and DCT: allocates the coefficients and plans the transform. There must be at least one
@@ -16,20 +16,21 @@ void gcb_transform_fini(struct gcb_transform_state *t);
  * length. */
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
                        struct gcb_diag *diag);
-/* Functions of FFT and DCT. */
+/* `has_room` and `chunks` of FFT and DCT. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
 void gcb_transform_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
                           float *out, const struct gcb_fft_chunks *which);
 
-/* `order`, `scale` and `canvas` of DCT and Hadamard transform, which have one real coefficient for
- * each element. */
+/* `order` of the transforms that have one real coefficient for each element: returns coef. */
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
+/* `scale` of DCT and Hadamard transform. */
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
                          size_t n, uint64_t base);
+/* `canvas` of all transforms. */
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
-/* A part of a message's tiles (transform_tiles.c): coefficient i of tile k is at position first + i *
- * tiles + k. The caller zeroes the struct before the first part. */
+/* A part of a message's tiles (transform_tiles.c): coefficient i of tile k is at position first +
+ * i * tiles + k. The caller zeroes the struct before the first part. */
 struct gcb_tiles_part {
     size_t number; /* of this part, from 1 on */
     uint64_t first, tiles;

@@ -16,8 +16,9 @@
  * depends on seed, path and step, but not on the worker. The key is in the message (8 bytes).
  */
 
-/* Chunks of these lengths are taken apart (src/lib/sparse/blocks.h). Signs are drawn chunk by chunk
- * then, which is slower for fewer elements, and the coefficients of a chunk stay in the cache. */
+/* Chunks of these lengths are taken apart (src/lib/sparse/blocks.h). Signs are then drawn chunk by
+ * chunk, which is slow for shorter chunks. The coefficients of longer chunks do not stay in the
+ * cache. */
 #define LEAST_CHUNK 512
 #define MOST_CHUNK 65536
 
@@ -69,8 +70,9 @@ static void flip_signs(const struct gcb_transform_state *t, float *to, const flo
 
 /*
  * Transforms the chunks and pieces of elements `first` to `end` - 1 in place; coef has only these.
- * Multiplies a piece of n elements by sqrt(length / n). Before that, takes the elements from x,
- * unless it is NULL. After that, writes the elements to `out`, unless it is NULL.
+ * Multiplies a piece of n elements by sqrt(length / n). Unless x is NULL, first takes the elements
+ * from x, times their signs. Unless `out` is NULL, finally writes the elements to `out`, times
+ * their signs. x and `out` are whole tensors.
  */
 static void transform_part(const struct gcb_transform_state *t, float *coef, const float *x,
                            float *out, uint64_t first, uint64_t end)

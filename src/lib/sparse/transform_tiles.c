@@ -9,7 +9,7 @@
 
 /*
  * Orthonormal transforms of tiles (src/lib/codec/parts.h). The columns of a tile are multiplied by
- * an orthogonal matrix, then its rows.
+ * an orthogonal matrix, then its rows; with transform=mean, the whole tile is reflected.
  *
  * The coefficients of a part are sorted by their place in the tile: first the coefficients at row
  * 0, column 0 of all tiles, then those at row 0, column 1. The large coefficients are at few
@@ -132,7 +132,8 @@ static void fill_random(double *m, unsigned n, uint64_t key)
         }
 }
 
-/* Returns the n x n floats of a transform, or NULL if there is no memory. */
+/* Returns the n x n floats of a transform, which the caller frees, or NULL if there is no
+ * memory. */
 static float *make_basis(enum gcb_transform_id id, unsigned n, uint64_t key)
 {
     double *m = gcb_alloc_zero((size_t)n * n, sizeof(*m));
@@ -328,11 +329,8 @@ static void multiply(float *restrict to, const float *restrict from, const float
         }
 }
 
-/*
- * transform=mean: reflects the n elements x[0], x[apart], ... so that the first becomes their mean
- * times sqrt(n). The others keep their differences up to a common summand. The reflection is its own
- * inverse.
- */
+/* transform=mean: reflects the n elements x[0], x[apart], ... so that the first becomes their mean
+ * times sqrt(n). All others change by the same summand. The reflection is its own inverse. */
 static void reflect(float *x, unsigned n, size_t apart)
 {
     const double root = sqrt(n);
@@ -349,8 +347,8 @@ static void reflect(float *x, unsigned n, size_t apart)
         x[i * apart] -= shift;
 }
 
-/* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Uses `room`.
- * Returns the array that has the result: x or room. */
+/* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Overwrites
+ * x and `room`. Returns the array that has the result: x or room. */
 static float *transform_group(const struct gcb_transform_state *t, const struct gcb_part *p,
                               float *x, float *room, size_t count, bool inverse)
 {

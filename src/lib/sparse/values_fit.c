@@ -18,10 +18,10 @@
 #define LARGEST 0x1p125f /* of a coefficient: the sum of six is finite */
 
 struct gcb_fit_scratch {
-    uint64_t n;     /* values so far */
-    uint64_t *pair; /* bits of the value, in ascending order, and its number */
-    uint64_t *rank; /* by the value's number; scratch of the sort */
-    uint64_t written;
+    uint64_t n;       /* values so far */
+    uint64_t *pair;   /* `ascending` of a value << 32 | its number; sorted by put_scale */
+    uint64_t *rank;   /* by the value's number; scratch of the sort */
+    uint64_t written; /* ranks that gcb_fit_put has written */
 };
 
 struct gcb_fit_scratch *gcb_fit_create(uint64_t most)
@@ -47,7 +47,7 @@ void gcb_fit_destroy(struct gcb_fit_scratch *s)
     gcb_free(s);
 }
 
-/* Numbers that ascend with the value. */
+/* A number that ascends with x. */
 static uint32_t ascending(float x)
 {
     const uint32_t u = gcb_bits_of(x);
@@ -90,8 +90,8 @@ static void sort_pairs(struct gcb_fit_scratch *s)
     }
 }
 
-/* The rank between `from` and `end` - 1 whose value is farthest from the line between these two,
- * and its distance. */
+/* Returns the rank between `from` and `end` - 1 whose value is farthest from the line between these
+ * two. *distance: how far; 0 if no value is off the line, or the piece is too short to be cut. */
 static uint64_t farthest(const uint64_t *pair, uint64_t from, uint64_t end, double *distance)
 {
     const double first = value_of(pair[from]), last = value_of(pair[end - 1]);
@@ -139,7 +139,7 @@ static void cut_pieces(const struct gcb_fit_scratch *s, struct gcb_fit_piece *pi
         piece[p].end = (uint32_t)(p < pieces ? begin[p + 1] : s->n);
 }
 
-/* Legendre's polynomials at the place of rank `begin` + i in a piece of n. */
+/* l[j] = Legendre's polynomial of degree j at the place of rank i of n in a piece. */
 static void basis(double *l, uint64_t i, uint64_t n)
 {
     const double u = (double)(2 * i + 1) / (double)n - 1.0;
@@ -150,7 +150,8 @@ static void basis(double *l, uint64_t i, uint64_t n)
         l[j + 1] = ((2 * j + 1) * u * l[j] - j * l[j - 1]) / (j + 1);
 }
 
-/* Fits the n values from rank `begin` on: solves the normal equations by Cholesky's method. */
+/* Fits the n values of a piece, whose first is pair[0]: solves the normal equations by Cholesky's
+ * method. */
 static void fit_piece(float *coefficient, const uint64_t *pair, uint64_t n)
 {
     const unsigned terms = n < TERMS ? (unsigned)n : TERMS;
