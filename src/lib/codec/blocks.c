@@ -11,8 +11,8 @@ struct job {
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
-    uint32_t most;
-    bool failed; /* set if a code is not finite */
+    uint32_t most; /* largest magnitude so far */
+    bool failed;   /* set if a scale or a code is invalid */
 };
 
 /* Where the code of element i, a multiple of 8, is in a payload. */

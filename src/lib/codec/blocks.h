@@ -18,7 +18,8 @@ struct gcb_blocks {
     unsigned log2;     /* 2^log2 elements share a scale; GCB_BLOCKS_ALL: there are no scales */
     bool drawn;        /* codes are rounded stochastically */
     uint8_t scale_top; /* scales of one byte are at most this */
-    uint32_t too_much; /* a tensor with this magnitude or a larger one is sent raw */
+    /* a tensor with this magnitude or a larger one is sent raw; 0: book=uniform decides itself */
+    uint32_t too_much;
 };
 
 #define GCB_BLOCKS_ALL 63
@@ -33,19 +34,20 @@ struct gcb_blocks_encoding {
     uint16_t *code;
     uint8_t *scale;
     const struct gcb_tile_draw *draw; /* NULL: to nearest */
-    uint32_t most;                    /* result: the largest magnitude */
+    uint32_t most;                    /* result: the largest magnitude, unless `begin` takes it */
     size_t clamped;                   /* result: elements that saturate */
 };
 
 struct gcb_blocks_ops {
-    /* Takes the largest magnitude of the tensor and writes the head. NULL: there is no head. */
+    /* Takes the largest magnitude of the tensor and writes the head. Not called if `head` is 0.
+     * NULL: gcb_blocks_encode writes no head. */
     void (*begin)(struct gcb_blocks *s, uint32_t most, uint8_t *head);
     void (*encode)(const struct gcb_blocks *s, struct gcb_blocks_encoding *e);
-    /* Reads the head. Returns false if it is invalid. NULL: there is no head. */
+    /* Reads the head. Returns false if it is invalid. Not called if `head` is 0. */
     bool (*open)(struct gcb_blocks *s, const uint8_t *head);
-    /* True if the scale at `scale` is valid. */
+    /* True if the scale at `scale`, of more than one byte, is valid. */
     bool (*valid)(const struct gcb_blocks *s, const uint8_t *scale);
-    uint8_t top; /* codes of 8 bits, without bit 7, are at most this */
+    uint8_t top; /* codes of 8 bits, without bit 7, are at most this; 0: all codes are valid */
     /* Decodes n elements, whose first scale is at `scale`. */
     void (*decode)(const struct gcb_blocks *s, float *x, const uint16_t *code, size_t n,
                    const uint8_t *scale);

@@ -69,6 +69,7 @@ struct gcb_collective_facts {
 };
 extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];
 
+/* The layer that a tensor belongs to. RedSync does not quantise the output layer. */
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
 /* The tensor and the setting for which a coder is made. Pointers are borrowed. They must stay valid
@@ -104,8 +105,8 @@ struct gcb_reduce_round {
 
 /*
  * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
- * nominal_bits and density to NAN, and all else to 0. init sets max_payload, and changes
- * other fields if its codec needs that. The last three fields are results.
+ * nominal_bits and density to NAN, and all else to 0. init sets max_payload, and changes other
+ * fields if its codec needs that. The last three fields are results.
  */
 struct gcb_codec_base {
     struct gcb_codec_env env;
@@ -219,9 +220,11 @@ struct gcb_codec_ops {
     bool clamps;               /* encode may clamp elements, and counts them in base.clamped */
     bool drops;                /* messages leave positions out: see base.density */
     /* Appends the payload of `in`, which has env->count elements. They are finite unless
-     * base.sees_nonfinite. Never allocates. Returns 0, GCB_E_NOSPACE, or GCB_E_SEND_RAW if the
-     * method cannot represent this tensor. After GCB_E_SEND_RAW the coder drops what was appended
-     * and sends the tensor raw. */
+     * base.sees_nonfinite. Allocates nothing itself, but FFTW and OpenBLAS may. Returns 0,
+     * GCB_E_NOSPACE, GCB_E_NOMEM if FFTW would find no memory, or GCB_E_SEND_RAW if the method
+     * cannot represent this tensor. After GCB_E_SEND_RAW the coder drops what was appended and
+     * sends the tensor raw. A foreign method may also return other errors, as may its `read` and
+     * `describe`. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
     /*
@@ -230,7 +233,8 @@ struct gcb_codec_ops {
      * Returns 0 or:
      *   GCB_E_CORRUPT      the payload is invalid
      *   GCB_E_MISMATCH     to->joins, and the payload does not fit the messages in to->acc
-     *   GCB_E_NOMEM        no memory for scratch, which the first addition allocates
+     *   GCB_E_NOMEM        no memory for what the payload needs: tables for its tiles, FFTW's
+     *                      scratch, or scratch that the first addition allocates
      *   GCB_E_UNSUPPORTED  the payload cannot be added; the caller must decode it and add the
      *                      elements
      */
@@ -243,7 +247,7 @@ struct gcb_codec_ops {
     int (*rebind)(void *state);
     /* Returns the decoder's array of coefficients, of *floats floats. The caller passes it to
      * `read` as the accumulator, so that messages are added before the inverse transform. Returns
-     * NULL if these parameters have no transform. NULL: the codec never has one. */
+     * NULL if these parameters have no transform. NULL: the codec has no transforms. */
     float *(*canvas)(void *state, uint64_t *floats);
     /* Turns the array of coefficients into elements (`out`) and overwrites the array. Returns 0 or
      * GCB_E_NOMEM. */

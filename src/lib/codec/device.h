@@ -50,8 +50,8 @@ struct gcb_device_group_ops {
      * differ. NULL: always true. */
     bool (*alike)(const void *state, const void *other);
     /* Sets the fields of `item` that depend on the message, except input, payload, result and
-     * scratch, which the caller sets. `at` is NULL when decoding. NULL: there are no such fields.
-     */
+     * scratch, which the caller sets. `at` is NULL when decoding. A NULL function: there are no
+     * such fields. */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
     /* Encodes or decodes a group: fills the grids of its table, then queues the copy of the table
      * and the work. `state` is the state of any message in the group. */
@@ -60,14 +60,15 @@ struct gcb_device_group_ops {
 };
 
 /*
- * Adds messages without decoding them to a tensor first. Sums are equal to those of the CPU, bit for
- * bit (struct gcb_sum). The states are decoders', and calls need the decoder's scratch.
+ * Adds messages without decoding them to a tensor first. Sums are equal to those of the CPU, bit
+ * for bit (struct gcb_sum). The states are decoders', and calls need the decoder's scratch.
  */
 struct gcb_device_sum_ops {
     /* True if this state transforms: then its messages cannot be added to elements. NULL: never. */
     bool (*transforms)(const void *state);
-    /* Queues the addition of `weight` times a message to acc_dev, env->count floats. If the result's
-     * status is not 0 afterwards, nothing was added. Any bytes are safe, as for decoding. */
+    /* Queues the addition of `weight` times a message to acc_dev, env->count floats. If the
+     * result's status is not 0 afterwards, nothing was added. Any bytes are safe, as for
+     * decoding. */
     int (*add_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *acc_dev,
                      float weight, const struct gcb_device_call *call);
 };
@@ -104,8 +105,9 @@ struct gcb_device_ops {
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                         const struct gcb_device_call *call);
 
-    /* Queues the sum of messages of this decoder's method, of max_payload bytes each, into `out_dev`
-     * (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum` adds them one by one. */
+    /* Queues the sum of messages of this decoder's method, of max_payload bytes each, into
+     * `out_dev` (kernels/slot/slot_cuda.h). Any bytes are safe. NULL: `sum` adds them one by
+     * one. */
     int (*sum_async)(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
                      struct gcb_device_stream *stream);
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */

@@ -51,7 +51,8 @@ static struct gcb_elias_code signed_code(const struct gcb_elias *e, uint32_t cod
     return c;
 }
 
-/* Appends a code to the runs that begin with these `length` bits. */
+/* Sets all entries whose lowest run.length bits are `bits` to this run. Then does the same for the
+ * runs that are one code longer. */
 static void extend_runs(const struct gcb_elias *e, struct gcb_elias_run run, uint32_t bits)
 {
     const uint32_t most = 1u << (GCB_ELIAS_RUN - run.length);

@@ -50,8 +50,8 @@ static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_eli
     return r->failed ? 0 : value;
 }
 
-/* The codes of dense blocks that begin in the next GCB_ELIAS_RUN bits and end there. `count` is 0 if
- * there is none. Else `code` has the first of them, and `length` their bits. */
+/* The codes of dense blocks that begin in the next GCB_ELIAS_RUN bits and end there. `count` is 0
+ * if there is none. Else `code` has the first of them, and `length` their bits. */
 #define GCB_ELIAS_RUN 10
 #define GCB_ELIAS_CODES 4
 struct gcb_elias_run {

@@ -28,13 +28,16 @@
 #define WORDS_MOST(n) ((n)*13 / 16 + 2 * STATES)
 #define BLOCK_MOST(n) ((n) + 4 * STATES + 2 * WORDS_MOST(n))
 
-/* An exponent's share of [0, TOTAL). Encoding divides by `count`: by multiplying with `inverse`. */
+/* An exponent's share of [0, TOTAL): `count` numbers from `start` on. Encoding divides by `count`:
+ * it multiplies by `inverse` and shifts right by `shift`. */
 struct share {
     uint64_t inverse;
     uint32_t start, count;
     unsigned shift;
 };
 
+/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. The
+ * arrays of TOTAL are for decoding: by the low bits of a state. */
 struct job {
     struct gcb_half *s;
     uint64_t stream; /* of random numbers */
@@ -46,8 +49,8 @@ struct job {
     uint64_t histogram[256];
     struct share share[256];
     uint16_t place[TOTAL], size[TOTAL]; /* place in its share, and size of the share */
-    uint8_t exponent[TOTAL];
-    bool failed;
+    uint8_t exponent[TOTAL];            /* whose share it is */
+    bool failed;                        /* set if a block is invalid */
 };
 
 static uint64_t block_count(const struct gcb_half *s)
@@ -89,7 +92,8 @@ static size_t round_tile(const struct job *job, uint16_t *code, uint64_t first, 
     return env->kernels->convert.to_bf16((uint8_t *)code, job->from + first, n);
 }
 
-/* Counts exponents, elements that saturate, and infinities and NaNs. */
+/* Counts the exponents and the elements that saturate. Sets base.nonfinite if an element is an
+ * infinity or NaN. */
 static void count_block(void *ctx, uint64_t block)
 {
     struct job *job = ctx;
@@ -360,8 +364,9 @@ static inline const uint8_t *get_few(const struct job *job, uint8_t *exponent, u
     return p;
 }
 
-/* Decodes exponents of two blocks in turn, because each waits for its loads, while both have some.
- * The arrays of states are local, so that they stay in registers. */
+/* Decodes exponents of two blocks in turn, as long as both blocks have some: one block is decoded
+ * while the other waits for its loads. The arrays of states are local, so that they stay in
+ * registers. */
 static void get_pairs(const struct job *job, struct reader *a, struct reader *b)
 {
     const size_t n = lesser(a->n, b->n);
@@ -427,7 +432,8 @@ static void put_values(const struct job *job, uint64_t block, const uint8_t *exp
     }
 }
 
-/* Adds up the lengths of all blocks before its own, so there is only one part for each thread. */
+/* Decodes a part of the blocks. First adds up the lengths of all blocks before the part, so there
+ * is only one part for each thread. */
 static void decode_part(void *ctx, uint64_t part)
 {
     struct job *job = ctx;

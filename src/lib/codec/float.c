@@ -27,7 +27,8 @@ static uint32_t get_scale(const struct gcb_blocks *s, const uint8_t *in)
     return s->scale == 1 ? *in : gcb_load_u32(in);
 }
 
-/* The scale of the whole tensor, or what multiplies the scales of its blocks. */
+/* Chooses the scale of the whole tensor, or what multiplies the scales of its blocks, and writes it
+ * as the head. */
 static void begin(struct gcb_blocks *b, uint32_t most, uint8_t *head)
 {
     struct gcb_floats *s = (struct gcb_floats *)b;
@@ -128,6 +129,7 @@ static int float_split(void *state, struct gcb_rbuf *in, const float *x, const f
     return 0;
 }
 
+/* By format, with its largest code that is finite; 0: all are. */
 static const struct gcb_blocks_ops formats[] = {
 #define OPS(largest) \
     { \

@@ -202,8 +202,8 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
     return 0;
 }
 
-/* Returns what follows `begin` in a spec, or NULL if it does not begin with it, or if the name or
- * parameter goes on there. */
+/* Returns what follows `begin` in a spec: the end, or one of the characters `ends`. Returns NULL if
+ * anything else follows, or if the spec does not begin with `begin`. */
 static const char *after(const char *spec, const char *begin, const char *ends)
 {
     const size_t n = strlen(begin);

@@ -52,7 +52,7 @@ extern const struct gcb_param gcb_exchange_table[];
 
 /*
  * A method as a user names it: a codec or a preset of a codec, with a value for each parameter. The
- * struct owns nothing: its pointers go to static tables.
+ * struct owns nothing: its pointers go to tables that stay until the process ends.
  *
  * A row is the number of a parameter. The rows of the codec's table come first, then those of
  * gcb_memory_table, then those of gcb_exchange_table.
@@ -74,8 +74,8 @@ static inline bool gcb_method_cpu_only(const struct gcb_method *m)
     return m->codec->cpu_only || (m->preset && m->preset->cpu_only);
 }
 
-/* The i-th method with its default values: the codecs, each followed by its presets. Returns false
- * after the last. */
+/* The i-th method with its default values: the codecs, each followed by its presets, without
+ * foreign methods. Returns false after the last. */
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
@@ -112,8 +112,9 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
 int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
                       struct gcb_diag *diag);
 
-/* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement.
- * Returns 0, or GCB_E_INVALID if there is no such parameter or the value is out of its range. */
+/* Sets one parameter to a number, even if it was set before, but does not mark it as set by the
+ * user. `key` is a name, not a complement. Returns 0, or GCB_E_INVALID if there is no such
+ * parameter or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
 /* True if the method has a parameter with this name that has a meaning with the other values.
@@ -122,8 +123,8 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 /* True if the parameter of this row has a meaning with the other values. */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* True if the parameter is shown in a full spec. It is shown if it has a meaning. But
- * memory=none and the collective are shown only if the user set them. */
+/* True if the parameter is shown in a full spec. It is shown if it has a meaning and more than one
+ * possible value. But memory=none and the collective are shown only if the user set them. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */

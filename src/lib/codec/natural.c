@@ -34,8 +34,8 @@ struct job {
     bool failed; /* set if an element is too large, or a code is not finite */
 };
 
-/* Returns the code of element `index`. `byte` is its coarse random draw; 24 more bits are drawn only
- * if the byte does not decide. */
+/* Returns the code of element `index`. `byte` is its coarse random draw; 24 more bits are drawn
+ * only if the byte does not decide. */
 static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
 {
     const uint32_t power = gcb_natural_below(x), p = gcb_natural_chance(x);

@@ -50,7 +50,8 @@ static inline size_t gcb_room_length(uint64_t count, uint64_t end, uint64_t i)
     return end - i < most ? (size_t)(end - i) : (size_t)most;
 }
 
-/* Where a decoder writes elements of `to`, of a tensor of `count` elements: to `room` or to `to`. */
+/* Where a decoder writes elements of `to`, of a tensor of `count` elements: to `room` or to
+ * `to`. */
 static inline float *gcb_room(float *room, float *to, uint64_t count)
 {
     return count < GCB_LARGE ? to : room;

@@ -193,7 +193,7 @@ static bool is_added(const struct gcb_param *p)
     return p->flags & GCB_PARAM_ADDED;
 }
 
-/* True if an added parameter with this value is written to headers. */
+/* True if an added parameter with this value must be in a header. */
 static bool is_present(const struct gcb_param *p, double value)
 {
     return value < p->absent || value > p->absent;

@@ -45,9 +45,9 @@ struct gcb_param {
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3]; /* REAL: names that set the parameter to 1 - value; NULL ends them */
-    /* "values=range|uniform": the parameter has a meaning only with these values; "tile!=none": only
-     * with others. '&' joins conditions that must all hold. ';' separates such groups, and at least
-     * one group must hold. NULL: the parameter always has a meaning. */
+    /* "values=range|uniform": the parameter has a meaning only with these values; "tile!=none":
+     * only with others. '&' joins conditions that must all hold. ';' separates such groups, and at
+     * least one group must hold. NULL: the parameter always has a meaning. */
     const char *needs;
     enum gcb_rate rate;
 };
@@ -62,8 +62,8 @@ static inline bool gcb_param_is_text(const struct gcb_param *p)
 #define GCB_PARAM(name_, type_, state, member) \
     .name = (name_), .type = GCB_PARAM_##type_, .offset = offsetof(state, member)
 
-/* Values of GCB_PARAM_TILE: no tiles; the kernels of convolutions; tiles of at most so many rows and
- * columns. */
+/* Values of GCB_PARAM_TILE: no tiles; the kernels of convolutions; tiles of at most so many rows
+ * and columns. */
 #define GCB_TILE_NONE 0
 #define GCB_TILE_KERNEL 1
 #define GCB_TILE_SIDE 128 /* most rows and columns */

@@ -61,7 +61,7 @@ int gcb_parts_read(struct gcb_part **part, size_t *parts, struct gcb_rbuf *in, u
     uint64_t left = count;
 
     *parts = 0;
-    *part = gcb_alloc_array(gcb_rbuf_left(in) / 3 + 1, sizeof(**part)); /* a part has 3 bytes */
+    *part = gcb_alloc_array(gcb_rbuf_left(in) / 3 + 1, sizeof(**part)); /* each has >= 3 bytes */
     if (!*part)
         return GCB_E_NOMEM;
     for (; gcb_rbuf_left(in); ++*parts)

@@ -18,7 +18,7 @@ struct gcb_part {
 };
 
 /* Reads parts up to the end of `in`, which may be hostile. They must have `count` elements. Returns
- * 0, GCB_E_CORRUPT or GCB_E_NOMEM. The caller frees *part in either case. */
+ * 0, GCB_E_CORRUPT or GCB_E_NOMEM. The caller frees *part (gcb_free) in any case. */
 int gcb_parts_read(struct gcb_part **part, size_t *parts, struct gcb_rbuf *in, uint64_t tile,
                    uint64_t count);
 

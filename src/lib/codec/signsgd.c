@@ -16,15 +16,16 @@
  *
  * Payload: a scale (float32) for each bucket, or with scale=means first those for plus and then
  * those for minus; then one bit for each element, 1 for minus. The scale of a bucket of zeros is 0,
- * so a tensor of zeros is decoded to zeros. A decoder knows the scales from the payload's length.
+ * so a tensor of zeros is decoded to zeros. The payload's length tells a decoder how many scales
+ * there are.
  */
 enum scale { SCALE_ONE, SCALE_MEAN, SCALE_RMS, SCALE_MEANS };
 
 /* Sums over a bucket, or over a part of it. */
 struct sums {
-    double size; /* of magnitudes, or of squares with SCALE_RMS */
-    double plain;
-    uint64_t minus; /* number of negative elements */
+    double size;    /* of magnitudes, or of squares with SCALE_RMS */
+    double plain;   /* of the elements, only with SCALE_MEANS */
+    uint64_t minus; /* number of negative elements, only with SCALE_MEANS */
 };
 
 struct signsgd {
@@ -33,7 +34,9 @@ struct signsgd {
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    struct sums *block_sum; /* scratch for the scale of a whole tensor: of its blocks; or NULL */
+    /* encoder with one bucket and another scale than one: sums of each GCB_SUM_BLOCK elements; else
+     * NULL */
+    struct sums *block_sum;
 };
 
 static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -107,7 +110,9 @@ static void add_block(const struct signsgd *s, struct sums *to, const float *x, 
         to->minus += x[j] < 0.0f;
 }
 
-/* Half of a sum of magnitudes and values, over a number. Rounding may have made it negative. */
+/* The mean magnitude of the n elements of one sign. `sum` is twice the sum of their magnitudes: the
+ * sum of all magnitudes plus or minus the sum of all elements. Rounding may have made it
+ * negative. */
 static float half_mean(double sum, uint64_t n)
 {
     return n == 0 || sum < 0.0 ? 0.0f : (float)(sum / 2.0 / (double)n);
@@ -256,7 +261,7 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
     return 0;
 }
 
-/* Masks of the negative ones of four floats, from four bits of a message. */
+/* By four bits of a message: a mask for each of four floats, MINUS if the float is negative. */
 #define MINUS 0xffffffffu
 static const uint32_t minus_masks[16][4] = {
     {0, 0, 0, 0},
@@ -324,7 +329,7 @@ static void decode_span(void *ctx, uint64_t i)
     }
 }
 
-/* The number of scales of a payload of this length, as far as its length tells. */
+/* The number of scales of a payload, if its length is valid. */
 static uint64_t scales_in(const struct signsgd *s, const struct gcb_rbuf *in)
 {
     return gcb_rbuf_left(in) == s->base.max_payload ? 2 * s->buckets : s->buckets;
