@@ -60,8 +60,9 @@ struct gcb_product {
 void gcb_blas_multiply(const struct gcb_product *p);
 
 /* Writes the squares of the min(rows, cols) singular values of a row-major matrix, in double
- * precision. Returns 0, GCB_E_NOMEM, also if a side does not fit an int, or GCB_E_BACKEND if this OpenBLAS has no LAPACK. Call it
- * between begin and end. */
+ * precision and in ascending order. Call it between begin and end. Returns 0, GCB_E_NOMEM,
+ * GCB_E_INVALID if a side is too long for BLAS or LAPACK, or GCB_E_BACKEND if this OpenBLAS has no
+ * LAPACK or LAPACK fails. */
 int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64_t cols);
 
 #endif

@@ -18,8 +18,9 @@
  *
  * Payload: number of columns of M (uint32), then P and Q (float32).
  *
- * With tile=, each tile is a matrix of its own, and its factors are rounded (src/lib/lowrank/tiles.h).
- * So they cannot be added up. Payload: number of bytes of the parts (uint32), the parts, the vectors.
+ * With tile=, each tile is a matrix of its own, and its factors are rounded
+ * (src/lib/lowrank/tiles.h). So they cannot be added up. Payload: number of bytes of the parts
+ * (uint32), the parts, the vectors.
  */
 #define RANK_MOST 1024
 /* The largest element of a worker's P or Q. So no sum of them, and no element of P Q^T,
@@ -37,14 +38,14 @@ struct powersgd {
     double budget;              /* parameter: bits per element; 0: all tiles get `rank` vectors */
     bool dense;                 /* the tensor is sent whole */
     struct gcb_factors f;
-    float *first; /* the orthonormal Q with which a step begins */
-    float *p, *q; /* a step's factors */
+    float *first; /* the Q with which a step begins; orthonormal, except with tiles */
+    float *p, *q; /* a step's factors, except with tiles; q is NULL in an exchange */
     float *kept;  /* the last step's Q; a vector that is zero is drawn anew */
     double *work; /* scratch of gcb_orthonormalise */
     float *read;  /* decoder: the factors of a payload, at most env.count floats */
     struct gcb_tiles t;
-    float *gain; /* of tiles */
-    uint8_t *record;
+    float *gain;     /* of the vectors of tiles (struct gcb_tile_factors) */
+    uint8_t *record; /* all vectors of tiles, as in a message */
     /* Encoder of messages: the step and worker that begin with `first`. Encoding the same step
      * again begins with `first` again. */
     bool begun;
@@ -102,8 +103,8 @@ static void set_sizes(struct powersgd *s)
     s->base.round[1] = (struct gcb_reduce_round){GCB_SUM_F32, q_floats(&s->f)};
 }
 
-/* Writes the parts of an encoder's tensors and makes the tiles. If no shape is known, a tile is as
- * many elements in a row as it has, and the rest is a vector. */
+/* Writes the parts of an encoder's tensors and makes the tiles. If no shape is known, each tile has
+ * consecutive elements of the message, and those after the last whole tile are a vector. */
 static int find_tiles(struct powersgd *s)
 {
     struct gcb_codec_env env = s->base.env;
@@ -212,7 +213,7 @@ static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
     }
 }
 
-/* Sets `first`. */
+/* Sets `first`. With tiles, a vector that is zero will be drawn by gcb_tiles_factor. */
 static void begin_step(struct powersgd *s, uint64_t step)
 {
     const bool warm = s->start == START_WARM;
@@ -348,7 +349,7 @@ static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
            p_floats(&s->f) + q_floats(&s->f) == floats;
 }
 
-/* Reads the parts and finds the vectors. */
+/* Reads the parts and finds the vectors, which begin at *record. */
 static int read_tiles(struct powersgd *s, struct gcb_rbuf *in, const uint8_t **record)
 {
     const uint32_t bytes = gcb_get_u32(in);

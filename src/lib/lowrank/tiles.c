@@ -12,10 +12,10 @@
 #define LANES 16
 typedef float lanes[LANES]; /* an element of each tile of a group */
 
-#define TINY 0x1p-100f /* smaller scales become 0 */
-#define SCALE_MOST (gcb_bits_of(0x1p100f) >> 16)
-#define MORE 0x8000  /* another vector follows */
-#define TILE_LEAST 2 /* bytes of a tile without vectors */
+#define TINY 0x1p-100f                           /* smaller scales become 0 */
+#define SCALE_MOST (gcb_bits_of(0x1p100f) >> 16) /* the largest in a message */
+#define MORE 0x8000                              /* another vector follows */
+#define TILE_LEAST 2                             /* bytes of a tile without vectors */
 
 /* Up to LANES tiles of a part. A lane without a tile works on the first tile. */
 struct group {
@@ -141,8 +141,8 @@ static void add_product(lanes *restrict m, lanes *restrict p, lanes *restrict q,
     }
 }
 
-/* Divides n elements by a scale, so that the largest is at most `top`. The scale has 8 significant
- * bits. If `rounds`, rounds to the nearest integers, ties to even. */
+/* In each lane, divides n elements by a scale, so that the largest magnitude is at most `top`. The
+ * scale has 8 significant bits. If `rounds`, rounds to the nearest integers, ties to even. */
 static void rescale(lanes *x, unsigned n, float top, bool rounds, float *scale)
 {
     const float magic = rounds ? 0x1.8p23f : 0.0f;
@@ -161,6 +161,7 @@ static void rescale(lanes *x, unsigned n, float top, bool rounds, float *scale)
             x[i][k] = x[i][k] * factor[k] + magic - magic;
 }
 
+/* What threads share. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct gcb_tiles *t;
     void (*work)(const struct job *job, const struct group *g, lanes *m, lanes *p, lanes *q);
@@ -283,8 +284,8 @@ void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *
     work((struct job){.t = t, .work = factor_group, .f = f, .x = x});
 }
 
-/* Sets the number of vectors of each tile: those whose gain is above `least`. Returns their bytes in
- * a message. */
+/* Sets the number of vectors of each tile: those whose gain is above `least`. Returns their bytes
+ * in a message. */
 static uint64_t take_vectors(const struct gcb_tiles *t, const float *gain, float least)
 {
     uint64_t bytes = 0, tile = 0;

@@ -32,9 +32,9 @@ struct gcb_tiles {
     size_t scratch_floats; /* of a thread */
 };
 
-/* Reads the parts, which may be hostile, unless *t has them already. `room`: bytes of the vectors in
- * the message; each tile has two of them at least. The caller calls gcb_tiles_drop in either case.
- * Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+/* Reads the parts, which may be hostile, unless *t has them already. `room`: bytes of the vectors
+ * in the message, at least two for each tile; an encoder passes UINT64_MAX. The caller calls
+ * gcb_tiles_drop in any case. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes, uint64_t room);
 void gcb_tiles_drop(struct gcb_tiles *t);
 
@@ -55,8 +55,10 @@ struct gcb_tile_factors {
  * root of the squared error that a vector takes away per byte.
  */
 void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *f, const float *x);
-/* Appends vectors in the order of gain while they fit `budget` bytes. Tiles with one row or column
- * ignore the budget, and a tile without vectors takes two bytes. */
+/* Appends the vectors of all tiles whose gain is above a limit, the lowest limit at which they fit
+ * `budget` bytes. A tile's vectors end before its first one that is not above the limit. Tiles with
+ * one row or column ignore the limit, and a tile without vectors takes two bytes. Changes
+ * f->record. Sets out->failed if the vectors do not fit. */
 void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, uint64_t budget,
                    struct gcb_wbuf *out);
 
