@@ -42,6 +42,7 @@ struct gcb_blocks_ops {
     /* Takes the largest magnitude of the tensor and writes the head. Not called if `head` is 0.
      * NULL: gcb_blocks_encode writes no head. */
     void (*begin)(struct gcb_blocks *s, uint32_t most, uint8_t *head);
+    /* Encodes a tile: writes codes, scales and results. Results that do not apply stay 0. */
     void (*encode)(const struct gcb_blocks *s, struct gcb_blocks_encoding *e);
     /* Reads the head. Returns false if it is invalid. Not called if `head` is 0. */
     bool (*open)(struct gcb_blocks *s, const uint8_t *head);
@@ -117,7 +118,8 @@ struct gcb_books {
 enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* `book` */
 int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag);
 
-/* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device. */
+/* The beginning of a state of the codecs fp16, bf16 and bf16-entropy, on the CPU and on a
+ * device. */
 struct gcb_half {
     struct gcb_codec_base base;
     int rounding;

@@ -29,7 +29,7 @@ struct state {
 };
 
 /* Returns the status of a function of the method. Keeps its words for the coder. */
-static int take(struct state *s, int err)
+static int report(struct state *s, int err)
 {
     s->base.words = err && s->why.text[0] ? s->why.text : NULL;
     return err > 0 ? GCB_E_INTERNAL : err;
@@ -79,7 +79,7 @@ static int encode(void *state, const struct gcb_step *at, const struct gcb_view 
                            "a message of %zu bytes is longer than its bound of %zu", length, room);
     if (!err)
         gcb_wbuf_take(out, length);
-    return take(s, err);
+    return report(s, err);
 }
 
 static int read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
@@ -91,8 +91,8 @@ static int read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_a
     if (to)
         return GCB_E_UNSUPPORTED; /* the coder decodes and adds */
     s->why.text[0] = '\0';
-    return take(s, own->decode(own->ctx, gcb_rbuf_take(in, length), length, out, s->base.env.count,
-                               &s->why));
+    return report(s, own->decode(own->ctx, gcb_rbuf_take(in, length), length, out,
+                                 s->base.env.count, &s->why));
 }
 
 /* The bytes of the payload are its symbols. */
@@ -110,8 +110,8 @@ static int describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
     parts->entropy0_bits = gcb_entropy0(histogram, 256);
     s->why.text[0] = '\0';
     return !s->foreign->check ? 0
-                              : take(s, s->foreign->check(s->foreign->own.ctx, payload, length,
-                                                          s->base.env.count, &s->why));
+                              : report(s, s->foreign->check(s->foreign->own.ctx, payload, length,
+                                                            s->base.env.count, &s->why));
 }
 
 static const struct gcb_codec_ops ops = {

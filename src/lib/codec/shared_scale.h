@@ -4,10 +4,10 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In
- * round 0 the workers find the largest scale that any worker needs, for each bucket. In round 1
- * their signed levels are added as integers. All workers divide by the same scales, so the sum of
- * the levels stands for the sum of the tensors.
+ * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In the
+ * first round the workers find the largest scale that any worker needs, for each bucket. In the
+ * second round their signed levels are added as integers. All workers divide by the same scales, so
+ * the sum of the levels stands for the sum of the tensors.
  */
 struct gcb_shared_scale {
     uint64_t bucket, buckets; /* most elements in a bucket; number of buckets */
@@ -38,7 +38,7 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
         ((int8_t *)s->own)[i] = (int8_t)level;
 }
 
-/* Copies this worker's levels to `values`, as its contribution to round 1. */
+/* Copies this worker's levels to `values`, as its contribution to the second round. */
 void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
 /* Functions of struct gcb_reduce_ops. absorb takes the shared scales. conclude computes update =
  * scale * (combined level / levels) and own = scale * (own level / levels) / weight, or 0 if the

@@ -198,7 +198,7 @@ static void work_share(void *ctx, uint64_t thread)
     }
 }
 
-static void work(struct job job)
+static void run_job(struct job job)
 {
     gcb_parallel(job.t->env->queue, (uint64_t)job.t->env->queue->threads, work_share, &job);
 }
@@ -281,7 +281,7 @@ static void factor_group(const struct job *job, const struct group *g, lanes *m,
 
 void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *f, const float *x)
 {
-    work((struct job){.t = t, .work = factor_group, .f = f, .x = x});
+    run_job((struct job){.t = t, .work = factor_group, .f = f, .x = x});
 }
 
 /* Sets the number of vectors of each tile: those whose gain is above `least`. Returns their bytes
@@ -391,5 +391,5 @@ static void rebuild_group(const struct job *job, const struct group *g, lanes *m
 
 void gcb_tiles_rebuild(const struct gcb_tiles *t, const uint8_t *record, float *out)
 {
-    work((struct job){.t = t, .work = rebuild_group, .record = record, .out = out});
+    run_job((struct job){.t = t, .work = rebuild_group, .record = record, .out = out});
 }

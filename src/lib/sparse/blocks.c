@@ -133,6 +133,7 @@ static void visit_array(const struct visit *v, uint64_t at, uint64_t end, struct
     }
 }
 
+/* Visits a worker's blocks: parts of an array, or chunks, a group at a time. */
 static void visit_share(void *ctx, uint64_t worker)
 {
     struct visit *v = ctx;

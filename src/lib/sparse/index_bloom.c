@@ -73,7 +73,8 @@ static void count_bits(const struct filter *f, uint8_t *count, uint32_t position
     }
 }
 
-/* Chooses a positive if one of its bits has a count up to `most`, and marks its bits. */
+/* Chooses a positive if one of its bits has a count up to `most`: marks its bits and returns
+ * true. */
 static bool explain(const struct filter *f, uint8_t *count, uint32_t position, uint8_t most)
 {
     const uint64_t hash = hash_of(position);

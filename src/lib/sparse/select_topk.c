@@ -45,8 +45,8 @@ static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, ui
 
 #define DIGITS 2048 /* values of a digit of 11 bits */
 
-/* Counts the 11 bits from bit `shift` on, of the magnitudes whose bits under `mask` equal
- * `prefix`. */
+/* Makes a histogram of the 11 bits from bit `shift` on, over the magnitudes whose bits under `mask`
+ * equal `prefix`. */
 static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsigned shift,
                          uint32_t mask, uint32_t prefix)
 {
@@ -189,8 +189,8 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 
 /* Returns four standard deviations of the number of sampled values that reach the threshold. The
  * deviation is that between the blocks of the sample. */
-static double deviation(const struct gcb_selection *s, const float *x, struct gcb_sample sample,
-                        uint32_t threshold)
+static double four_sigma(const struct gcb_selection *s, const float *x, struct gcb_sample sample,
+                         uint32_t threshold)
 {
     const double blocks = (double)(sample.m / sample.each);
     double sum = 0.0, squares = 0.0;
@@ -227,9 +227,9 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
         x = values_of_side(s, sample.m, side);
     slack = 4.0 * sqrt(expected) + 8.0; /* of independent values */
     if (sample.each > 1)
-        slack = 8.0 + deviation(s, x, sample,
-                                gcb_select_kth(s->kernels, x, sample.m,
-                                               expected < 1.0 ? 1 : (uint64_t)expected, &above));
+        slack = 8.0 + four_sigma(s, x, sample,
+                                 gcb_select_kth(s->kernels, x, sample.m,
+                                                expected < 1.0 ? 1 : (uint64_t)expected, &above));
     if (expected + slack >= (double)sample.m)
         return b;
     if (expected > slack + 1.0)

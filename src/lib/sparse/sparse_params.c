@@ -54,8 +54,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                        .flags = GCB_PARAM_WIRE, .choices = gcb_transform_names},
     [ROW_CHUNK] = {GCB_PARAM("chunk", SIZE, struct gcb_sparse, chunk),
                    .help = "elements per chunk of the transform or of select=chunk, or per row of "
-                           "agree=sketch; 0: "
-                           "the whole message",
+                           "agree=sketch; 0: the whole message",
                    .max = UINT32_MAX, .flags = GCB_PARAM_WIRE,
                    .needs = "transform=fft|dct|hadamard&tile=none;select=chunk&tile=none;"
                             "select=mask&agree=sketch"},

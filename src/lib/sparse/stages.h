@@ -170,7 +170,7 @@ struct gcb_selection {
     struct gcb_selection_params p;
     struct gcb_source from; /* borrowed */
     uint32_t *pos;          /* kept positions, segment after segment */
-    float *value;           /* the floats of from.order at the kept positions */
+    float *value;           /* the floats that rank the kept positions (struct gcb_source) */
     float *pair;            /* borrowed: the bins at the kept positions; NULL: not gathered yet */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;          /* number of kept positions in all segments */

@@ -164,15 +164,17 @@ static float *make_basis(enum gcb_transform_id id, unsigned n, uint64_t key)
 
 static void destroy_tiling(struct gcb_tiling *g)
 {
-    for (size_t n = 0; g && n <= GCB_TILE_SIDE; n++)
+    if (!g)
+        return;
+    for (size_t n = 0; n <= GCB_TILE_SIDE; n++)
         gcb_free(g->basis[n]);
-    if (g) {
-        gcb_free(g->part);
-        gcb_free(g->wire);
-    }
+    gcb_free(g->part);
+    gcb_free(g->wire);
     gcb_free(g);
 }
 
+/* Makes the basis for sides of n, unless there is one or none is needed. Returns false if there is
+ * no memory. */
 static bool add_basis(struct gcb_tiling *g, enum gcb_transform_id id, unsigned n, uint64_t key)
 {
     if (n > 1 && !g->basis[n] && id != GCB_TRANSFORM_MEAN)

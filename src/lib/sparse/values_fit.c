@@ -140,7 +140,7 @@ static void cut_pieces(const struct gcb_fit_scratch *s, struct gcb_fit_piece *pi
 }
 
 /* l[j] = Legendre's polynomial of degree j at the place of rank i of n in a piece. */
-static void basis(double *l, uint64_t i, uint64_t n)
+static void fill_basis(double *l, uint64_t i, uint64_t n)
 {
     const double u = (double)(2 * i + 1) / (double)n - 1.0;
 
@@ -160,7 +160,7 @@ static void fit_piece(float *coefficient, const uint64_t *pair, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         const double y = value_of(pair[i]);
 
-        basis(l, i, n);
+        fill_basis(l, i, n);
         for (unsigned j = 0; j < terms; j++) {
             c[j] += l[j] * y;
             for (unsigned k = 0; k <= j; k++)
@@ -248,7 +248,7 @@ static float value_at(const struct gcb_values_state *v, uint64_t rank)
     rank = rank < v->count ? rank : v->count - 1;
     for (; v->piece[p].end <= rank; p++)
         begin = v->piece[p].end;
-    basis(l, rank - begin, v->piece[p].end - begin);
+    fill_basis(l, rank - begin, v->piece[p].end - begin);
     for (unsigned j = 0; j < TERMS; j++)
         sum += (double)v->piece[p].coefficient[j] * l[j];
     return (float)sum;
