@@ -13,7 +13,7 @@ struct codebook {
     struct gcb_books k;
     float book[GCB_BOOK];
     uint32_t *cells; /* encoder, dynamic: gcb_book_cells */
-    double *sums; /* encoder, uniform: of blocks of GCB_SUM_BLOCK elements, and of their squares */
+    double *sums; /* encoder, uniform: sum of each GCB_SUM_BLOCK elements, then of their squares */
 };
 
 static uint64_t sum_blocks(const struct codebook *s)

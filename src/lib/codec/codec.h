@@ -42,7 +42,7 @@ enum gcb_collective {
     GCB_COLLECTIVES
 };
 #define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
-/* The collectives of methods whose messages have every element, with its size. */
+/* The collectives of methods whose messages have every element, and not only its sign. */
 #define GCB_COLLECTIVES_DENSE \
     (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_RING) | \
      GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL))

@@ -184,7 +184,7 @@ static void place_shares(struct job *job)
         start += s->count;
         if (s->count == 0)
             continue;
-        /* exact for all states: they are below count * 2^20 */
+        /* the quotient is exact for all states, which are below count * 2^20 */
         s->shift = 32 + width_of(s->count - 1);
         s->inverse = ((UINT64_C(1) << s->shift) + s->count - 1) / s->count;
     }

@@ -94,7 +94,7 @@ size_t gcb_param_count(const struct gcb_param *table);
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
                     struct gcb_diag *diag);
 
-#define GCB_PARAM_TEXT 40 /* bytes of any value's text */
+#define GCB_PARAM_TEXT 40 /* most bytes of a value's text, with its final zero */
 
 /* Writes a value as text that gcb_param_parse reads. `out` has at least GCB_PARAM_TEXT bytes.
  * Returns out. */

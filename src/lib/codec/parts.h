@@ -4,7 +4,7 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * The tiles of a message. Its tensors are cut into parts: a number of matrices of the same size.
+ * The tiles of a message. Its tensors are a series of parts: a part is some matrices of one size.
  * Each matrix is cut into tiles, whose sides are the largest divisors of the matrix's sides that
  * the parameter `tile` allows. So tiles never reach over the end of a tensor.
  *

@@ -143,7 +143,8 @@ static void measure_span(void *ctx, uint64_t i)
     join_stats(job->stats, &mine);
 }
 
-/* Backwards, because the end of the tensor may still be in the cache after it was measured. */
+/* Encodes a span, counted from the end of the tensor, because the end may still be in the cache
+ * after the tensor was measured. */
 static void encode_span(void *ctx, uint64_t from_end)
 {
     const struct job *job = ctx;

@@ -131,7 +131,8 @@ static void quantise(const struct job *job, const float *x, uint64_t first, size
     k->dither.trits(code, x, n, byte, first, &job->dither);
 }
 
-/* Backwards, because the end of the tensor may still be in the cache after it was measured. */
+/* Encodes a span, counted from the end of the tensor, because the end may still be in the cache
+ * after the tensor was measured. */
 static void encode_span(void *ctx, uint64_t from_end)
 {
     const struct job *job = ctx;

@@ -12,7 +12,8 @@
 #include "src/lib/base/fork.h"
 #include "src/lib/base/text.h"
 
-/* LAPACK's eigenvalues of a symmetric matrix. Its last arguments are the lengths of the texts. */
+/* LAPACK's function for the eigenvalues of a symmetric matrix. Its last arguments are the lengths
+ * of the texts. */
 typedef void dsyev_fn(const char *job, const char *triangle, const int *n, double *a,
                       const int *lda, double *values, double *work, const int *length, int *info,
                       size_t, size_t);

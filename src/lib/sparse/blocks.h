@@ -48,7 +48,7 @@ static inline void gcb_blocks_count(struct gcb_selection *s, uint64_t segment, u
  */
 bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn, void *ctx);
 
-/* The number of floats in s->sample, `each` from a block; m = 0: there are too few positions. */
+/* s->sample has m floats, `each` from every sampled block. m = 0: there are too few positions. */
 struct gcb_sample {
     size_t m, each;
 };
@@ -62,8 +62,8 @@ struct gcb_sample gcb_blocks_sample(struct gcb_selection *s);
  */
 bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
 
-/* Sets the coefficients at positions from `first` to `end` - 1 of the message. Returns 0 or an
- * error. */
+/* Sets the coefficients at positions from `first` to `end` - 1 of the message; coef has only these.
+ * Returns 0 or an error. */
 typedef int gcb_blocks_read_fn(void *ctx, float *coef, uint64_t first, uint64_t end);
 
 /* The inverse of a message with t->room: calls `read` for the coefficients of a few chunks at a

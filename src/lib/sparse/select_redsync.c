@@ -109,7 +109,7 @@ static bool is_reusable(const struct gcb_selection *s)
            s->at.step - s->found_at.step < s->p.interval;
 }
 
-/* Searches a threshold, or uses the last again. */
+/* Selects by a threshold: searches it, or uses the last one again. */
 static bool select_by_last(struct gcb_selection *s, uint64_t k)
 {
     uint32_t floor = 0, threshold = s->found_threshold;

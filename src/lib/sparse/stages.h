@@ -40,8 +40,9 @@ enum gcb_transform_pad { GCB_TRANSFORM_PAD_NONE, GCB_TRANSFORM_PAD_SMOOTH };
 /* State of a transform. It owns its arrays. */
 struct gcb_transform_state {
     struct gcb_codec_env env;
-    uint64_t length;           /* number of transformed elements: those of the tensor, and zeros */
-    uint64_t chunk, positions; /* elements in a chunk, 0: all elements; number of coefficients */
+    uint64_t length;    /* number of transformed elements: those of the tensor, and zeros */
+    uint64_t chunk;     /* the parameter: elements in a chunk; 0: all elements */
+    uint64_t positions; /* number of coefficients */
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
@@ -182,7 +183,7 @@ struct gcb_selection {
     uint64_t segment, segments; /* most positions in a segment; number of segments */
     float *ranked;              /* scratch: positions + 1 floats */
     float *sample;              /* scratch: GCB_SAMPLE_MAX values */
-    uint32_t hint;              /* magnitude that about k positions reach; 0: unknown */
+    uint32_t hint;              /* a magnitude that k positions probably reach; 0: unknown */
     bool found;                 /* redsync: there is a threshold to use again */
     struct gcb_step found_at;   /* redsync: step and worker for which it was found */
     uint32_t found_threshold;   /* redsync: the threshold, a magnitude's bits */
@@ -272,7 +273,7 @@ struct gcb_values_state {
     uint8_t *scale;                             /* bins, encoding: where the means go (borrowed) */
     struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit; `count` is the number of values */
     struct gcb_fit_scratch *fit;                /* fit: NULL in a decoder */
-    unsigned rank_bits;                         /* fit: gcb_values_set_count */
+    unsigned rank_bits;                         /* fit: bits of a rank (gcb_values_set_count) */
     float up, down; /* means: what replaces the values; uniform: `up` is the largest */
 };
 
