@@ -84,7 +84,7 @@ static inline uint64_t gcb_blocks_codes_at(const struct gcb_blocks *s)
 /* Refuses a block that is not a power of two from 16 to 4096: returns 0 or GCB_E_INVALID. */
 int gcb_blocks_check(uint64_t block, struct gcb_diag *diag);
 
-/* Functions of struct gcb_codec_ops. */
+/* Functions of struct gcb_codec_ops; the state begins with struct gcb_blocks. */
 int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                       struct gcb_wbuf *out);
 int gcb_blocks_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);

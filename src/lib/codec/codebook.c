@@ -16,7 +16,7 @@ struct codebook {
     double *sums; /* encoder, uniform: sum of each GCB_SUM_BLOCK elements, then of their squares */
 };
 
-static uint64_t sum_blocks(const struct codebook *s)
+static uint64_t sum_block_count(const struct codebook *s)
 {
     return (s->k.b.base.env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
@@ -112,7 +112,7 @@ static int encode_uniform(struct codebook *s, const struct gcb_view *in, uint8_t
     double sum = 0.0, sum_sq = 0.0;
 
     gcb_parallel(env->queue, gcb_span_count(env->count), sum_span, &job);
-    for (uint64_t i = 0; i < sum_blocks(s); i++) {
+    for (uint64_t i = 0; i < sum_block_count(s); i++) {
         sum += s->sums[2 * i];
         sum_sq += s->sums[2 * i + 1];
     }
@@ -174,8 +174,8 @@ static int codebook_init(void *state, const struct gcb_codec_env *env, struct gc
         gcb_book_cells(s->cells);
         return 0;
     }
-    s->sums = gcb_alloc_array(2 * sum_blocks(s), sizeof(double));
-    return s->sums ? 0 : gcb_diag_nomem(diag, 2 * sum_blocks(s) * sizeof(double), "sums");
+    s->sums = gcb_alloc_array(2 * sum_block_count(s), sizeof(double));
+    return s->sums ? 0 : gcb_diag_nomem(diag, 2 * sum_block_count(s) * sizeof(double), "sums");
 }
 
 static int codebook_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,

@@ -59,7 +59,8 @@ static uint64_t block_number(const struct eden *s, uint64_t i)
     return i / s->block + (uint64_t)__builtin_popcountll(i & (s->block - 1));
 }
 
-static uint64_t scales_bytes(const struct eden *s)
+/* Bytes before the codes: the key and the scales. */
+static uint64_t head_bytes(const struct eden *s)
 {
     return sizeof(uint64_t) + block_number(s, padded(s)) * sizeof(float);
 }
@@ -70,7 +71,7 @@ static int eden_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 
     if (s->block & (s->block - 1))
         return gcb_invalid(diag, "block=%llu is not a power of two", (unsigned long long)s->block);
-    s->base.max_payload = scales_bytes(s) + gcb_packed_bytes(padded(s), (unsigned)s->bits);
+    s->base.max_payload = head_bytes(s) + gcb_packed_bytes(padded(s), (unsigned)s->bits);
     s->base.may_send_raw = s->base.sees_nonfinite = true;
     s->base.nominal_bits = (double)s->bits + 32.0 / (double)s->block;
     return 0;
@@ -142,7 +143,7 @@ static void encode_span(void *ctx, uint64_t span)
     const struct gcb_codec_env *env = &s->base.env;
     const struct gcb_kernels *k = env->kernels;
     const uint64_t all = padded(s), end = span * GCB_SPAN + gcb_span_length(all, span);
-    uint8_t *codes = job->out + scales_bytes(s);
+    uint8_t *codes = job->out + head_bytes(s);
     _Alignas(64) float z[MOST];
     uint16_t code[MOST];
 
@@ -193,7 +194,7 @@ static void decode_span(void *ctx, uint64_t span)
     const struct eden *s = job->s;
     const struct gcb_kernels *k = s->base.env.kernels;
     const uint64_t all = padded(s), end = span * GCB_SPAN + gcb_span_length(all, span);
-    const uint8_t *codes = job->in + scales_bytes(s);
+    const uint8_t *codes = job->in + head_bytes(s);
     const unsigned bits = (unsigned)s->bits;
     _Alignas(64) float x[MOST];
     float value[2 * LEVELS];
@@ -230,7 +231,7 @@ static int eden_read(void *state, struct gcb_rbuf *in, float *out, const struct 
     if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
     job.key = gcb_load_u64(job.in);
-    for (uint64_t at = sizeof(uint64_t); at < scales_bytes(s); at += sizeof(float))
+    for (uint64_t at = sizeof(uint64_t); at < head_bytes(s); at += sizeof(float))
         if (gcb_load_u32(job.in + at) >= gcb_bits_of(COEFFICIENT_MOST))
             return GCB_E_CORRUPT;
     gcb_parallel(s->base.env.queue, gcb_span_count(padded(s)), decode_span, &job);
@@ -245,7 +246,7 @@ static int eden_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
 
     if (!p)
         return GCB_E_CORRUPT;
-    parts->scale_bytes = scales_bytes(s);
+    parts->scale_bytes = head_bytes(s);
     parts->value_bytes = gcb_packed_bytes(padded(s), bits);
     parts->kept = parts->positions = s->base.env.count;
     return gcb_packed_entropy(&parts->entropy0_bits, p + parts->scale_bytes, padded(s), bits,

@@ -240,7 +240,7 @@ static int entropy_encode(void *state, const struct gcb_step *at, const struct g
     s->base.nonfinite = false;
     if (!start)
         return GCB_E_NOSPACE;
-    out->len -= s->base.max_payload;
+    out->len -= s->base.max_payload; /* the payload's length is added in the end */
     if (blocks == 0)
         return 0;
     gcb_parallel(s->base.env.queue, blocks, count_block, &job);

@@ -37,7 +37,7 @@ static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
 }
 
 /* Number of tasks: each takes s->unit elements, the last maybe fewer. */
-static uint64_t units(const struct qsgd *s)
+static uint64_t unit_count(const struct qsgd *s)
 {
     return (s->env->count + s->unit - 1) / s->unit;
 }
@@ -280,7 +280,7 @@ static int encode_fixed(struct job *job, struct gcb_wbuf *out)
     job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env->count, s->l.width));
     if (!job->out)
         return GCB_E_NOSPACE;
-    gcb_parallel(s->env->queue, units(s), encode_unit, job);
+    gcb_parallel(s->env->queue, unit_count(s), encode_unit, job);
     return 0;
 }
 
@@ -291,7 +291,7 @@ static int decode_fixed(struct job *job, struct gcb_rbuf *in)
     job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env->count, s->l.width));
     if (!job->in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env->queue, units(s), decode_unit, job);
+    gcb_parallel(s->env->queue, unit_count(s), decode_unit, job);
     return 0;
 }
 
@@ -474,7 +474,7 @@ static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned
         .norms_out = round == 0 ? values : (uint8_t *)s->l.q.shared.scale,
     };
 
-    gcb_parallel(s->env->queue, units(s), round == 0 ? measure_unit : level_unit, &job);
+    gcb_parallel(s->env->queue, unit_count(s), round == 0 ? measure_unit : level_unit, &job);
     if (round == 1)
         gcb_shared_scale_send(&s->l.q, values);
     return 0;

@@ -40,9 +40,9 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
 
 /* Copies this worker's levels to `values`, as its contribution to the second round. */
 void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
-/* Functions of struct gcb_reduce_ops. absorb takes the shared scales. conclude computes update =
- * scale * (combined level / levels) and own = scale * (own level / levels) / weight, or 0 if the
- * weight is 0. */
+/* Functions of struct gcb_reduce_ops; the state begins with struct gcb_quantiser. absorb takes the
+ * shared scales. conclude computes update = scale * (combined level / levels) and own = scale *
+ * (own level / levels) / weight, or 0 if the weight is 0. */
 void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined);
 void gcb_shared_scale_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                                const void *combined, float *update, float *own);

@@ -113,7 +113,7 @@ static void add_block(const struct signsgd *s, struct sums *to, const float *x, 
 /* The mean magnitude of the n elements of one sign. `sum` is twice the sum of their magnitudes: the
  * sum of all magnitudes plus or minus the sum of all elements. Rounding may have made it
  * negative. */
-static float half_mean(double sum, uint64_t n)
+static float mean_of_sign(double sum, uint64_t n)
 {
     return n == 0 || sum < 0.0 ? 0.0f : (float)(sum / 2.0 / (double)n);
 }
@@ -126,9 +126,9 @@ static void put_scale(const struct job *job, uint64_t b, const struct sums *of, 
     float scale = (float)(s->scale == SCALE_RMS ? sqrt(mean) : mean);
 
     if (s->scale == SCALE_MEANS) {
-        scale = half_mean(of->size + of->plain, n - of->minus);
+        scale = mean_of_sign(of->size + of->plain, n - of->minus);
         gcb_store_f32(job->scales_out + (s->buckets + b) * sizeof(float),
-                      half_mean(of->size - of->plain, of->minus));
+                      mean_of_sign(of->size - of->plain, of->minus));
     }
     gcb_store_f32(job->scales_out + b * sizeof(float), scale);
 }

@@ -197,7 +197,9 @@ static uint64_t close_block(const struct block *b, uint64_t n)
     return gcb_bitr_is_done(&b->r) && b->next <= n ? b->next : n + 1;
 }
 
-/* Without c->tables, each call reads the codes again. */
+/* Takes the block that was read ahead, if there is one. Otherwise reads the block and, if the
+ * tables stay between calls, the next one too. Without c->tables, each call reads the codes
+ * again. */
 static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
     struct gcb_bitr head = {.p = c->body + 1, .end = c->end};

@@ -349,8 +349,8 @@ static void reflect(float *x, unsigned n, size_t apart)
         x[i * apart] -= shift;
 }
 
-/* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Overwrites
- * x and `room`. Returns the array that has the result: x or room. */
+/* Transforms `count` tiles. Element (i, j) of tile k is x[(i * width + j) * count + k]. Uses x
+ * and `room` as scratch. Returns the array that has the result: x or room. */
 static float *transform_group(const struct gcb_transform_state *t, const struct gcb_part *p,
                               float *x, float *room, size_t count, bool inverse)
 {

@@ -110,7 +110,8 @@ static uint64_t farthest(const uint64_t *pair, uint64_t from, uint64_t end, doub
     return at;
 }
 
-/* Sets the ends of the pieces: cuts the piece with the largest distance, again and again. */
+/* Sets the ends of the pieces: cuts the piece with the largest distance, again and again. Only the
+ * two pieces of the last cut, from number `renew` on, need their distances anew. */
 static void cut_pieces(const struct gcb_fit_scratch *s, struct gcb_fit_piece *piece)
 {
     uint64_t begin[GCB_FIT_PIECES + 1] = {0}, at[GCB_FIT_PIECES] = {0};
