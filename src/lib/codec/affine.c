@@ -14,6 +14,7 @@ static float top_of(const struct gcb_blocks *s)
     return (float)((1u << s->width) - 1);
 }
 
+/* True with offset=minimum: only then a scale has 8 bytes. */
 static bool by_minimum(const struct gcb_blocks *s)
 {
     return s->scale == 8;

@@ -77,7 +77,7 @@ enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 struct gcb_codec_env {
     uint8_t wire_id;       /* wire id of the codec; the coder sets it */
     uint64_t count;        /* number of elements */
-    const uint64_t *shape; /* `rank` dimensions; NULL if several tensors are flattened into one */
+    const uint64_t *shape; /* `rank` dimensions; NULL: unknown, or several tensors are joined */
     unsigned rank;
     /* If several tensors are flattened into one: the rank of the first, its dimensions, the rank of
      * the second, and so on; `joined_length` numbers. NULL: unknown. */

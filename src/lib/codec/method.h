@@ -102,8 +102,8 @@ int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
 /* Sets the parameters of `count` pairs (key, value, key, value, ...). Ignores pairs whose key the
  * method does not have or whose parameter has no meaning with the other values. used[i] becomes
- * true for each pair that is not ignored. The caller calls gcb_method_check afterwards. Returns 0
- * or GCB_E_INVALID. */
+ * true for each pair that is not ignored. The caller calls gcb_method_check afterwards. Returns 0,
+ * or GCB_E_INVALID; then some parameters may have been set. */
 int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t count, bool *used,
                        struct gcb_diag *diag);
 

@@ -20,7 +20,7 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
 /* So that these ones, a zero and up to 31 low bits fit one call of gcb_bitw_put. */
 #define MOST_ONES 20
 
-/* Writes a gap, of which `gap` is one less. The first ones of a long quotient are written apart. */
+/* Writes the code of the gap `gap` + 1. The first ones of a long quotient are written apart. */
 static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
 {
     uint32_t ones = gap >> b;

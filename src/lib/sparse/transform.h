@@ -21,7 +21,8 @@ bool gcb_transform_has_room(const struct gcb_transform_state *t);
 void gcb_transform_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
                           float *out, const struct gcb_fft_chunks *which);
 
-/* `order` of the transforms that have one real coefficient for each element: returns coef. */
+/* `order` of the transforms that have one real coefficient for each element: returns coef, or NULL
+ * if a coefficient is not finite. */
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
 /* `scale` of DCT and Hadamard transform. */
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
