@@ -9,10 +9,10 @@
  * exactly the k largest, which every ratio has let pass. So here it is exact top-k.
  *
  * search: bisects the interval of ratios until between k and 2k elements pass. If no ratio does
- * that, it takes the highest tried ratio that lets at least k elements pass. It differs from the
- * paper in two points. It lowers the upper end if fewer than k elements pass (the paper: fewer than
- * k/2). And it shrinks the interval to 1e-3: the paper's 0.2 allows three halvings, too few for
- * heavy tails.
+ * that, it takes the highest tried ratio that lets at least k elements pass, or without one the k
+ * largest. It differs from the paper in two points. It lowers the upper end if fewer than k
+ * elements pass (the paper: fewer than k/2). And it shrinks the interval to 1e-3: the paper's 0.2
+ * allows three halvings, too few for heavy tails.
  *
  * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is
  * kept whole, so its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All
