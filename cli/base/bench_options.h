@@ -38,8 +38,9 @@ extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own *
 extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
 
-/* Fills zeroed options with the fields of a suite. GCB_E_INVALID: a field is unknown or has a wrong
- * value. Release the lists of *out with opt_fini, also on failure. */
+/* Fills zeroed options with the fields of a suite, whose texts they borrow. GCB_E_INVALID: a field
+ * is unknown, has a wrong value or names a plug-in. Release the lists of *out with opt_fini, also
+ * on failure. */
 int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag);
 
 /*
@@ -59,9 +60,9 @@ int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * Makes the list of methods as opt_methods_resolve does; without --method, of all methods. identity
- * is always in the list, and memcpy (src/tool/run/trial.h) follows it directly. Release *out with
- * gcb_free.
+ * Makes the list of methods as opt_methods_resolve does; without --method, of opt_methods_all.
+ * identity is always in the list, and memcpy (src/tool/run/trial.h) follows the first one directly.
+ * *out starts as NULL; release it with gcb_free, also on failure.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

@@ -170,8 +170,8 @@ bool interrupt_stop(void *ctx)
 
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
-/* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout
- * went away. */
+/* Prints the message of a status and returns its exit code. GCB_E_IO without words means that the
+ * reader of stdout went away (src/tool/rows/sink.h): then prints nothing. */
 static int report_status(const struct cmd_context *ctx, int status)
 {
     const struct gcb_diag *diag = ctx->diag;

@@ -21,7 +21,7 @@ struct cmd_context {
     const char *program; /* name of the program, for messages */
     FILE *out;           /* standard output, for results only */
     FILE *err;           /* standard error, for messages */
-    int argc;            /* the whole command line, for the environment record */
+    int argc;            /* of the whole command line, which the environment record shows */
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set, or the program never uses colour */
     struct gcb_diag *diag;
@@ -80,8 +80,9 @@ const struct cmd *cmd_find(const char *name);
 /* Prints what `gcbench help COMMAND` shows. */
 void cmd_print_help(FILE *out, const struct cmd *cmd);
 
-/* Parses argv[0..argc), which begins after the command's name, and runs the command. Returns what
- * `run` returns. */
+/* Parses argv[0..argc), which begins after the command's name, and runs the command, or prints its
+ * help if --help is given. Returns what `run` returns, 0 after the help, or GCB_E_INVALID for wrong
+ * options. ctx->parsed is valid only while the command runs. */
 int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv);
 
 /* The meaning of an exit status. */
@@ -105,9 +106,13 @@ int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx
  * one. Changes the environment, so a program calls it before it starts threads. */
 void program_choose_blas(void);
 
-/* Returns the context of a program that prints on stdout and stderr. Also prepares the process:
- * malloc gets one arena, a write to a closed pipe becomes an error, and unfinished files are
- * removed however the process ends. */
+/*
+ * Returns the context of a program that prints on stdout and stderr; it borrows the arguments. Also
+ * prepares the process: malloc gets one arena, a write to a closed pipe becomes an error, running
+ * out of memory ends the process with a message, and unfinished files are removed however the
+ * process ends. A process that was started to run a plug-in (argv[1] is GCB_PLUGIN_HOST) runs it
+ * and exits here.
+ */
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);
 

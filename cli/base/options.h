@@ -21,7 +21,7 @@
 struct opt_input {
     struct opt_list dataset, exclude;
     struct opt_list as;        /* names of formats for datasets that are not floats */
-    const char *step, *worker; /* NULL: all steps, all workers */
+    const char *step, *worker; /* NULL: not given; opt_input_open then reads all */
     int order;                 /* enum gcb_order */
     uint64_t max_bytes;        /* 0: the default, half of memory */
     bool allow_external, in_process;
@@ -31,8 +31,10 @@ struct opt_input {
 extern const struct opt_row opt_input_rows[];
 /* Words that --step and --worker take, for completions; each list ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];
-/* Opens `files` as one dump; close *out with gcb_source_close. GCB_E_INVALID: there is no file, a
- * file is "-", or --as has an unknown type. Other errors are those of gcb_source_open. */
+/* Opens `files` as one dump, masked by the file of --mask; close *out with gcb_source_close. Of
+ * `in`, *out borrows only the text of --hdf5-plugins. GCB_E_INVALID: there is no file, a file is
+ * "-", --as has an unknown type, or the folder of --hdf5-plugins cannot be read. Other errors are
+ * those of gcb_source_open and gcb_source_mask. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
@@ -88,15 +90,17 @@ struct opt_backend {
     struct gcb_queue queue;
     uint64_t seed;
 };
-/* Fills *out. GCB_E_BACKEND: this machine or build lacks the device or instruction set. Coders
- * borrow the kernels and the queue, so *out must not move while they live. */
+/* Fills *out. GCB_E_BACKEND: this machine or build lacks the device, the instruction set or FFTW;
+ * if only the device is missing, the rest of *out is filled. GCB_E_INVALID: --device or --isa is
+ * wrong. Coders borrow the device, the kernels and the queue, so *out must not move while they
+ * live. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
 
 /* Options on how often each message is measured. */
 struct opt_timing {
     int warmup;      /* untimed runs; -1: the command's own default */
     int repeat;      /* timed runs; 0: the command's own default */
-    double min_time; /* in seconds, for all timed runs together; 0: no least time */
+    double min_time; /* in seconds, for all timed runs together; 0: the command's own default */
 };
 extern const struct opt_row opt_timing_rows[];
 
@@ -130,8 +134,8 @@ struct opt_lines {
     bool no_baselines;
 };
 extern const struct opt_row opt_lines_rows[];
-/* Sets *out to the field of --sort, or to GCB_FIELD_NONE. GCB_E_INVALID if there is no such
- * field. */
+/* Sets *out to the field of --sort, or to GCB_FIELD_NONE. GCB_E_INVALID if there is no such field,
+ * or if it is not a figure of a method (gcb_tally_has_figure). */
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
 /* Options that add rows of histograms and spectra, for `compress` and `bench`. No table shows these
@@ -160,18 +164,19 @@ extern const struct opt_row opt_policy_rows[]; /* --method-for */
  * a command's opt_extra. */
 const char *opt_methods_key_at(size_t i);
 /*
- * Makes the list of the methods that --method names, in the order given. Each method takes those
- * overrides that it has as parameters. Without --method, the list has the methods for which
- * `wanted` is true, with their default parameters; none if `wanted` is NULL. GCB_E_INVALID also for
- * an override that no method has. Release *out with gcb_free.
+ * Makes the list of the methods that --method names, in the order given. Without --method, the list
+ * has the methods for which `wanted` is true; none if `wanted` is NULL. Each method takes those
+ * overrides that it has as parameters. GCB_E_INVALID also for an override that no method has.
+ * Release *out with gcb_free; after an error, *out and *count are unchanged.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);
 /* True for all methods except `sparse`, whose defaults are those of topk. For the `wanted` of
  * opt_methods_resolve. */
 bool opt_methods_all(const struct gcb_method *m);
-/* Makes the policy of the rules of --method-for; its last rule is the method of --method. Call
- * gcb_policy_bind when the source is open. Release *out with gcb_policy_fini, also on failure. */
+/* Makes the policy of the rules of --method-for; its last rule is the method of --method, if that
+ * is given. GCB_E_INVALID also for more than one --method. *out starts zeroed. Call gcb_policy_bind
+ * when the source is open. Release *out with gcb_policy_fini, also on failure. */
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
 /* Appends the method `spec` to an array that opt_methods_resolve made; *methods may move. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,

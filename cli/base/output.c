@@ -294,7 +294,7 @@ void answer_make(struct gcb_row *out, const char *where, const struct gcb_method
     gcb_free(labels);
 }
 
-/* ---- the outcome of bench and sweep ---- */
+/* ---- the outcome of bench, compress and sweep ---- */
 
 void bench_outcome_add(struct bench_outcome *o, const struct gcb_run_result *result)
 {

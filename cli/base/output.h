@@ -28,9 +28,10 @@ struct out_report {
     FILE *out;      /* standard output */
 };
 
-/* Opens the stream and the file. `records` has the bit of each kind of record (GCB_RECORD_BIT) that
- * the command sends. --results must not overwrite one of the `inputs`. `save` and `inputs` may be
- * NULL. Returns 0, or a negative status with words in ctx->diag. Call out_close in both cases. */
+/* Opens the stream and the file. `records`: the kinds of record (GCB_RECORD_BIT) that csv and tsv
+ * show; json shows all rows. --results must not overwrite one of the `inputs`. `save` and `inputs`
+ * may be NULL. Returns 0, or a negative status with words in ctx->diag. Call out_close in both
+ * cases. */
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
              const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to the stream and the file, and releases it, also on failure. */
@@ -57,8 +58,8 @@ bool out_wants_rows(const struct out_report *r);
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* `r` may be zeroed */
 
-/* Returns the first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be
- * made. */
+/* Returns the first of $TMPDIR, /tmp and /dev/shm that is a folder in which files can be made, or
+ * "." if none is. */
 const char *out_temp_folder(void);
 /* Opens the temporary file of an output for writing. Returns 0 or GCB_E_IO. */
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
@@ -93,8 +94,8 @@ extern const struct gcb_table_column out_columns[OUT_COLUMNS];
 void out_figures(struct gcb_table *table, const struct gcb_table_column *columns, size_t count,
                  const struct gcb_tally *tally, size_t width);
 
-/* Prints a line for each method that failed or does not run on the device, with the reason. The
- * line begins with the method's settings, unless `methods` is NULL. */
+/* Prints a line for each method that failed or does not run here, with the reason. The line also
+ * has the method's settings, unless `methods` is NULL. */
 void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_run_result *result);
 
 /* Makes the row of the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h). Its text
@@ -103,11 +104,11 @@ void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_
 void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                  const struct gcb_run_result *result, bool speeds);
 
-/* How many methods of `bench` or `sweep` failed, over all cases. Starts zeroed. */
+/* How many methods of `bench`, `compress` or `sweep` failed, over all cases. Starts zeroed. */
 struct bench_outcome {
     size_t methods;    /* number of methods tried; a method counts once for each case */
     size_t failed;     /* number of methods that failed, including the unverified ones */
-    size_t unverified; /* number of methods whose result on the device differs from the CPU's */
+    size_t unverified; /* number of methods of which a result is wrong: GCB_E_UNVERIFIED */
     /* message of the first unverified method, or else of the first failed method */
     struct gcb_diag first_bad;
     struct gcb_diag missing; /* message of the first method that lacks a library of the device */
@@ -119,7 +120,8 @@ void bench_outcome_add(struct bench_outcome *o, const struct gcb_run_result *res
 /*
  * Returns the exit status of the command, the worst that applies: CMD_NOT_VERIFIED (5), CMD_FAILED
  * (1), GCB_E_BACKEND (3) with its words in `diag`, or 0. The reason for 5 and 1 is printed on
- * `err`. A method that does not run on the device does not change the exit status.
+ * `err`. A method that does not run on the device (GCB_E_UNSUPPORTED) does not change the exit
+ * status.
  */
 int bench_outcome_judge(const struct bench_outcome *o, FILE *err, struct gcb_diag *diag);
 
@@ -135,8 +137,8 @@ struct promise_counts {
 void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
                   const struct gcb_row *row);
 
-/* Prints a table with the number of each method's checks by outcome, and the sums of all
- * methods. */
+/* Prints a table with the number of each method's checks by outcome, and the sums of all methods.
+ * `messages`: number of messages that were checked. */
 void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                          size_t count, const struct promise_counts *counts, uint64_t messages);
 

@@ -55,8 +55,9 @@ struct session {
 };
 
 /* Checks the options against each other, and fills `backend`. With a device, methods run there, and
- * the CPU's kernels and threads make the messages for comparison. GCB_E_BACKEND: the device is
- * missing. GCB_E_INVALID: an option has no meaning on a device. */
+ * the CPU's kernels and threads make the messages for comparison. GCB_E_BACKEND: as in
+ * opt_exec_resolve. GCB_E_INVALID: options are wrong or contradict each other, or an option has no
+ * meaning on a device. */
 int session_resolve(struct session *s);
 /* Returns the status of the command for `err`, the status of a run: GCB_E_BACKEND if a device was
  * in use and `err` is GCB_E_UNSUPPORTED, because a method does not run on the device; otherwise
@@ -68,14 +69,15 @@ int session_status(const struct session *s, int err);
 void session_drop_memory(const struct session *s, const char *command, struct gcb_method *methods,
                          size_t count);
 
-/* Opens the files as one dump and plans its messages. */
+/* Opens the files as one dump, prints notes on it (heading_note_input) unless --quiet is given, and
+ * plans its messages. */
 int session_open_input(struct session *s);
 /* Plans the messages of the open dump. Call it again if `o.message` changed. */
 void session_plan(struct session *s);
 
 /* Fills `setting` from the options, the backend and the bandwidth as measured so far. */
 void session_fill_setting(struct session *s);
-/* Opens the stream and the results file, and fills `setting`. */
+/* Opens the stream and the results file, and fills `setting`. `records` is that of out_open. */
 int session_open_report(struct session *s, unsigned records);
 /* Sends the `environment` row, if rows are wanted. */
 int session_put_environment(struct session *s);
@@ -87,7 +89,7 @@ int session_start_report(struct session *s, unsigned records, bool measure);
 int session_put(struct session *s, struct gcb_row *row);
 
 /* Returns the run that the options ask for: one timed run of each message after one warm-up, unless
- * `timing` asks for more. Borrows from `s`. */
+ * `timing` says otherwise. Borrows `methods`, and the dump, layout, backend and options of `s`. */
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);
 /* Without --repeat and --min-time, makes `config` time each message at least twice: until its
@@ -116,7 +118,8 @@ int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);
-/* Returns with what messages are coded, as the options say. */
+/* Returns the kernels, threads, device, seed and FFT with which messages are coded, as the options
+ * say. Borrows from s->backend. */
 struct gcb_compute session_compute(const struct session *s);
 /* Returns a watch that updates `progress`, and stops the work after a signal. */
 struct gcb_watch session_watch(struct session *s);
