@@ -16,7 +16,7 @@ struct payoff {
     struct session s;
     struct payoff_plan plan;
     struct gcb_ways ways;
-    struct gcb_timed timed;        /* times of --coding; empty for cpu */
+    struct gcb_timed timed; /* times of --coding; for cpu none, but the `device` of given rows */
     struct gcb_measureds measured; /* exchanges in the rows given */
     char from[200], coding[200];   /* where errors and times come from, in words */
     struct gcb_judgement *places;  /* one for each pair of workers and bandwidth */
@@ -353,6 +353,7 @@ static void show_places(struct payoff *c)
         heading_note_load(report->out, 0);
 }
 
+/* Sends the rows of all places. Then prints their table, and the answer if there is one place. */
 static int show(struct payoff *c, struct gcb_diag *diag)
 {
     const bool on_cpu = strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c);

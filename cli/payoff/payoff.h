@@ -55,8 +55,9 @@ struct payoff_plan {
     struct gcb_setting setting;
     struct gcb_curve curve; /* of --link */
 };
-/* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go
- * together. */
+/* Makes the plan from the options, whose texts it borrows. *out must not move, because its setting
+ * points to its curve. GCB_E_INVALID: a wrong value, or options that do not go together. Other
+ * errors are those of gcb_curve_read. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);
 
 /* ---- what `payoff` prints as a table: ways for one place, or a line for each of several ---- */

@@ -286,8 +286,8 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
 }
 
 /* Refuses options that do not go together. */
-static int check(const struct payoff_options *o, const struct cluster *cluster,
-                 struct gcb_diag *diag)
+static int check_options(const struct payoff_options *o, const struct cluster *cluster,
+                         struct gcb_diag *diag)
 {
     const struct payoff_network *own = &o->network;
     const struct payoff_exchange *x = &o->exchange;
@@ -332,7 +332,7 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
     memset(out, 0, sizeof(*out));
     err = find_cluster(&cluster, own->cluster, diag);
     if (!err)
-        err = check(o, cluster, diag);
+        err = check_options(o, cluster, diag);
     if (err)
         return err;
     out->cluster = cluster->name;
