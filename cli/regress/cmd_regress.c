@@ -22,7 +22,7 @@ void regress_forward(struct opt_list *out, const struct opt_result *parsed, bool
     }
 }
 
-/* Without --against: refuses options that need --against, and any number of files but two. */
+/* Without --against: refuses options that need --against, and any number of files except two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const names[] = {"budget", "pairs",   "calibrate", "counts",
@@ -186,7 +186,8 @@ static int put_total(struct regress *r, struct gcb_diag *diag)
     return out_put(&r->report, &row, diag);
 }
 
-static int show(struct regress *r, struct gcb_diag *diag)
+/* Prints the comparison, sends its rows, and completes the file of --results. */
+static int put_results(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_row row;
     char title[200];
@@ -248,7 +249,7 @@ static int regress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = r.o->own.against ? compare_builds(&r, ctx->diag) : compare_files(&r, ctx->diag);
     if (!err)
-        err = show(&r, ctx->diag);
+        err = put_results(&r, ctx->diag);
     if (!err && is_interrupted(&r))
         fprintf(ctx->err, "gcbench: interrupted: the verdicts are on what was measured by then\n");
     if (!err)

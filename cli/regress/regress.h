@@ -40,7 +40,7 @@ struct regress {
     const struct opt_list *operands;
     struct cmd_context *ctx;
     struct opt_list bench;   /* words that are passed on to `bench` */
-    struct gcb_ab_result ab; /* the comparison; of two files, only its `runs` are set */
+    struct gcb_ab_result ab; /* of two files only `runs` is set; with --counts nothing */
     struct gcb_verdicts verdicts;
     struct out_report report;
     /* used with --against: */

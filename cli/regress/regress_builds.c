@@ -91,7 +91,7 @@ static int run_ab(struct regress *r, struct gcb_ab_result *out, struct gcb_ab_co
 }
 
 /* Makes the layout of both builds' code vary from process to process. If that fails for one build,
- * neither varies, and r->layout_kept says why. */
+ * neither varies, r->layout_kept says why, and 0 is returned: only a signal is an error. */
 static int open_layouts(struct regress *r, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};

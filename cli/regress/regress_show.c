@@ -24,8 +24,8 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* True if this verdict is a line of the table: a size or an error only if it changed, all others
- * always. */
+/* True if this verdict is a line of the table even without -v: a size or an error only if it
+ * changed, all others always. */
 static bool is_shown(const struct gcb_verdict *v)
 {
     return v->kind != GCB_SAME ||
@@ -36,7 +36,7 @@ static bool is_shown(const struct gcb_verdict *v)
 
 #define ADVICES 16 /* more than gcb_verdict_advice has different texts */
 
-#define CAUSES_COMPARED 16
+#define CAUSES_COMPARED 16 /* how many causes a reason is compared with */
 
 /* Verdicts of one kind that have the same reason. */
 struct cause {
@@ -60,8 +60,8 @@ static const char *new_advice(const char *given[ADVICES], const struct gcb_verdi
 }
 
 /* Collects the reasons of all verdicts, in order. Only the last CAUSES_COMPARED causes are searched
- * for an equal one, so that the time does not grow with the square of their number. Release *out
-  * with gcb_free. */
+ * for an equal one, so that the time does not grow with the square of their number. The causes
+ * borrow from `verdicts`. Release *out with gcb_free. */
 static void collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes = gcb_must_array(verdicts->count, sizeof(*causes));
