@@ -62,7 +62,7 @@ static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
 }
 
 /* Refuses options that do not go together. */
-static int check(const struct exchange *c, struct gcb_diag *diag)
+static int check_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
     const bool files = c->s.files->count, synthetic = c->size_count, methods = c->count;
@@ -107,7 +107,7 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
     if (!err)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
     if (!err)
-        err = check(c, diag);
+        err = check_options(c, diag);
     c->synthetic.dist.dist = GCB_DIST_LAPLACE;
     c->synthetic.name = own->dist ? own->dist : "laplace";
     if (!err && own->dist)
@@ -128,7 +128,6 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         err = gcb_source_open_synthetic(&c->s.source, &c->synthetic, 1, c->s.backend.seed, diag);
         if (!err)
             session_plan(&c->s);
-
     } else {
         err = session_open_input(&c->s);
     }
@@ -151,7 +150,7 @@ static int require_same(const struct exchange *c, uint64_t value, const char *wo
 
 /* GCB_E_INVALID if ranks have different methods or options, because some would then wait for others
  * for ever. Called by all ranks. */
-static int check_options(const struct exchange *c, struct gcb_diag *diag)
+static int require_same_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,
                                 c->size_count};
@@ -452,7 +451,7 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
     const size_t loads = c->size_count ? c->size_count : 1;
     const unsigned links = c->o->own.calibrate ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0;
     const unsigned records = GCB_RECORD_BIT(GCB_RECORD_EXCHANGE) | links;
-    int err = check_options(c, diag);
+    int err = require_same_options(c, diag);
 
     if (!err && c->o->own.coding)
         err = gcb_timed_read(&c->coding, &c->o->own.coding, 1, NULL, diag);
