@@ -31,13 +31,14 @@ struct kernels_run {
 /* ---- what to do ---- */
 
 /* True if the work does not depend on the clock, so that instructions can be counted: --repeat is
- * given, and neither --min-time nor --precision. */
+ * given, and neither --min-time nor --precision. (--max-time may still cut the work short.) */
 static bool fixed_work(const struct bench_options *o)
 {
     return o->timing.repeat && o->timing.min_time == 0.0 && o->own.precision == 0.0;
 }
 
-/* Fixed work has no limits by time or precision: they are 0, unless an option sets them. */
+/* Returns how the options ask to time a kernel, with defaults for what is not given. Fixed work has
+ * no default limits by time or precision. */
 static struct gcb_timing timing_of(const struct bench_options *o)
 {
     const struct opt_timing *t = &o->timing;

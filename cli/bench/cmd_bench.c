@@ -17,7 +17,7 @@
 struct bench {
     struct bench_options options; /* of the command line, completed by those of the suite */
     struct bench_options filled;  /* of the suite alone */
-    struct session s;             /* its options have the scope and device of the current case */
+    struct session s;             /* its options have the scope of the current case */
     struct gcb_suite suite;
     struct gcb_suite_plan plan;
     struct gcb_source *sources[GCB_SUITE_INPUTS];
@@ -65,8 +65,8 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Removes methods that are equal to an earlier method. The methods of a suite may differ only in
- * their memories, which `bench` does not use. */
+/* Removes methods that are equal to an earlier method. Methods of a suite that differed only in
+ * their memories are equal here, because `bench` has removed the memories. */
 static void drop_repeated(struct bench *c)
 {
     size_t kept = 0;
@@ -351,7 +351,7 @@ static const struct gcb_table_column columns[] = {
 
 /* Writes a share in percent; "?" if it has more than three digits, "-" if it is not known. Returns
  * out. */
-static const char *percent(char out[32], double share)
+static const char *percent_text(char out[32], double share)
 {
     if (!isfinite(share))
         snprintf(out, 32, "-");
@@ -381,8 +381,8 @@ static const char *end_of(const struct gcb_tally *t, double precision)
 }
 
 /* Returns "45/70": the speed of encoding in percent of memory's read bandwidth, and that of
- * decoding in percent of its fill bandwidth. "cache": all messages fit in the cache. "-": not
- * measured. */
+ * decoding in percent of its fill bandwidth. "cache": all messages fit in the cache. "-": the
+ * bandwidth was not measured, or the method ran on a device. */
 static const char *memory_text(char out[64], const struct gcb_suite_case *at,
                                const struct gcb_tally *t)
 {
@@ -393,8 +393,8 @@ static const char *memory_text(char out[64], const struct gcb_suite_case *at,
         return "-";
     if (at->cache == GCB_CACHE_WARM && gcb_run_in_cache(at->layout, b->bytes))
         return "cache";
-    snprintf(out, 64, "%s/%s", percent(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
-             percent(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
+    snprintf(out, 64, "%s/%s", percent_text(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
+             percent_text(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
     return out;
 }
 
