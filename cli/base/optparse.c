@@ -90,7 +90,8 @@ char *opt_range(char *out, size_t size, const struct opt_row *row)
     return out;
 }
 
-/* Finds the row called name[0..n), or, if name is NULL, the row with that letter. */
+/* Finds the row called name[0..n), or, if name is NULL, the row with that letter. Returns false if
+ * there is no such row. */
 static bool find_row(struct found *out, const struct opt_spec *spec, const char *name, size_t n,
                      char letter)
 {
