@@ -34,7 +34,7 @@ struct restore {
     const struct decompress_options *o;
     struct opt_backend backend;
     struct gcb_h5out *dump;
-    struct gcb_place place;    /* decodes messages if it has a device; otherwise the CPU does */
+    struct gcb_place place;    /* decodes messages on its `device`; NULL: on the CPU */
     struct gcb_coder *decoder; /* the last decoder, which may also fit the next message */
 };
 

@@ -164,7 +164,7 @@ static void print_tables(struct inspector *p)
 
 /* ---- compaction ---- */
 
-/* Adds a group's line to the table. */
+/* Adds a group's line to the table. The second cell of the DCT is that of shuffled tensors. */
 static void add_group(struct gcb_table *table, const struct gcb_compaction *c)
 {
     static const int cells[] = {GCB_TRANSFORM_NONE, GCB_TRANSFORM_DCT,    GCB_TRANSFORM_DCT,

@@ -98,7 +98,7 @@ static void end_verify(struct merge *c, const struct gcb_merge_case *at)
 {
     const size_t count = at->result.method_count;
 
-    for (size_t i = count; i-- > 0;) /* backwards, so that the first failure stays */
+    for (size_t i = count; i-- > 0;) /* backwards, so that the first failure of the case stays */
         if (at->result.totals[i].failure.status)
             c->missing = at->result.totals[i].failure;
     c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;

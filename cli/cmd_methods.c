@@ -10,7 +10,7 @@ struct methods_options {
     struct opt_show show;
 };
 
-/* names of the bits of enum gcb_caps, in their order */
+/* names of the lowest bits of enum gcb_caps, in their order; the other bits are not shown */
 static const char *const caps[] = {"lossless",   "unbiased",     "linear",        "stateful",
                                    "randomised", "library-math", "no-contraction"};
 #define CAPS (sizeof(caps) / sizeof(caps[0]))
@@ -171,8 +171,8 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
         snprintf(text, sizeof(text), "in [%s, %s%c", gcb_real_text(low, p->min), high,
                  p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
     }
-    /* two spaces follow each start, because all are wider than the indent: the shortest, " max=0 ",
-     * takes 8 columns */
+    /* `at` is always over the indent, because the shortest text printed above, "  max=0 ", has 8
+     * columns; so opt_wrap adds a second space */
     opt_wrap(r->out, text, at, 7);
     snprintf(text, sizeof(text), "%s", p->help);
     for (size_t c = 0; p->complement[c]; c++)

@@ -94,7 +94,8 @@ static int choose_plots(struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes the folder of -o unless it exists, and sets p->made. Refuses a path that is too long. */
+/* Makes the folder of -o and sets p->made, unless the folder exists. Refuses a path that is too
+ * long. */
 static int make_folder(struct plotter *p)
 {
     char shown[PATH_TEXT];

@@ -60,7 +60,7 @@ static const struct opt_row show_rows[] = {
 struct replay {
     const struct replay_options *o;
     struct session s;
-    struct gcb_suite suite; /* owns texts of the methods */
+    struct gcb_suite suite; /* of --suite; owns the specs that name its methods */
     struct gcb_method *methods;
     size_t count;  /* without those that failed */
     size_t failed; /* plug-ins that failed */
@@ -339,8 +339,7 @@ static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gc
 
 /* Returns the bytes that each worker would put on its link in a step with fp16, which has 2 bytes
  * an element, and a ring all-reduce, in which each worker sends 2 (n - 1) / n times its gradient.
- * The elements of a gradient follow from the average message and the number of messages in a step.
- */
+ * The elements of a gradient are those of the average message times the messages of a step. */
 static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
 {
     const double n = plan->workers, sent = n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0;

@@ -10,12 +10,12 @@
 #include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
 
-/* A policy pays if the best single method has more than so many times the policy's bytes or error.
- */
+/* A policy pays if the bytes (or the error) of the best single method are more than WORTH times
+ * those of the policy. */
 #define WORTH 1.02
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
-/* Errors of means are measured on a sample. It has at most so many elements of a worker, elements
- * of all workers and steps together, and steps. */
+/* Limits of the sample on which errors of means are measured: elements of a worker, elements of all
+ * workers and steps together, and steps. */
 #define MEAN_MOST (UINT64_C(1) << 20)
 #define MEAN_TOGETHER (UINT64_C(4) << 20)
 #define MEAN_STEPS 3
@@ -189,8 +189,9 @@ static int plan_searches(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Makes room for a baseline and a policy after the settings, and adds the baseline fp16, unless it
- * is a setting or --no-baselines is given. */
+/* Makes room for a baseline and a policy after the settings, which with --match and --budget are
+ * those that the searches found. Adds the baseline fp16, unless it is a setting or --no-baselines
+ * is given. */
 static int add_baseline(struct sweep *c, struct gcb_diag *diag)
 {
     struct gcb_method *grown = gcb_must_zero(c->given + 2, sizeof(*grown));
@@ -404,7 +405,8 @@ static void sort_settings(size_t *order, const struct sweep *c)
     }
 }
 
-/* True if the target is met exactly by two settings, each for a share of the messages. */
+/* True if setting i meets its target together with another setting, each for a share of the
+ * messages. */
 static bool is_mixed(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);

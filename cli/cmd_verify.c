@@ -30,12 +30,12 @@ static const struct opt_row own_rows[] = {
 };
 /* clang-format on */
 
-#define NAMES 4 /* the most messages that a note names */
+#define NAMES 4 /* the most names in a note */
 
-/* Names of messages that were not checked, for a note. Starts zeroed. */
+/* Names of messages, or of pairs of a method and a message, for a note. Starts zeroed. */
 struct names {
-    char text[360]; /* of the first NAMES messages */
-    size_t count;   /* of all messages */
+    char text[360]; /* the first NAMES names, separated by commas */
+    size_t count;   /* number of all names */
 };
 
 /* The state of the command. Starts zeroed. */
@@ -49,7 +49,7 @@ struct verify {
     struct promise_counts *checks; /* number of checks of each method, by outcome */
     /* for the `shard` row, of each method: where it failed because the device lacks it */
     struct gcb_run_total *totals;
-    struct names names[GCB_VERIFY_EVENTS]; /* messages of each kind of event */
+    struct names names[GCB_VERIFY_EVENTS]; /* for each kind of event, what it happened to */
 };
 
 /* Adds a name such as "fft on step 100 worker 0 layers.0.bias"; without "fft on" if `method` is
