@@ -5,9 +5,9 @@
  * Definitions for the per-element headers (<family>_elem.h). They are written in the common subset
  * of C and CUDA C++, so that a GPU kernel and its CPU reference run the same arithmetic.
  *
- * Rules for such a header: no libm; no float contraction (the build passes -ffp-contract=off and
- * --fmad=false); no casts between pointers to floats and to integers (gcb_bits_of and gcb_float_of
- * convert instead).
+ * Rules for such a header: no libm except sqrt, which is correctly rounded everywhere; no float
+ * contraction (the build passes -ffp-contract=off and --fmad=false); no casts between pointers to
+ * floats and to integers (gcb_bits_of and gcb_float_of convert instead).
  */
 #include <stdint.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 #define GCB_HD static inline
 #endif
 
-/* These two enclose the declarations of functions that C code calls and CUDA C++ defines. */
+/* GCB_BEGIN_C and GCB_END_C enclose the declarations of functions that C code calls and CUDA C++
+ * defines. */
 #ifdef __cplusplus
 #define GCB_BEGIN_C extern "C" {
 #define GCB_END_C }

@@ -10,7 +10,8 @@
  *
  * pack:    writes exactly (n*width + 7) / 8 bytes; the bits after the last code are 0.
  *          1 <= width <= 16. Codes are below 2^width.
- * unpack:  reads exactly (n*width + 7) / 8 bytes.
+ * unpack:  the inverse, for the same widths; ignores the bits after the last code. Reads exactly
+ *          (n*width + 7) / 8 bytes.
  * trits:   packs codes 0, 1, 2 five to a byte: byte = c0 + 3 c1 + 9 c2 + 27 c3 + 81 c4. Codes
  *          missing from the last byte count as 0. Writes exactly (n + 4) / 5 bytes.
  * untrits: the inverse. A byte above 242, which `trits` never writes, is decoded by the same

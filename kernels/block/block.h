@@ -9,26 +9,30 @@
 
 /*
  * Family `block`: elements in blocks of 2^log2 that share a scale; block_elem.h defines the
- * arithmetic. Each block has an entry in the arrays of blocks; only the last block may be shorter.
- * log2 is at least 4. Every variant is bit-exact.
+ * arithmetic. The arrays most, scale, factor, lo, hi, a and divisor have an entry for each block.
+ * Only the last block may be shorter. log2 is at least 4. Every variant is bit-exact.
  *
  * most:         the largest magnitude of each block, as a bit pattern.
  * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a
  *               message, and what its elements are multiplied by.
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
- * draw_floats:  the same with the code below or above, by the number of element i of the draw.
+ * draw_floats:  the same, but code[i] is the code below or above, as the random number of element i
+ *               of the tile decides (gcb_tile_number). x[0] is the draw's element 0.
  * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.
  * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
  *               all as a bit pattern. A zero may have either sign.
  * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
  * nearest:      code[i] = the code of the dynamic book whose value is nearest to x[i] / divisor.
- * bins:         code[i] = the bin of x[i]. Adds to the number of elements of each of 256 bins, and
- *               to how far they are from its middle, in parts. n <= 4096.
+ * bins:         code[i] = the bin of x[i]. Adds to count the elements of each of 256 bins, and to
+ *               parts how far they are from the bin's middle (GCB_BIN_PART). n <= 4096.
  */
+
 /*
- * The dynamic book by the leading bits of a magnitude, the exponent and six bits of the mantissa,
- * and by its sign. At most one code begins within such a cell. A word is the code of the cell's
- * smallest magnitude, and above it the other bits from which on the next code is the nearest.
+ * A table that finds the nearest code of the dynamic book. A cell has the numbers of one sign with
+ * the same leading bits: the exponent and six bits of the mantissa. The nearest code changes at
+ * most once within a cell. A word has the code of the cell's smallest magnitude in its low 8 bits.
+ * Above it is the least value of the other GCB_CELL_BITS bits for which the next code, away from 0,
+ * is the nearest; 1 << GCB_CELL_BITS if there is none.
  */
 #define GCB_CELL_BITS 17
 #define GCB_CELL_FIRST ((0x34800000u >> GCB_CELL_BITS) - 1) /* cell 0 ends at 2^-22 */

@@ -181,7 +181,8 @@ static void from_floats(float *x, const uint16_t *code, size_t n, unsigned log2,
 
 /* ---- integers with an offset ---- */
 
-/* An integer that grows with a float of pattern u, and the pattern of an integer. */
+/* Maps the pattern of a float to an integer that grows with the float, and such an integer back to
+ * the pattern. */
 INLINE int32_t rank_of(uint32_t u)
 {
     return (int32_t)(u ^ ((0u - (u >> 31)) & GCB_MAGNITUDE_MASK));
@@ -267,7 +268,7 @@ static void from_integers(float *x, const uint16_t *code, size_t n, unsigned log
 enum { FEW = 16 }; /* elements of a group: the smallest block */
 
 /* The empty assembly keeps compilers from vectorising the loop: gathering is slower than loading
- * words by themselves. */
+ * words one by one. */
 __attribute__((noinline)) static void look_up(uint32_t *word, const uint32_t *cells,
                                               const uint32_t *cell, size_t n)
 {

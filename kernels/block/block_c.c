@@ -4,7 +4,8 @@
 
 #include "src/lib/base/cpu_flags.h"
 
-/* True if t, beyond the value of `code`, has the code after it on its side of 0. */
+/* True if the code nearest to t is the one after `code`, away from 0, and not `code` itself. t is
+ * not nearer to 0 than the value of `code`. */
 static bool is_next(uint32_t code, float t)
 {
     if (t > 0.0f)
@@ -13,7 +14,8 @@ static bool is_next(uint32_t code, float t)
     return code > 0 && !gcb_dynamic_up(t, gcb_dynamic_value(code - 1), gcb_dynamic_value(code));
 }
 
-/* The first of the last bits of t's cell from which on t has the next code. t has zeros there. */
+/* The least value of the GCB_CELL_BITS low bits with which a number in the cell of pattern t has
+ * the code after `code`; 1 << GCB_CELL_BITS if there is none. The low bits of t are 0. */
 static uint32_t begin_of_next(uint32_t code, uint32_t t)
 {
     uint32_t begin = 1u << GCB_CELL_BITS;

@@ -37,8 +37,8 @@ GCB_HD uint32_t gcb_tile_number(const struct gcb_tile_draw *d, uint32_t i)
     return u >> 1;
 }
 
-/* Rounds t, at least 0 and below 2^31, to the integer below or above, by a number of 31 bits. The
- * probability has 31 bits, rounded down. */
+/* Rounds t, at least 0 and below 2^31, to the integer below or above, by a random number of 31
+ * bits. The probability of rounding up is the fraction of t, rounded down to 31 bits. */
 GCB_HD uint32_t gcb_draw_integer(float t, uint32_t number)
 {
     const int32_t below = (int32_t)t, part = (int32_t)((t - (float)below) * 0x1p31f);
@@ -108,8 +108,9 @@ GCB_HD float gcb_small_steps(uint32_t a, const struct gcb_small_float *f)
     return gcb_float_of(gcb_lower(a, f->normal)) * f->per_step;
 }
 
-/* The code below or above the value of magnitude a, by a number of 31 bits. Normal values add the
- * number to the bits that the code has not. Values above the largest become the largest. */
+/* The code below or above the value of magnitude a, by a random number of 31 bits. In a normal
+ * value, the number is added to the bits that the code lacks. Values above the largest become the
+ * largest. */
 GCB_HD uint32_t gcb_small_drawn(uint32_t a, uint32_t number, const struct gcb_small_float *f)
 {
     const uint32_t cut = gcb_lower(a, gcb_bits_of(f->largest));
@@ -138,6 +139,7 @@ GCB_HD float gcb_small_value(uint32_t code, const struct gcb_small_float *f)
 /* ---- scales of small floats ---- */
 
 enum gcb_scale_format { GCB_SCALE_FP32, GCB_SCALE_E8M0, GCB_SCALE_E4M3 };
+/* The choices of scale-rule (docs/codecs/float.md). */
 enum gcb_scale_rule {
     GCB_SCALE_FLOOR,
     GCB_SCALE_RCEIL,
@@ -246,7 +248,7 @@ GCB_HD int gcb_scale_valid(uint32_t code, const struct gcb_scaling *s)
            gcb_bits_of(s->f.largest / gcb_float_of(code)) < GCB_INF_BITS;
 }
 
-/* A tensor with a larger magnitude is sent raw: its decoded values might overflow. */
+/* A tensor with this magnitude or a larger one is sent raw: its decoded values might overflow. */
 #define GCB_SCALE_MOST 0x7e800000u /* 2^126 */
 
 /* ---- integers with an offset ---- */
@@ -271,7 +273,8 @@ GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimu
     return a;
 }
 
-/* Element x in steps, above the code 0. A step of 0 counts as 1: all codes are then those of 0. */
+/* Element x in steps: above the smallest value with offset=minimum, above 0 with offset=zero. A
+ * step of 0 counts as 1; all codes are then 0. */
 GCB_HD float gcb_affine_steps(float x, const struct gcb_affine *a, int minimum)
 {
     const float step = a->step > 0.0f ? a->step : 1.0f;

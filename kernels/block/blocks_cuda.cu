@@ -66,7 +66,8 @@ __device__ __forceinline__ uint64_t codes_at(const gcb_cuda_blocks &how, uint64_
     return how.scale && n ? scale_at(how, n - 1) + how.scale : how.head;
 }
 
-/* One atomic operation for each block: those of all warps would take longer than the read. */
+/* Adds error feedback, and raises max_bits to the largest magnitude. Does one atomic operation for
+ * each block: those of all warps would take longer than the read. */
 template <class Where> __global__ void measure_largest(Where where)
 {
     uint32_t(&most)[kTileThreads] = shared<uint32_t[kTileThreads]>();
@@ -106,7 +107,7 @@ __device__ __forceinline__ gcb_bins bins_of(const gcb_device_item &item)
     return gcb_bins_of(measured(item).sum, measured(item).sum_sq, item.in.n, GCB_BOOK);
 }
 
-/* One block per message. */
+/* Clears the sums of bins. Refuses a tensor whose values might overflow. One block per message. */
 template <class Where> __global__ void clear_bins(Where where)
 {
     const gcb_device_item &item = find_item(where);
@@ -140,7 +141,7 @@ template <class Where> __global__ void finish_bins(Where where)
     store_residual(at.item.in, decoded, at.first);
 }
 
-/* Adds a code to the sums of its bin. */
+/* The code of x. If x exists (`here`), adds it to the sums of its bin; otherwise the code is 0. */
 __device__ __forceinline__ uint32_t bin_code(float x, const gcb_bins &b, bool here,
                                              block_room &room, bin_sums &sums)
 {
@@ -193,7 +194,8 @@ __device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint
     return gcb_draw_integer(gcb_affine_t(x, &s.affine, how.top, how.minimum), number);
 }
 
-/* Finds the scales of this thread's elements v, of which `mine` exist. */
+/* share_floats, share_integers and share_book find what this thread's elements v share, and write
+ * the block's scale to the payload. Called by all threads of the block. */
 __device__ __forceinline__ sharing share_floats(block_room &room, const tile_work &at,
                                                 const float (&v)[kTileEach],
                                                 const gcb_cuda_blocks &how)

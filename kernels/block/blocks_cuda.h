@@ -9,9 +9,9 @@
  * Small floats, integers and values of a book with a scale for each block on the device: the
  * payloads of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16`
  * with stochastic rounding. Functions return 0 or GCB_E_DEVICE. Encoding takes one launch and reads
- * each element once; with a tensor's scale it takes two launches and two reads, with means of bins
- * four more and three. Decoding and sums take one launch. The pointers are device memory; x is
- * aligned to 16 bytes.
+ * each element once; with a tensor's scale it takes two launches and two reads. With means of bins
+ * it takes five launches and two reads, and a third read for a residual. Decoding and sums take one
+ * launch. Payloads, arrays, scratch and results are device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
@@ -21,8 +21,8 @@ struct gcb_cuda_blocks {
     struct gcb_philox_keys keys;       /* made from the seed */
     struct gcb_scaling scaling;        /* small floats */
     unsigned width, head, scale, log2; /* as in struct gcb_blocks */
-    uint32_t too_much;
-    int drawn;
+    uint32_t too_much;                 /* as in struct gcb_blocks; a bit pattern */
+    int drawn;                         /* codes are rounded stochastically */
     enum gcb_cuda_block_kind kind;
     int minimum; /* integers: offset=minimum */
     int divides; /* small floats: values are divided by their scale */

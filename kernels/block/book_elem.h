@@ -27,13 +27,13 @@ GCB_HD float gcb_dynamic_value(uint32_t code)
     return (float)(code < GCB_BOOK_ZERO ? -value : value);
 }
 
-/* What the elements of a block are divided by. */
+/* What the elements of a block are divided by, if `most` is their largest magnitude. */
 GCB_HD float gcb_dynamic_divisor(float most)
 {
     return most > 0.0f ? most : 1.0f;
 }
 
-/* True if t is nearer to `above` than to `below`; both are neighbours in the book. */
+/* True if t is at least as near to `above` as to `below`; both are neighbours in the book. */
 GCB_HD int gcb_dynamic_up(float t, float below, float above)
 {
     return t - below >= (above - below) * 0.5f;
@@ -48,10 +48,11 @@ struct gcb_bins {
     float low, high;
 };
 
-/* A part of a width, to add up exactly how far elements are from the middle of their bins. */
+/* Parts of a width. Distances from the middle of a bin are added up in whole parts, exactly. */
 #define GCB_BIN_PART 0x1p19f
-/* What an element adds to its bin besides its parts, which may be negative: that it is one. The
- * parts of 4096 elements within half a width stay below 2^32. */
+/* The sum of a bin has the number of its elements in its upper 32 bits, and their parts in its
+ * lower 32 bits. An element adds GCB_BIN_ONE and its parts, which are at least -GCB_BIN_HALF. So
+ * the lower bits are never negative, and for 4096 elements they stay below 2^32. */
 #define GCB_BIN_HALF (UINT64_C(1) << 18)
 #define GCB_BIN_ONE ((UINT64_C(1) << 32) + GCB_BIN_HALF)
 
@@ -77,8 +78,9 @@ GCB_HD float gcb_bin_of(float w, float low, float high)
     return (least < high ? least : high) + 0x1.8p23f - 0x1.8p23f;
 }
 
-/* The parts of an element that is this far from the middle of its bin, in widths. Those beyond half
- * a width, which all bins are too short for, are apart. */
+/* The parts of an element that is `away` widths from the middle of its bin, if this is at most half
+ * a width; otherwise 0. An element further away lies beyond all bins: gcb_bin_beyond returns its
+ * parts, and 0 for other elements. */
 GCB_HD int32_t gcb_bin_within(float away)
 {
     const uint32_t u = gcb_bits_of(away), out = (u & GCB_MAGNITUDE_MASK) > 0x3f000000u;
@@ -99,7 +101,7 @@ GCB_HD int64_t gcb_bin_parts(uint64_t sum)
     return (int64_t)((sum & UINT32_MAX) - (sum >> 32) * GCB_BIN_HALF);
 }
 
-/* The mean of the elements of bin `code`, which are `parts` from the middle together. */
+/* The mean of the `count` elements of bin `code`, whose parts add up to `parts`. */
 GCB_HD float gcb_bin_mean(const struct gcb_bins *b, uint32_t code, int64_t parts, uint64_t count)
 {
     const double part = count ? (double)parts / (double)count / (double)GCB_BIN_PART : 0.0;

@@ -12,8 +12,8 @@
 namespace gcb
 {
 
-/* A message by itself. `fewer`: blocks less on a multiprocessor, because a group takes more
- * registers. */
+/* A message by itself. `fewer` is subtracted from the number of blocks per multiprocessor in a
+ * kernel's launch bound. For a group it is 1, because the kernels then take more registers. */
 struct single {
     static constexpr unsigned fewer = 0;
     gcb_device_item item;

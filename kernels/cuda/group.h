@@ -15,7 +15,7 @@
 /* A message to encode or to decode. */
 struct gcb_device_item {
     struct gcb_device_input in; /* decoding: in.x is the output, and there is no residual */
-    uint8_t *payload;
+    uint8_t *payload;           /* what an encoder writes, or a decoder reads */
     struct gcb_device_result *result;
     void *scratch;         /* scratch of this message only, aligned to 256 bytes */
     uint64_t coarse, fine; /* random streams, if the codec draws */

@@ -16,8 +16,9 @@ namespace gcb
 /* Bytes of shared memory that a block may use unless its kernel's attributes allow more. */
 constexpr size_t kPlainShared = 48 * 1024;
 
-/* The most blocks of a grid. kMostBlocks fills a large device: eight blocks for each of an H100's
- * 132 multiprocessors. kManyBlocks is for kernels whose blocks have little to do. */
+/* The most blocks of a grid whose blocks loop (grid_over). kMostBlocks fills a large device: eight
+ * blocks for each of an H100's 132 multiprocessors. kManyBlocks is for kernels whose blocks have
+ * little to do. */
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 

@@ -12,9 +12,9 @@
 struct gcb_device_stream; /* kernels/cuda/fault.cuh defines it; C code cannot see inside */
 
 /*
- * The result of a call, written on the device after everything else. The results of a step's
- * messages are contiguous, so one synchronisation and one small copy fetch all of them. A result
- * must be all zero before its call, because kernels add to it.
+ * The result of a call, in device memory. It is complete when the call's last kernel has ended. The
+ * results of a step's messages are contiguous, so one synchronisation and one small copy fetch all
+ * of them. A result must be all zero before its call, because kernels add to it.
  */
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */

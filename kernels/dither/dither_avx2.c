@@ -49,8 +49,8 @@ static inline unsigned ends_in_255(__m256i sum)
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
 }
 
-/* Puts the quarters of a vector in order that was packed from two vectors: a pack works within
- * 128-bit lanes. */
+/* Orders the quarters of a vector that was packed from two vectors: a pack works within 128-bit
+ * lanes. */
 static inline __m256i in_order(__m256i packed)
 {
     return _mm256_permute4x64_epi64(packed, 0xD8);
@@ -134,7 +134,8 @@ void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8
         const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
         const __m256i t = in_order(_mm256_packs_epi32(in_256ths(x0, &r), in_256ths(x1, &r)));
         const __m256i sum = _mm256_add_epi16(t, _mm256_cvtepu8_epi16(from_255(byte + i)));
-        /* this pack saturates, so the signs stay; a sign of 0 would clear the level */
+        /* This pack saturates, so the signs stay. A sign of 0 would clear the level, so the bit of
+         * `one` is set in it. */
         const __m256i sign =
             in_order(_mm256_packs_epi32(_mm256_castps_si256(x0), _mm256_castps_si256(x1)));
         const __m256i level =

@@ -6,9 +6,9 @@
 #include "kernels/slot/slot_cuda.h"
 
 /*
- * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`, `terngrad`
- * and `natural`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and results are device
- * memory; x is aligned to 16 bytes.
+ * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`,
+ * `terngrad` and `natural`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and
+ * results are device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
@@ -23,7 +23,7 @@ enum gcb_cuda_coding { GCB_CUDA_FIXED, GCB_CUDA_ELIAS, GCB_CUDA_ELIAS_SPARSE };
 
 struct gcb_cuda_qsgd {
     struct gcb_cuda_draw draw;
-    uint64_t bucket;   /* elements that share a norm, at least 1 */
+    uint64_t bucket;   /* elements that share a norm, 1..2^32 - 1 */
     uint32_t levels;   /* number of levels above zero, 1..32767 */
     uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
     int l2;            /* 1: the norm is the L2 norm; 0: the largest magnitude */
@@ -93,8 +93,9 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
 
 /*
  * Natural compression (kernels/dither/natural_elem.h): writes or reads the codes, in one launch.
- * The encoder sets result->status to GCB_E_SEND_RAW if an element is too large. The decoder sets it
- * to GCB_E_CORRUPT if a code is not finite. In a group, each message has its own random streams.
+ * The encoder sets result->length, and sets result->status to GCB_E_SEND_RAW if an element is too
+ * large. The decoder sets the status to GCB_E_CORRUPT if a code is not finite. In a group, each
+ * message has its own random streams.
  */
 int gcb_cuda_natural_encode(struct gcb_device_stream *s, uint8_t *out,
                             const struct gcb_device_input *in, const struct gcb_cuda_draw *draw,

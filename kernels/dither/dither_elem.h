@@ -55,7 +55,7 @@ GCB_HD uint32_t gcb_dither_fraction(float t, uint32_t level)
     return (uint32_t)((t - (float)level) * 0x1p32f);
 }
 
-/* t of x, as at the top. */
+/* t of x, as the comment on struct gcb_dither defines it. */
 GCB_HD float gcb_dither_t(float x, const struct gcb_dither *d)
 {
     return gcb_lesser(gcb_float_of(gcb_magnitude(x)) * d->factor * d->inv, (float)d->levels);

@@ -33,8 +33,9 @@ __device__ __forceinline__ gcb_dither make_rounder(uint32_t levels, float norm)
 }
 
 /* Adds the byte of element i, as draw_bytes returns it, to the element's t in 256ths
- * (gcb_dither_256ths); the topmost bit is the sign of its value v, which no register must keep.
- * decide_draws() then decides the elements that the byte leaves open. */
+ * (gcb_dither_256ths). The topmost bit of the result is the sign of the element's value v, so that
+ * no register needs to keep v. decide_draws() then decides the elements that the byte leaves
+ * open. */
 __device__ __forceinline__ uint32_t add_draw(uint32_t t256, float v, const gcb_philox_block &bytes,
                                              unsigned i)
 {

@@ -30,8 +30,8 @@ inline uint64_t bucket_count(uint64_t bucket, uint64_t n)
     return pieces_of(n, bucket);
 }
 
-/* count / bucket. Most bucket sizes are powers of two, for which a shift is enough. A division
- * would take as long as the rest of the work on an element. */
+/* count / bucket, rounded down. Most bucket sizes are powers of two, for which a shift is enough. A
+ * division would take as long as the rest of the work on an element. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
     return is_power_of_two(bucket) ? count >> gcb_log2_floor(static_cast<uint32_t>(bucket))

@@ -21,10 +21,10 @@ struct measurement {
 /* The beginning of a message's scratch. */
 struct alignas(16) head {
     float scale;
-    measurement all; /* set with the scaler */
+    measurement all; /* set with the scaler; the sums are unspecified without clipping */
 };
 
-/* Bytes of scratch. */
+/* Bytes of scratch for a message of n elements. */
 __host__ __device__ inline uint64_t scratch_bytes(uint64_t n)
 {
     return sizeof(head) + sum_blocks_of(n) * (2 * sizeof(double) + sizeof(uint32_t));
@@ -36,8 +36,8 @@ __device__ __forceinline__ float &scale_of(const gcb_device_item &item)
     return *static_cast<float *>(item.scratch);
 }
 
-/* Computes the scaler, and writes it to the scratch and to the payload. Adds error feedback to
- * x. */
+/* Computes the scaler, and writes it to the scratch and to the payload. Adds error feedback to x.
+ * clip = 0: the scaler is the largest magnitude. */
 int compute_scale(gcb_device_stream *s, const single &message, double clip);
 
 /* Divides grid 2 among the messages of a group. Returns its number of blocks. Called before the

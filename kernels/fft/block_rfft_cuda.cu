@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-/* Makes numbers 0 and m / 2, times two and with their parts swapped (join_pair), in place. The first
- * place has the real parts of bins 0 and m; the second has bin m / 2. */
+/* Makes numbers 0 and m / 2, times two and with their parts swapped (join_pair), in place. The
+ * first place has the real parts of bins 0 and m; the second has bin m / 2. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};

@@ -27,7 +27,7 @@ GCB_BEGIN_C
 /* Chunks of one length, one after the other, with `count` >= 1 elements in all. The pointers that
  * launchers get point to the first chunk. The table is device memory. */
 struct gcb_cuda_dct {
-    uint64_t count, length;
+    uint64_t count, length; /* length: elements of a chunk */
     /* Each coefficient is multiplied by this factor. For a shorter last chunk it is
      * sqrt(length / its length), else 1; the block way requires 1. */
     float scale;

@@ -22,8 +22,8 @@ GCB_BEGIN_C
 
 /* The chunks to transform: `count` elements in all, a multiple of `length`. `count` may be 0. */
 struct gcb_cuda_block_fft {
-    uint64_t count, length;
-    const void *table; /* device memory */
+    uint64_t count, length; /* length: of a chunk, 8 to 4096 */
+    const void *table;      /* device memory */
 };
 
 /* The table's number of bytes, and a function that fills it on the host. The table has two arrays
@@ -84,8 +84,8 @@ struct gcb_cuda_fft_selection {
     float *value; /* the chosen bins as pairs, in unitary scale; aligned to 16 bytes */
     float unitary;
     uint32_t *reach; /* scratch: the reach of each chunk */
-    struct gcb_device_result
-        *most; /* max_bits as of gcb_cuda_fft_block_forward; 0 before the first launch */
+    /* max_bits as of gcb_cuda_fft_block_forward; 0 before the first launch */
+    struct gcb_device_result *most;
 };
 
 /* Transforms chunks of 4096 elements, in->n = f->count in all, and chooses from each. Adds error

@@ -21,8 +21,9 @@ FORCE struct number entry(const float *re, const float *im, size_t k)
 
 /* ---- rounds ---- */
 
-/* The number of the first element of first-round butterfly b: the digits of b, the lowest of which
- * belongs to the second round, in reverse. */
+/* Goes through the butterflies of the first round, in the order of their results. `at` is the
+ * number of a butterfly's first element. It is the butterfly's number with its digits in reverse;
+ * the lowest digit of that number has the radix of the second round. */
 struct reversed {
     uint32_t digit[GCB_FFT_ROUNDS], step[GCB_FFT_ROUNDS], at;
 };

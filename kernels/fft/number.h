@@ -13,9 +13,9 @@
 #define LANES 4
 #endif
 
+/* A vector of LANES floats; lane_any may begin at any float of an array. */
 typedef float lane __attribute__((vector_size(4 * LANES)));
-typedef float lane_any
-    __attribute__((vector_size(4 * LANES), aligned(4))); /* in arrays of floats */
+typedef float lane_any __attribute__((vector_size(4 * LANES), aligned(4)));
 
 struct number {
     lane re, im;

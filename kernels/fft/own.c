@@ -17,7 +17,7 @@ struct own {
     struct gcb_fft_fns plain; /* plain C, for callers that give no functions */
     int workers;
     struct gcb_fft_steps steps; /* of chunks of at most LONGEST elements */
-    struct gcb_fft_long far;    /* of longer chunks */
+    struct gcb_fft_long far;    /* of chunks longer than that */
     void *tables;               /* of steps or far */
     float *rooms;               /* scratch of all workers */
     uint64_t room;              /* floats of one worker's scratch */

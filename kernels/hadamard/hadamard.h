@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Family `hadamard`: the randomised Walsh-Hadamard transform, H D x, in place. Every variant is
- * bit-exact: a butterfly is one float addition and one subtraction, (a + b, a - b), and stages go
- * from the shortest distance to the longest.
+ * Family `hadamard`: the randomised Walsh-Hadamard transform H D x, in place: D flips signs, H
+ * transforms. Every variant is bit-exact: a butterfly is one float addition and one subtraction,
+ * (a + b, a - b), and stages go from the shortest distance to the longest.
  *
  * transform: transforms x[0..n); n is a power of two, and n = 1 does nothing. The order is natural
  *            (Hadamard), and the transform is unscaled: two transforms give n * x.

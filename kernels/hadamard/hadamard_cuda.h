@@ -24,8 +24,8 @@ int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
                               uint8_t *side, struct gcb_device_result *result);
 
 struct gcb_cuda_hadamard_inversion {
-    uint64_t length;
-    float unitary;
+    uint64_t length;     /* of a whole piece, as in gcb_cuda_hadamard_forward */
+    float unitary;       /* 1 / sqrt(length) */
     const uint8_t *side; /* the key, GCB_CUDA_HADAMARD_SIDE bytes in device memory */
     const float *from;   /* the tensor to subtract the elements from (n floats), or NULL */
 };

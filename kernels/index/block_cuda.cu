@@ -19,7 +19,7 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 
 /* ---- writing ---- */
 
-/* The number of kept positions before tile t; t may be above the number of tiles. */
+/* The number of kept positions before tile t; all of them if t is above the number of tiles. */
 __device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
 {
     return c.first[lesser(t, tile_count(c.n))];

@@ -167,8 +167,8 @@ __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &bl
     return good;
 }
 
-/* Checks that the positions ascend and the directory agrees. If not, at least one thread returns
- * false. */
+/* True if the positions that this thread compares ascend, and the directory agrees. If the block's
+ * positions do not ascend, at least one thread returns false. */
 __device__ bool is_in_order(const uint32_t *pos, const stream &s, uint64_t b,
                             const stream_block &block)
 {

@@ -5,7 +5,7 @@
  * (src/lib/sparse/gap_codes.h). */
 #include "kernels/base/hd.h"
 
-#define GCB_GAP_CODES 8
+#define GCB_GAP_CODES 8 /* most codes of a stream */
 #define GCB_GAP_SUMS 61 /* possible sums of two magnitudes of up to 30 */
 /* The first byte of a stream: below this value it is Golomb's parameter. Otherwise it is this value
  * minus one, plus the number of the stream's own codes. */

@@ -4,8 +4,9 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * Writes and reads the positions of the sparse codec on the device, in the formats of
- * src/lib/sparse/index_*.c. There are two launchers for each format. They return 0 or GCB_E_DEVICE.
+ * Writes and reads the positions of the sparse codec on the device, in formats of
+ * src/lib/sparse/index_*.c. There are two launchers for each format that the device has. They
+ * return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

@@ -13,7 +13,8 @@ namespace gcb
 {
 
 /* The blocks of kernels that handle a tensor element by element. Each thread takes runs of `each`
- * elements: its first begins at first_run(), and runs_apart() elements lie from one to its next. */
+ * elements. Its first run begins at first_run(), and each further run begins runs_apart() elements
+ * after the one before. */
 struct runs {
     static constexpr unsigned threads = 256;
     static constexpr unsigned each = 4; /* one access of 16 bytes */

@@ -20,10 +20,12 @@ typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t 
  * the bytes of messages, so they never change.
  */
 enum gcb_draw_purpose {
-    GCB_DRAW_COARSE = 1,  /* stochastic rounding: a byte for each element */
+    /* Stochastic rounding: a byte for each element, or a block of random words for each tile of
+     * 4096 elements (gcb_tile_draw_of). */
+    GCB_DRAW_COARSE = 1,
     GCB_DRAW_FINE = 2,    /* stochastic rounding: 24 more bits if the byte does not decide */
     GCB_DRAW_VECTORS = 1, /* powersgd: its first vector; each further vector has the next number */
-    GCB_DRAW_SIGNS = 16,  /* transform=hadamard */
+    GCB_DRAW_SIGNS = 16,  /* transform=hadamard, eden */
     GCB_DRAW_COINS = 17,  /* signsgd: the signs of zeros */
     GCB_DRAW_PLACES = 18, /* randomk */
     GCB_DRAW_HASHES = 19, /* countsketch */

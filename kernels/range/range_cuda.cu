@@ -144,7 +144,7 @@ __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, g
     if (how.mantissa == 0) {
         uint64_t sum = 0;
 
-        /* 33: a thread's part of the most measurements, read in four rounds */
+        /* A thread reads at most 132 measurements, in four rounds of 33. */
 #pragma unroll 33
         for (unsigned i = threadIdx.x / kExponents; i < parts; i += tuning::choosers / kExponents)
             sum += part[i].exponents[threadIdx.x % kExponents];

@@ -12,8 +12,8 @@
  * elements. Within a block, element i is added to double accumulator i mod GCB_SUM_LANES, in order
  * of i. The accumulators are joined by a fixed binary tree: a[j] += a[j + 16] for j < 16, then the
  * same with 8, 4, 2 and 1; a[0] is the block's sum. The caller adds the sums of blocks in index
- * order, starting from 0.0. A masked-out element adds +0.0. Squares and products are computed in
- * double from the floats, exactly.
+ * order, starting from 0.0. An element that a sum leaves out adds +0.0. Squares and products are
+ * computed in double from the floats, exactly.
  *
  * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of
  *            GCB_INF_BITS or more means that the array contains an infinity or a NaN. Any n.

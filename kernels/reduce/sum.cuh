@@ -79,12 +79,14 @@ struct square_term {
 
 /* ---- sums of many parts, in index order ----
  *
- * Each thread adds a run of parts from a start that it guesses; then one thread goes from run to
- * run, and knows the true start of each. Doubles with one exponent are multiples of a unit. A start
- * that is higher by an even number of the run's largest unit gives an end that is as much higher,
- * as long as no sum gets another exponent by it: ties are rounded to even. So each thread adds its
- * run from four starts, the guess and up to three units more. This is enough if no sum has an
- * exponent above the guess's by more than 1. Otherwise the one thread adds the run again.
+ * Each thread adds a run of parts from a guessed start. Then one thread goes from run to run, knows
+ * the true start of each run, and corrects the run's end. Doubles with the same exponent are
+ * multiples of a unit. If the true start is above the guess by an even number of the largest unit
+ * in the run, the true end is above the guessed end by the same amount: ties are rounded to even,
+ * so an even shift rounds every sum the same way. This holds only if the shift changes no sum's
+ * exponent. So each thread adds its run from four starts: the guess, and one, two and three units
+ * above it. Four starts are enough if no sum has an exponent more than 1 above the guess's.
+ * Otherwise the one thread adds the run again.
  */
 constexpr unsigned kRun = 64; /* parts of a run */
 constexpr unsigned kMostRuns = 256;
@@ -131,7 +133,8 @@ __device__ __forceinline__ double add_parts(double total, const double *part, un
 }
 
 /* The run of n parts from this start. It is steady if each sum is further than 2^-20 of itself from
- * a power of two, and is not 2^11 times smaller than the start. */
+ * a power of two, has an exponent at most 1 above the start's, and is not 2^11 times smaller than
+ * the start. */
 __device__ __forceinline__ chain_run guess_run(double start, const double *part, unsigned n)
 {
     const uint32_t first = pattern_of(start) >> 32 & GCB_MAGNITUDE_MASK;

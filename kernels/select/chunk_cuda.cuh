@@ -127,8 +127,8 @@ template <class Room> __device__ void find_bound(Room &room, uint32_t threads, u
 template <class Room>
 __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
 {
-    uint32_t up =
-        1u << 17; /* a small step (2^-6 octaves), because the list is hardly longer than k */
+    /* The first step is small (2^-6 octaves), because the list is hardly longer than k. */
+    uint32_t up = 1u << 17;
 
     if (lane() < 4)
         room.magnitude[n + lane()] = 0;

@@ -102,8 +102,8 @@ __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *
         c->keep[0] = {0, 0, c->least, kAll};
 }
 
-/* Shared memory of a block that collects. Each warp has the places of its own 512 elements in `bits`
- * and `offset`. */
+/* Shared memory of a block that collects. Each warp has the places of its own 512 elements in
+ * `bits` and `offset`. */
 template <unsigned Sides> struct collect_room {
     uint32_t digits[Sides * kDigits];
     uint32_t bits[kTile];
@@ -167,7 +167,7 @@ __device__ __forceinline__ uint32_t gather_warp(collect_room<Sides> &room,
                                                 const float (&v)[kTileEach], uint32_t pass)
 {
     uint32_t mine = 0, all, at = threadIdx.x / kWarp * (kWarp * kTileEach);
-    uint32_t before; /* byte q: elements of quarter q in the lanes before; all: at most 128 */
+    uint32_t before; /* byte q: elements of quarter q in the lanes before; less than 128 */
 
 #pragma unroll
     for (unsigned q = 0; q < 4; q++)

@@ -39,7 +39,7 @@ __global__ void set_ranks(selection_state *c, uint32_t k)
 
 /* ---- one-sided: makes lists of both sides, then keeps one ---- */
 
-/* The number of sum blocks of the longer list. */
+/* The number of sum blocks of the longer list. The shorter list gets as many sums. */
 __device__ uint64_t sum_blocks(const selection_state *c)
 {
     return sum_blocks_of(larger(c->kept[0], c->kept[1]));

@@ -8,11 +8,12 @@
  * Family `select`: finds and gathers the largest magnitudes. A magnitude is the sign-cleared bit
  * pattern as an unsigned integer. Every variant is bit-exact.
  *
- * collect:   for each i < n with magnitude(x[i]) >= threshold, in ascending order: writes a position
- *            to pos, and x[i] to value. Returns their number. The position is from[i], or first + i
- *            if `from` is NULL; then first + n <= 2^32. pos and value have room for n entries; a
- *            variant may overwrite the entries after those it returns. pos may begin at or
- *            before `from` in the same array; then value begins as far before x.
+ * collect:   for each i < n with magnitude(x[i]) >= threshold, in ascending order: writes a
+ *            position to pos, and x[i] to value. Returns the number of entries written. The
+ *            position is from[i], or first + i if `from` is NULL; then first + n <= 2^32. pos and
+ *            value have room for n entries; a variant may overwrite the entries after those it
+ *            returns. pos may begin at or before `from` in the same array; then value begins as far
+ *            before x.
  * count:     returns the number of magnitudes >= threshold.
  * gather2:   out[2j] = x[2 pos[j]] and out[2j+1] = x[2 pos[j] + 1] for 0 <= j < n. pos is
  *            ascending. Bits are copied, NaNs included. `out` may be x.

@@ -60,7 +60,7 @@ static inline void store_front(uint32_t *pos, float *value, __m128i index, __m12
     _mm_storeu_si128((__m128i *)(void *)value, _mm_shuffle_epi8(bits, order));
 }
 
-/* Not 0 if one of x[0] to x[31] passes. */
+/* True if one of x[0] to x[31] passes. */
 static inline int any_passes(const float *x, __m256i below)
 {
     const __m256i ab = _mm256_or_si256(passes(load(x), below), passes(load(x + 8), below));
@@ -70,7 +70,8 @@ static inline int any_passes(const float *x, __m256i below)
 }
 
 /* Appends those of x[i] to x[i + 7] that pass to the `have` <= i entries of pos and value. Returns
- * the new number of entries. The stores end before entry i + 8, so they overwrite nothing unread. */
+ * the new number of entries. The stores end before entry i + 8, so they overwrite nothing
+ * unread. */
 static inline size_t append_8(uint32_t *pos, float *value, size_t have, const uint32_t *from,
                               const float *x, size_t i, uint32_t first, __m256i below)
 {

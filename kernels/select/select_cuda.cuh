@@ -38,9 +38,9 @@ struct selection_state {
     uint32_t want[kSides];      /* rank to find on each side; 0: `keep` is already set */
     kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
     uint32_t kept[kSides];      /* lengths of lists that are made together */
-    uint64_t counts[kSides]
-                   [kMostBlocks]; /* for each list, what each block of count_tiles counted */
-    uint32_t side;                /* the side whose list is kept */
+    /* for each list, what each block of count_tiles counted */
+    uint64_t counts[kSides][kMostBlocks];
+    uint32_t side; /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
     /* thresholds to try, and the number of elements between each threshold and the next */
     uint32_t table[kRatios], count[kRatios];
@@ -48,7 +48,7 @@ struct selection_state {
 
 /* The collected elements: tile t has count[t] entries, from entry kTile * t on. */
 struct slots {
-    uint32_t *bits;   /* of the element */
+    uint32_t *bits;   /* the element's bit pattern */
     uint16_t *offset; /* the element's index in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
@@ -103,8 +103,8 @@ struct sample {
 };
 
 /* Plans a sample of n elements whose rank-th largest magnitude a few more than k elements should
- * reach, as gcb_select_guess does. m is 0 if n is too small, or k too large a share of n, for a
- * sample to be useful. */
+ * reach, as for `low` of gcb_select_bracket. m is 0 if n is too small, or k too large a share of n,
+ * for a sample to be useful. */
 sample plan_sample(uint64_t n, uint64_t k);
 
 /* Takes the sample, and sets the state of a choice (collect_cuda.cu). `want` is the rank to find on

@@ -9,8 +9,8 @@
  * Chooses positions on the device: the same positions as src/lib/sparse/select_*.c choose. The
  * steps are
  *
- *   sample    copies up to 2^15 elements; one block finds a magnitude that a few more than k elements
- *             should reach
+ *   sample    copies up to 2^15 elements; one block finds a magnitude that a few more than k
+ *             elements should reach
  *   collect   reads the tensor: stores the elements of each tile of 4096 positions that reach that
  *             magnitude in the tile's slots, in index order, and counts their leading digits
  *   judge     if too few elements were collected, collects all elements; otherwise the second

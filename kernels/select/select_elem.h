@@ -83,7 +83,7 @@ GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
     return lower ? lower : 1;
 }
 
-/* ---- select=trimmed and search ---- */
+/* ---- select=search and redsync (src/lib/sparse/select_redsync.c) ---- */
 
 /* The search bisects the interval of ratios, [0, 1], until the interval is not wider than
  * GCB_SEARCH_END. That takes ten steps. */

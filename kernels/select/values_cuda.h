@@ -8,10 +8,12 @@
  * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment. A payload
  * has the number of kept positions (uint32; absent if n is 0), the transform's side bytes, scales,
  * values in the order of positions, and the positions (kernels/index/index_cuda.h). Values are
- * those of src/lib/sparse/values_*.c, bit for bit. Functions return 0 or GCB_E_DEVICE.
+ * those of src/lib/sparse/values.c, bit for bit. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
+/* The choices of `values` that the device has, with the numbers of enum gcb_values_id
+ * (src/lib/sparse/stages.h). */
 enum gcb_cuda_value_kind {
     GCB_CUDA_FP32,
     GCB_CUDA_FP16,
@@ -37,8 +39,8 @@ struct gcb_cuda_values {
 
 /* The scales of the values, in device memory. */
 struct gcb_cuda_scale {
-    float up,
-        down; /* the means of positive and of other values; range, uniform: up is the maximum */
+    /* The means of positive and of other values. For range and uniform, `up` is the maximum. */
+    float up, down;
     struct gcb_range_format format;
 };
 

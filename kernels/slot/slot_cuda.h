@@ -16,8 +16,9 @@ GCB_BEGIN_C
 int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         struct gcb_device_result *result);
 
-/* Then: if the sum has an infinity or NaN, copies the residual over in->x. So the encoder reads
- * finite values, and in->x keeps the residual until gcb_cuda_slot_end. Otherwise does nothing. */
+/* Then, if there is a residual: if the sum has an infinity or NaN, copies the residual over in->x.
+ * So the encoder reads finite values, and in->x keeps the residual until gcb_cuda_slot_end.
+ * Otherwise does nothing. in->residual must not be NULL. */
 int gcb_cuda_slot_spare(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         const struct gcb_device_result *result);
 
@@ -29,7 +30,7 @@ struct gcb_cuda_slot_rest {
 
 /* After encoding: sets the rest of the slot to 0, and sets result->status to GCB_E_NONFINITE if the
  * tensor plus its residual has an infinity or NaN. If the status is not 0, nothing counts as sent:
- * in->x becomes the residual, if there is one. */
+ * in->x is copied to in->residual, if that is not NULL. */
 int gcb_cuda_slot_end(struct gcb_device_stream *s, const struct gcb_device_input *in,
                       struct gcb_device_result *result, const struct gcb_cuda_slot_rest *rest);
 
@@ -50,7 +51,7 @@ int gcb_cuda_slot_poison(struct gcb_device_stream *s, float *out, uint64_t n,
  * gcb_cuda_<codec>_sum(s, out, n, ..., p) writes the sum of weight[i] times message i. Moves the
  * messages' bytes, and 4 bytes per element (8 if `joins`).
  */
-#define GCB_CUDA_PAYLOADS 32
+#define GCB_CUDA_PAYLOADS 32 /* most messages of a launch */
 struct gcb_cuda_payloads {
     const uint8_t *first;             /* payload of message 0 */
     uint64_t apart;                   /* bytes from a payload to the next; a multiple of 16 */

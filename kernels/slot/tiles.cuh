@@ -6,9 +6,9 @@
  *
  *   room            the shared memory that it needs
  *   size            elements of a tile
- *   operator()      sets v to this thread's elements of a tile and returns true, or sets the status
- *                   of the message's result and returns false, in all threads of the block. All
- *                   threads call it.
+ *   operator()      sets v to this thread's elements of a tile and returns true. If the message is
+ *                   damaged, sets the status of its result; v is then unspecified, and the function
+ *                   may return false, in all threads of the block. All threads call it.
  */
 #include "kernels/base/accumulate_elem.h"
 #include "kernels/cuda/group.cuh"
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kTileThreads, 5) decode_tiles(Where where, Til
         store_runs(at.item.in.x, v, at.first, at.start + at.here);
 }
 
-/* Adds the messages `p` to where.item.in.x. */
+/* Writes the sum of the messages `p` to where.item.in.x; if p.joins, adds it to what is there. */
 template <class Tile> __global__ void sum_tiles(single where, Tile tile, gcb_cuda_payloads p)
 {
     tile_work at = find_tile(where, Tile::size);

@@ -75,7 +75,8 @@ __global__ void check_values(const float *values, uint64_t count, gcb_device_res
         set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* Where the values of a payload go. They must be finite. */
+/* Where scatter puts the values of a payload, and the result whose status it sets if a value is not
+ * finite. */
 struct target {
     float *to;
     const uint8_t *payload;

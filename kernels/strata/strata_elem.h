@@ -4,9 +4,9 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * k random places of n elements. The tensor is seen as a ring that begins at a random element. The
- * ring is cut into k strata whose lengths differ by at most 1, and one element of each stratum is
- * drawn. Each draw takes 8 random bytes: stream 0 of the key has a draw for each stratum, and
+ * k <= n random places of n elements. The tensor is seen as a ring that begins at a random element.
+ * The ring is cut into k strata whose lengths differ by at most 1, and one element of each stratum
+ * is drawn. Each draw takes 8 random bytes: stream 0 of the key has a draw for each stratum, and
  * stream 1 has the draw of the ring's beginning.
  */
 struct gcb_strata {
