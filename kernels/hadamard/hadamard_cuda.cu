@@ -27,10 +27,10 @@ struct job {
     uint32_t unused;     /* makes the padding explicit, so that every byte of the argument is set */
 };
 
-/* What a pass does besides its stages. The first pass flips signs (forward) or scales (inverse).
- * The last pass scales shorter pieces and, in the inverse, flips signs. */
+/* What a pass does besides its stages. The first pass (tile_pass) flips signs (forward) or scales
+ * (inverse). The last pass scales shorter pieces and, in the inverse, flips signs. */
 struct pass {
-    bool inverse, first, last;
+    bool inverse, last;
 };
 
 /* The key of the signs; an inverse reads it from the payload. */
@@ -126,7 +126,7 @@ __device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned roun
     sync_block();
 }
 
-/* Reads this thread's run of the tile at `start`; scales it or flips signs as the pass asks. */
+/* Reads this thread's run of the tile at `start`. Scales it (inverse) or flips signs (forward). */
 __device__ void load_run(float (&v)[kTileEach], const gcb_device_input &from, uint64_t start,
                          const tile_signs &room, const job &j, const pass &p)
 {
@@ -221,14 +221,13 @@ int transform(gcb_device_stream *s, float *to, float *between, const gcb_device_
     const bool one = j.length <= kTile;
 
     launch(tile_pass, blocks_over(j.n, kTile), kTileThreads, sizeof(tile_signs), s,
-           one ? to : between, from, j, pass{inverse, true, one}, side, one ? result : nullptr);
+           one ? to : between, from, j, pass{inverse, one}, side, one ? result : nullptr);
     for (uint64_t half = kTile; half < j.length; half *= kTileEach) {
         const bool last = half * kTileEach >= j.length;
         const uint64_t groups = pieces_of(j.n, half * kTileEach);
 
         launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
-               last ? to : between, between, j, pass{inverse, false, last}, half,
-               last ? result : nullptr);
+               last ? to : between, between, j, pass{inverse, last}, half, last ? result : nullptr);
     }
     return status_of(s);
 }
