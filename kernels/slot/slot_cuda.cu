@@ -10,7 +10,8 @@ using namespace gcb;
 namespace
 {
 
-unsigned blocks_over(uint64_t n)
+/* A grid for runs of n elements. */
+unsigned grid_of_runs(uint64_t n)
 {
     return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
 }
@@ -81,23 +82,23 @@ __global__ void poison(float *out, uint64_t n, gcb_cuda_slots slots)
 
 int gcb_cuda_slot_begin(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result)
 {
-    return launch(begin, blocks_over(in->n), runs::threads, 0, s, *in, result);
+    return launch(begin, grid_of_runs(in->n), runs::threads, 0, s, *in, result);
 }
 
 int gcb_cuda_slot_spare(gcb_device_stream *s, const gcb_device_input *in,
                         const gcb_device_result *result)
 {
-    return launch(spare, blocks_over(in->n), runs::threads, 0, s, *in, result);
+    return launch(spare, grid_of_runs(in->n), runs::threads, 0, s, *in, result);
 }
 
 int gcb_cuda_slot_end(gcb_device_stream *s, const gcb_device_input *in, gcb_device_result *result,
                       const gcb_cuda_slot_rest *rest)
 {
-    return launch(end, in->residual ? blocks_over(in->n) : 1, runs::threads, 0, s, *in, result,
+    return launch(end, in->residual ? grid_of_runs(in->n) : 1, runs::threads, 0, s, *in, result,
                   *rest);
 }
 
 int gcb_cuda_slot_poison(gcb_device_stream *s, float *out, uint64_t n, const gcb_cuda_slots *slots)
 {
-    return launch(poison, blocks_over(n), runs::threads, 0, s, out, n, *slots);
+    return launch(poison, grid_of_runs(n), runs::threads, 0, s, out, n, *slots);
 }
