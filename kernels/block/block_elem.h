@@ -313,7 +313,8 @@ GCB_HD float gcb_affine_value(uint32_t code, const struct gcb_affine *a, int min
     return minimum ? a->base + a->step * c : a->step * (c - a->base);
 }
 
-/* True if all values are finite. */
+/* True if a decoder accepts *a: the step is not negative, all values are finite and, with
+ * offset=zero, the base is 0 to `top`, the largest code. */
 GCB_HD int gcb_affine_valid(const struct gcb_affine *a, float top, int minimum)
 {
     const uint32_t end = gcb_bits_of(minimum ? a->base + a->step * top : a->step * top);

@@ -14,7 +14,7 @@ struct block_room {
     tile_room codes;
     float book[GCB_BOOK];
     uint32_t most[kTileThreads], least[kTileThreads];
-    uint64_t sum[GCB_BOOK]; /* of GCB_BIN_ONE and parts */
+    uint64_t sum[GCB_BOOK]; /* of each bin (GCB_BIN_ONE) */
 };
 
 static_assert(GCB_BOOK == kTileThreads, "each thread must have a code");
@@ -470,7 +470,8 @@ int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch
                   part.grid, kTileThreads, sizeof(block_room), s, part.where, *how);
 }
 
-/* After the measurement. `whole` has one block per message. */
+/* Queues the launches after those that measure the sums (terngrad::compute_scale). `whole` has one
+ * block per message. */
 template <class Where>
 int launch_bins(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &whole,
                 const launch_part<Where> &part)

@@ -95,7 +95,7 @@ GCB_HD int64_t gcb_bin_beyond(float away)
     return u > 0x3f000000u && u < GCB_INF_BITS ? (int64_t)(away * GCB_BIN_PART) : 0;
 }
 
-/* The parts of a sum of GCB_BIN_ONE and parts. */
+/* The parts in a bin's sum (GCB_BIN_ONE). */
 GCB_HD int64_t gcb_bin_parts(uint64_t sum)
 {
     return (int64_t)((sum & UINT32_MAX) - (sum >> 32) * GCB_BIN_HALF);

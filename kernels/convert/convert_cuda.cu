@@ -145,7 +145,7 @@ template <class Where> __global__ void get_floats(Where where)
     store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
-/* How the elements of a message are read. */
+/* Classes that load this thread's elements of a message, for sum_messages. */
 struct float_elements {
     static __device__ void load(float (&v)[tuning::each], const uint8_t *in, uint64_t first,
                                 uint64_t n)
@@ -165,7 +165,7 @@ template <class Half> struct half_elements {
     }
 };
 
-/* Adds messages. */
+/* Writes the sum of the messages `p` to `out`; if p.joins, adds it to what is there. */
 template <class Elements> __global__ void sum_messages(float *out, uint64_t n, gcb_cuda_payloads p)
 {
     const uint64_t first = blockIdx.x * kBlockElements + threadIdx.x * tuning::each;

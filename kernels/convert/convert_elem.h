@@ -101,7 +101,7 @@ GCB_HD uint32_t gcb_fp32_of_bf16(uint32_t h)
     return u | quiet;
 }
 
-/* Message bytes are little-endian on every machine. */
+/* Loads or stores a 16-bit element of a message: two bytes, the lower first on every machine. */
 GCB_HD uint32_t gcb_load_half(const uint8_t *in)
 {
     return (uint32_t)in[0] | (uint32_t)in[1] << 8;

@@ -44,7 +44,7 @@ __device__ __forceinline__ void by_width(unsigned given, const Op &op)
         by_width<width + 1>(given, op);
 }
 
-/* What pack_codes does, for each width. */
+/* Packs a thread's codes, for pack_codes. Each width has its own code. */
 struct packing {
     uint8_t *tile;
     const uint32_t (&code)[kTileEach];
@@ -68,7 +68,7 @@ struct packing {
     }
 };
 
-/* What unpack_codes does, for each width. */
+/* Unpacks a thread's codes, for unpack_codes. Each width has its own code. */
 struct unpacking {
     const uint32_t *tile;
     unsigned skip; /* bytes before the codes */

@@ -164,7 +164,7 @@ static inline void put(float *x, __m256 v, __m256 weight, enum output output)
     _mm256_storeu_ps(x, v);
 }
 
-/* What turns a code and its step into a value. */
+/* Constants that turn a code and its step into a value, in every lane. */
 struct placer {
     __m256 scale, weight;
     __m256i mask;

@@ -76,7 +76,7 @@ static inline void put(float *x, __m512 v, __m512 weight, enum output output)
     _mm512_storeu_ps(x, v);
 }
 
-/* What turns a code and its step into a value. */
+/* Constants that turn a code and its step into a value, in every lane. */
 struct placer {
     __m512 scale, weight;
     __m512i mask;

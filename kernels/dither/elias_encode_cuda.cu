@@ -167,7 +167,7 @@ struct write_codes {
     }
 };
 
-/* Writes the streams of bits. */
+/* Writes the bits of each block at the offset that place_blocks has found. */
 __global__ void put_blocks(uint8_t *out, elias_message e)
 {
     put_room &room = shared<put_room>();

@@ -210,7 +210,7 @@ __device__ void use_item_settings(gcb_cuda_qsgd &how, const gcb_device_item &ite
     how.draw.fine = item.fine;
 }
 
-/* Encodes a tile. */
+/* Encodes a tile, with norms from `source`. */
 template <class Where, norm_source source>
 __global__ void __launch_bounds__(kTileThreads, 4 - Where::fewer)
     encode(Where where, gcb_cuda_qsgd how)

@@ -165,7 +165,7 @@ __device__ void end_list(selection_state *c, const kept_list &to, uint64_t tiles
     to.message.result->length = GCB_CUDA_KEPT_BYTES + 2 * sizeof(uint32_t) * uint64_t{kept};
 }
 
-/* Writes the lists. */
+/* Writes the lists, from what count_tiles has counted. */
 __global__ void write_tiles(selection_state *c, list_set to, uint64_t tiles)
 {
     const tile_range range = tiles_of_block(tiles);

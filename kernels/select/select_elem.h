@@ -64,7 +64,7 @@ GCB_HD uint32_t gcb_select_power_reach(uint32_t top, uint32_t least)
 #define GCB_SAMPLED_MOST 1.3
 #define GCB_SAMPLED_ADAPTATIONS 10
 
-/* True if not too few elements are kept. */
+/* True if enough elements are kept, or too many. */
 GCB_HD int gcb_sampled_enough(uint64_t kept, uint64_t k)
 {
     return (double)kept >= GCB_SAMPLED_LEAST * (double)k;

@@ -128,7 +128,7 @@ __device__ void put_kept(uint8_t *out, const gcb_cuda_chosen &c)
         put_u32(out, static_cast<uint32_t>(c.choice->kept));
 }
 
-/* Where the values are written, and which values. */
+/* Arguments of the kernels below: the payload, the chosen entries, and how to code their values. */
 struct value_output {
     uint8_t *out;
     gcb_cuda_chosen chosen;

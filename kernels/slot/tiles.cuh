@@ -17,7 +17,7 @@
 namespace gcb
 {
 
-/* Decodes messages. */
+/* Decodes each message to the x of its item; a block of threads decodes a tile. */
 template <class Where, class Tile>
 __global__ void __launch_bounds__(kTileThreads, 5) decode_tiles(Where where, Tile tile)
 {
