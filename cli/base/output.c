@@ -122,8 +122,9 @@ int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 }
 
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
-                    size_t bandwidth_count, bool hash, const struct cmd_context *ctx)
+                    const struct gcb_source *source, const struct opt_list *files,
+                    const struct gcb_bandwidth *bandwidths, size_t bandwidth_count, bool hash,
+                    const struct cmd_context *ctx)
 {
     const struct gcb_environment env = {
         .argc = ctx->argc,
@@ -142,6 +143,7 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
         .inputs = files->items,
         .input_count = files->count,
         .hash_large = hash,
+        .what = source ? gcb_source_what(source) : NULL,
     };
     struct gcb_row row;
 

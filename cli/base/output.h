@@ -48,10 +48,11 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* Sends the `environment` row, the first of a stream, if rows are wanted. `bandwidths`: those of
  * memory, one for each number of threads; the first is for the backend's number of threads. `hash`:
- * also hash inputs over 1 GiB. */
+ * also hash inputs over 1 GiB. `source`: what was read from `files`, or NULL. */
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
-                    size_t bandwidth_count, bool hash, const struct cmd_context *ctx);
+                    const struct gcb_source *source, const struct opt_list *files,
+                    const struct gcb_bandwidth *bandwidths, size_t bandwidth_count, bool hash,
+                    const struct cmd_context *ctx);
 /* True if rows are shown or saved. If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
 /* Closes the file of --results, and renames it to its final name. Does nothing without a file. */

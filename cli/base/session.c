@@ -90,7 +90,7 @@ int session_open_report(struct session *s, unsigned records)
 
 int session_put_environment(struct session *s)
 {
-    return out_environment(&s->report, &s->backend, s->files, &s->bandwidth,
+    return out_environment(&s->report, &s->backend, s->source, s->files, &s->bandwidth,
                            s->bandwidth.bytes ? 1 : 0, s->o.save.hash, s->ctx);
 }
 

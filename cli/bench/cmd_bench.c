@@ -225,8 +225,9 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
             backend->gpu_copying = c->devices[i].copying;
         }
     backend->queue.threads = c->plan.threads[0];
-    return out_environment(&c->s.report, backend, c->s.files->count ? c->s.files : &c->suite_files,
-                           all, c->options.own.no_bandwidth ? 0 : c->plan.thread_count,
+    return out_environment(&c->s.report, backend, c->sources[0],
+                           c->s.files->count ? c->s.files : &c->suite_files, all,
+                           c->options.own.no_bandwidth ? 0 : c->plan.thread_count,
                            c->options.common.save.hash, c->s.ctx);
 }
 

@@ -117,7 +117,9 @@ def write(path, change=lambda x: x):
 
 def check_compaction():
     steps = write(f"{FOLDER}/grads.h5")
-    rows = [row for row in call("inspect", "--compaction", f"{FOLDER}/grads.h5") if row["record"] == "compaction"]
+    rows = call("inspect", "--compaction", f"{FOLDER}/grads.h5")
+    assert rows[0]["what"] == "momentum", rows[0]
+    rows = [row for row in rows if row["record"] == "compaction"]
     for row in rows:
         groups = [[step[name] for name in GROUPS[row["group"]]] for step in steps]
         total = sum(float((x.astype("f8") ** 2).sum()) for tensors in groups for x in tensors)

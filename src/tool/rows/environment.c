@@ -168,4 +168,5 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     put_date(row);
     gcb_row_texts(row, GCB_FIELD_COMMAND, env->argv, env->argc);
     put_inputs(row, env);
+    gcb_row_text(row, GCB_FIELD_WHAT, env->what);
 }

@@ -31,7 +31,8 @@ struct gcb_environment {
     size_t bandwidth_count;    /* 0: not measured */
     const char *const *inputs; /* paths of files to hash */
     size_t input_count;
-    bool hash_large; /* hash files over 1 GiB too */
+    bool hash_large;  /* hash files over 1 GiB too */
+    const char *what; /* what the tensors are, such as "momentum"; NULL: unknown */
 };
 
 /* Starts the row and fills it with `env` and with facts about the build and the machine. Reads the
