@@ -23,7 +23,7 @@ import torch
 
 from _party import Move, Party, gcbench
 from _side_by_side import NETWORKS, Network
-from dump_gradients import momentum_of
+from dump_gradients import Steps, momentum_of
 from gcbench.torch import Schedule, root_of_lr, stepwise, warm_up
 
 # For each network: learning rate, examples per worker and step, steps, and examples of the test.
@@ -58,8 +58,8 @@ def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--theta-schedule", choices=["constant", "sqrt-lr", "drop", "warm-up"], default="constant",
                         help="sqrt-lr: theta is proportional to the root of the learning rate; drop: 0 in the second half; "
                         "warm-up: DGC's, in the first tenth")
-    parser.add_argument("--dump", metavar="STEPS", help="dump what the workers send in these steps, as 200-215: gradients, or "
-                        "changes of the weights (--inner-steps)")
+    parser.add_argument("--dump", metavar="STEPS", type=Steps, help="dump what the workers send in these steps, as 200-215: "
+                        "gradients, or changes of the weights (--inner-steps)")
     parser.add_argument("--what", choices=["gradient", "momentum", "update"], default="gradient",
                         help="what to dump; momenta and updates are the optimizer's (with --inner-steps the outer one's)")
     parser.add_argument("--dump-to", default="dumps/study", help="prefix of the dump's files")
@@ -71,9 +71,17 @@ def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
     args.data = args.data or args.task.folder
     if min(args.workers, args.steps, args.evaluations, args.inner_steps or 1) < 1:
         parser.error("--workers, --steps, --evaluations and --inner-steps must be at least 1")
+    due = [step for step in range(args.steps) if exchanges(args, step)]
+    if args.dump and not any(step in args.dump for step in due):
+        parser.error(f"--dump: no exchange in these steps; give {', '.join(map(str, due[:3]))} or another up to {due[-1]}")
     if args.theta_schedule != "constant" and "theta" not in parameters(args.spec):
         parser.error(f"--theta-schedule needs a theta to begin with: give {method_of(args.spec)}:theta=...")
     return args
+
+
+def exchanges(args: argparse.Namespace, step: int) -> bool:
+    """Whether the workers exchange something in this step: with --inner-steps N in each Nth and in the last."""
+    return (step + 1) % (args.inner_steps or 1) == 0 or step + 1 == args.steps
 
 
 def schedule(step: int, steps: int) -> float:
@@ -166,7 +174,7 @@ class Training:
             for optimizer in self.inner:
                 optimizer.step()
                 optimizer.zero_grad()
-            if (step + 1) % args.inner_steps and step + 1 < args.steps:
+            if not exchanges(args, step):
                 return loss
             vectors = self.weights.detach() - torch.cat([network.read() for network in self.networks])
         else:
@@ -191,8 +199,7 @@ class Training:
     def _dump(self, step: int, vectors: torch.Tensor) -> None:
         """Writes what the workers send in the schema of docs/dataset.md."""
         args = self.args
-        first, _, last = (args.dump or "0").partition("-")
-        if not args.dump or not int(first) <= step <= int(last or first):
+        if not args.dump or step not in args.dump:
             return
         import h5py
         with h5py.File(f"{args.dump_to}_step{step:06d}.h5", "w") as file:

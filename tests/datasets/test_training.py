@@ -90,6 +90,8 @@ class Training(unittest.TestCase):
             with h5py.File(f"{folder}/d_step000001.h5") as file:
                 last = [file[f"step_000001/worker_{worker}/fc.shift"][-1] for worker in range(2)]
             self.assertAlmostEqual(sum(last) / 2, moved, places=6)
+        with self.assertRaises(SystemExit):
+            arguments("resnet8", "identity", "--inner-steps", "2", "--dump", "2-2")
 
     def test_bytes(self):
         """Workers put on their links what the formulas of docs/exchange.md say."""
