@@ -139,6 +139,15 @@ for script in pages("accuracy-bytes"):
                 same(row[key], of(r["quality"] for r in runs), (label, key))
 assert {variables(script)["by_time"] for script in pages("accuracy-bytes")} == {0, 1}
 
+# ---- steps of a replay ----
+
+(script,) = pages("density")
+assert [label.split(":")[0] for label in variables(script)["label"]] == ["sparse", "topk"], "qsgd has no density"
+for method, block in zip(("sparse", "topk"), by_series(script)):
+    for row, r in zip(map(numbers, block), drawn("replay_step", method=method), strict=True):
+        same(row["index"], r["index"], method)
+        same(row["density"], r["density"], method)
+
 # ---- runs at several dates ----
 
 (script,) = [script for script in pages("history") if "old.h5" in variables(script)["plot_input"]]

@@ -29,7 +29,9 @@ run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 -
 exits 0
 run inspect --compaction --step 100 --worker 0 --dataset 'layers.[37].c*' --results "$tmp/e.json" "$sample"
 exits 0
-cat "$tmp/d.json" "$tmp/e.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" >>"$tmp/all.json"
+run replay --allow-gaps --method sparse:select=sidco --method topk --method qsgd --results "$tmp/f.json" "$sample"
+exits 0
+cat "$tmp/d.json" "$tmp/e.json" "$tmp/f.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" >>"$tmp/all.json"
 
 # Two seeds of two methods in training, with an even and an odd number of them, with and without a
 # link.

@@ -12,7 +12,7 @@
 /* The records whose rows are kept. */
 #define KEPT \
     (BIT(ENVIRONMENT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | BIT(KERNEL) | \
-     BIT(PAYOFF) | BIT(TRAINING) | BIT(COMPACTION))
+     BIT(PAYOFF) | BIT(TRAINING) | BIT(COMPACTION) | BIT(REPLAY_STEP))
 
 const char gcb_plot_no_text[] = "";
 

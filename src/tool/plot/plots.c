@@ -307,6 +307,29 @@ static void add_compaction(struct gcb_plot_page *page)
     set->named = set->count;
 }
 
+/* ---- density ---- */
+
+static bool has_density(const struct gcb_plot_record *row)
+{
+    return is_sane(row->density) && row->index >= 0.0 && row->index < LARGEST;
+}
+
+/* Writes the steps of each method. */
+static void add_steps(struct gcb_plot_page *page)
+{
+    const struct gcb_plot_set *set = &page->set;
+    const struct gcb_plot_record *r = NULL;
+
+    gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED);
+    GCB_PLOT_COLUMNS(page, "series", GCB_PLOT_FIELD(INDEX), GCB_PLOT_FIELD(DENSITY));
+    for (size_t s = 0; s < set->count; s++) {
+        gcb_plot_break(page);
+        while ((r = gcb_plot_next(page->plot, page->data, page->first, r)) != NULL)
+            if (r->setting == set->cases.items[set->items[s].first]->setting)
+                GCB_PLOT_ROW(page, NULL, (double)s + 1, r->index, r->density);
+    }
+}
+
 /* ---- the table ---- */
 
 /* Parts of the table's rows. */
@@ -424,6 +447,18 @@ static const struct gcb_plot plots[] = {
         .runs = GCB_PLOT_ONE_RUN,
         .page = {F(GROUP)},
         .add = add_compaction,
+    },
+    {
+        .name = "density",
+        .title = "share of the elements that each method keeps, step by step",
+        .needs = "replay_step rows: `replay --results FILE`",
+        .heading = "Density of the messages, step by step",
+        .record = GCB_RECORD_REPLAY_STEP,
+        .is_wanted = has_density,
+        .runs = GCB_PLOT_ONE_RUN,
+        .page = {F(SCOPE)},
+        .series = GCB_PLOT_APART,
+        .add = add_steps,
     },
     {
         .name = "break-even",
