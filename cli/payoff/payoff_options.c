@@ -149,14 +149,16 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
 static int read_params(double *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strlen(text);
-    char decimal[40];
+    char decimal[40] = ""; /* "", which is no size, unless the text and a 'B' fit */
     uint64_t count = 0;
 
-    snprintf(decimal, sizeof(decimal), "%s", text);
-    if (n > 0 && n < sizeof(decimal) - 2 && strchr("bB", text[n - 1]))
-        decimal[n - 1] = 'G';
-    if (n > 0 && n < sizeof(decimal) - 2 && strchr("KkMGTB", text[n - 1]))
-        strcat(decimal, "B");
+    if (n > 0 && n < sizeof(decimal) - 1) {
+        memcpy(decimal, text, n);
+        if (strchr("bB", text[n - 1]))
+            decimal[n - 1] = 'G';
+        if (strchr("KkMGTbB", text[n - 1]))
+            decimal[n] = 'B';
+    }
     if (!gcb_parse_size(decimal, &count) || count == 0)
         return gcb_invalid(diag,
                            "--params takes a number of parameters such as 350M or 1.3B, not '%s'",
