@@ -141,16 +141,19 @@ void gcb_ways_label(struct gcb_ways *w)
 
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
 {
+    static const char more[] = ", ...";
     char shown[160], entry[GCB_LEFT_OUT];
     const size_t used = strlen(list);
 
+    if (used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0)
+        return; /* the list is full, also for a shorter entry */
     snprintf(entry, sizeof(entry), ", %s (%.160s)", gcb_escape(shown, sizeof(shown), name), why);
     if (strstr(list, entry) || strncmp(list, entry + 2, strlen(entry + 2)) == 0)
         return;
-    if (used + strlen(entry) + sizeof(", ...") <= GCB_LEFT_OUT)
+    if (used + strlen(entry) + sizeof(more) <= GCB_LEFT_OUT)
         strcpy(list + used, used ? entry : entry + 2);
-    else if (!strstr(list, ", ..."))
-        strcat(list, ", ...");
+    else
+        strcat(list, more);
 }
 
 void gcb_ways_fini(struct gcb_ways *w)
