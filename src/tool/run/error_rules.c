@@ -417,7 +417,8 @@ static enum gcb_promise_status check_lossless(struct gcb_promise_case *c)
         return GCB_PROMISE_BROKEN;
     for (uint64_t i = 0; i < n; i++)
         if (memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
-            return gcb_promise_broken(c, (double)i, NAN, "element %llu is decoded as %g, not %g",
+            return gcb_promise_broken(c, (double)i, NAN,
+                                      "element %llu is decoded as %.9g, not %.9g",
                                       (unsigned long long)i, (double)c->y[i], (double)c->job.x[i]);
     return gcb_promise_kept(c, NAN, NAN);
 }

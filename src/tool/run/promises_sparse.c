@@ -54,7 +54,7 @@ static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
         if (c->y[i] != 0.0f && memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
             return gcb_promise_broken(
                 c, (double)i, NAN,
-                "element %llu is %g, decoded as %g: neither dropped nor unchanged",
+                "element %llu is %.9g, decoded as %.9g: neither dropped nor unchanged",
                 (unsigned long long)i, (double)c->job.x[i], (double)c->y[i]);
     return gcb_promise_kept(c, NAN, NAN);
 }
