@@ -72,7 +72,8 @@ __device__ __forceinline__ uint64_t values_of(const gcb_cuda_chosen &c, unsigned
     return c.choice->kept * width;
 }
 
-/* Queues the measurements that this kind of values needs before encoding (value_scales_cuda.cu). */
+/* Queues what must be known before values of how->kind are encoded: measures the values, and
+ * computes m.all->scale (value_scales_cuda.cu). Nothing for fp32 and fp16. Fails as launch does. */
 int measure_values(gcb_device_stream *s, const measure_arrays &m, const gcb_cuda_chosen *c,
                    const gcb_cuda_values *how);
 

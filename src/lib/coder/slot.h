@@ -6,8 +6,8 @@
 
 /*
  * The encoder of src/gcbench.h whose messages stay on a device: struct gcb_device_encoder. A slot
- * is a head (struct gcb_slot_head) and the payload of a message. The head begins with the struct
- * gcb_device_result that the codec's kernels write.
+ * is a head of 256 bytes and the payload of a message. The head begins with the result that the
+ * codec's kernels write: a struct gcb_device_result, which callers read as struct gcb_slot_head.
  */
 struct gcb_device_encoder;
 

@@ -137,7 +137,8 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
     const char *collective = gcb_results_text(x->row, GCB_FIELD_COLLECTIVE);
     const double n = x->workers, lg = ceil(log2(n));
-    /* in each step of a tree, some ranks wait for others that send a whole message */
+    /* The row has means over ranks. In each direction of a tree n - 1 messages are sent, which is
+     * (n - 1) / n of a message per rank. But lg whole messages follow each other. */
     const bool tree = collective && strcmp(collective, "tree") == 0;
 
     network.workers = x->workers;
