@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 /* ---- elements to numbers ---- */
 
 /* Loads the block's elements, which begin at `start`, as complex numbers. Elements from in.n on are
- * 0. */
+ * 0. Called by every thread of the block; a barrier follows. */
 __device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_device_input &in,
                                              uint64_t start)
 {
@@ -80,7 +80,8 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
     return larger(largest_part(near), largest_part(far));
 }
 
-/* Replaces the block's numbers by bins. Returns the largest part among the bins of this thread. */
+/* Replaces the block's numbers by bins. Called by every thread of the block; a barrier follows.
+ * Returns the largest part among the bins of this thread. */
 __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const fft_twiddles &t)
 {
     uint32_t top = 0;
@@ -97,7 +98,8 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
 }
 
 /* Does the FFT's last round and the work of split_numbers, with the numbers in registers between
- * the two. Only for a transform that fills the block. */
+ * the two. Only for a transform that fills the block. Is called like split_numbers, and returns the
+ * same. */
 __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();

@@ -124,7 +124,8 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
 }
 
 /* Transforms all numbers of the block as one, and stores the elements from the registers of the
- * last round. x and from point to the block's first element. */
+ * last round, or subtracts them from `from` if this is not NULL. x and from point to the block's
+ * first element. Called by every thread of the block, after a barrier. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
                                 block_fft_room &room, const complex *twiddles)
 {
