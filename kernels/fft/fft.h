@@ -27,9 +27,10 @@
  * library. FFTW promises only a tolerance for a whole message (chunk = 0) with several threads, and
  * for GCB_FFT_FFTW_MEASURE (docs/method.md).
  *
- * Our own FFT takes memory for tables and, for each thread, room for as many chunks as a vector has
- * lanes. For a length above 8192, a thread's room has rows of about the square root of the length
- * instead; one more chunk is needed, and for a DCT a table as large as a chunk.
+ * Our own FFT takes memory for tables and, for each thread, room for twice as many chunks as a
+ * vector has lanes. For a length above 8192, a thread's room has rows of about the square root of
+ * the length instead, and a DCT needs a table as large as a chunk. A length above 8192, or `zeros`,
+ * takes memory for one more chunk.
  *
  * FFTW takes scratch of one chunk per busy thread, except that a whole real DFT is done in the
  * caller's bins. A DCT also needs a table as large as a chunk, and planning needs a buffer of one
