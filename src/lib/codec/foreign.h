@@ -24,10 +24,11 @@ struct gcb_foreign {
 };
 
 /* Adds a method, and copies its name and parameters. If a method with the same name and parameters
- * was added before, it gets the new functions. *out is the codec, which stays valid until the
- * process ends. Not thread-safe. Returns 0; GCB_E_INVALID: a name without '/', or a name or
- * parameters that are too long or have other characters than specs have; GCB_E_UNSUPPORTED: too
- * many methods; GCB_E_NOMEM. */
+ * was added before, *out is its codec, and new functions replace its functions. But a method
+ * that was added without functions never gets any: the method with functions is added beside it.
+ * *out stays valid until the process ends. Not thread-safe. Returns 0; GCB_E_INVALID: a name
+ * without '/', or a name or parameters that are too long or have other characters than specs have;
+ * GCB_E_UNSUPPORTED: too many methods; GCB_E_NOMEM. */
 int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *foreign,
                     struct gcb_diag *diag);
 

@@ -168,8 +168,8 @@ static void sum_span(void *ctx, uint64_t i)
     }
 }
 
-/* Writes the scales of all buckets. The scale of a bucket is the work of one thread. Only the scale
- * of a whole tensor is shared: the threads sum its blocks. */
+/* Writes the scales of all buckets. One thread makes the scale of a bucket. If the whole tensor is
+ * the bucket and its scale is not simply 1, the threads sum its blocks. */
 static void put_scales(struct job *job)
 {
     const struct signsgd *s = job->s;

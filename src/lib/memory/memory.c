@@ -14,11 +14,13 @@ struct gcb_memory {
     unsigned workers;
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
-    float *e; /* what has not been sent; in memory.h: e, v, e + a, or u (demo) */
+    /* what has not been sent; in memory.h: e, v, e + a, or u (demo). ef21: what has arrived, h in
+     * memory.h */
+    float *e;
     /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h;
      * or NULL */
     float *u;
-    float *difference; /* ef21: p in memory.h; or NULL. e is h there. */
+    float *difference; /* ef21: p in memory.h; else NULL */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
     uint64_t summed;
     bool waits;        /* loco: e has a gradient that gcb_memory_update has not seen yet */
