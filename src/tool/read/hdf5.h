@@ -182,8 +182,9 @@ struct gcb_h5visitor {
     bool (*wanted)(void *ctx, const char *path, bool below);
     /*
      * Called for an object that is left out. `why` is
-     *   GCB_REMARK_LINKS       if the target of a link is missing, in another file, or a group of
-     *                          the path itself, or if the path already has GCB_H5_LINKS alias links
+     *   GCB_REMARK_LINKS       if a soft link's target is missing, or in a file that may not be
+     *                          read; if a link leads to a group of its own path; or if an alias
+     *                          link follows GCB_H5_LINKS others in the path
      *   GCB_REMARK_DEEP        if GCB_H5_DEPTH groups are around the group
      *   GCB_REMARK_UNREADABLE  if the object is refused or damaged, but not wanted
      */

@@ -60,8 +60,8 @@ void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char
 
 /* ---- place.c ---- */
 
-/* The step and worker to which a path in a file belongs, by the names of its groups
- * (docs/dataset.md). */
+/* The step and worker that names give: those of the groups in a path, or those of a file and its
+ * folders (docs/dataset.md). */
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
