@@ -14,7 +14,7 @@ struct gcb_timed_method {
     double elements;       /* elements of all the method's messages */
     double bytes;          /* bytes of the messages for each element */
     double encode, decode; /* seconds for each element */
-    /* For each element, adding n messages takes n sum + finish seconds. NAN: not timed. */
+    /* For each element, adding n messages takes n * sum + finish seconds. NAN: not timed. */
     double sum, finish;
     double error; /* relative L2 error of the messages; NAN: unknown */
     bool varies;  /* lengths of messages vary */

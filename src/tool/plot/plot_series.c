@@ -187,7 +187,7 @@ void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
         struct gcb_plot_series *s = &set->items[i];
 
         s->style = (struct gcb_plot_style){NULL, NULL, 0, 0};
-        /* the baselines come last, so all series before index `room` are others */
+        /* the baselines come last, so `room` limits only the other series */
         s->named = (i < room && isfinite(s->rank)) || gcb_plot_baseline(s->method);
         s->named = s->named && set->named < most;
         set->named += s->named;

@@ -109,7 +109,8 @@ void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */
  * borrowed. */
 void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
 
-/* True if compositions have the same transform (in chunks of any size), values and bits. */
+/* True if two compositions have the same transform (in chunks or tiles of any size), values and
+ * bits. They may select in different ways and have different index coders. */
 bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b);
 
 /* The stages of a composition. The plain stages are no transform, top-k, fp32 and u32. */

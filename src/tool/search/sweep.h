@@ -60,8 +60,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      size_t method_count, bool all, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag);
 
-/* True if a sweep without --method includes this method: it has parameters, and it is not a codec
- * whose defaults are those of one of its presets. */
+/* True if a sweep without --method includes this method: it has parameters, and it is neither a
+ * baseline nor a codec whose defaults are those of one of its presets. */
 bool gcb_sweep_default(const struct gcb_method *m);
 
 /* The two figures by which settings are compared: less is better. */
