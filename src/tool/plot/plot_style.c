@@ -30,8 +30,8 @@ static const struct {
     unsigned filled, open;
 } marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}, {3, 2}};
 
-/* Methods in the order of their looks. A new method goes to the end: then the others keep their
- * looks. */
+/* Methods that have a look which no other of them has, in the order of looks. A new method may go
+ * to the end: then the others keep their looks. */
 static const char *const methods[] = {
     "topk",       "fft",         "qsgd",     "dgc",        "terngrad",     "range",    "sbc",
     "stc",        "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",
@@ -41,10 +41,10 @@ static const char *const methods[] = {
     "deepreduce", "sparseloco",  "pactrain", "scalecom",   "scape",        "arctopk",
 };
 #define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
-_Static_assert(METHODS < LOOKS, "add a colour or a mark");
+_Static_assert(METHODS <= LOOKS, "add a colour or a mark");
 
-/* Returns the number of a method's look. A method that is not in the list gets one of the looks
- * that the list leaves over, by the hash FNV-1a of its name. */
+/* Returns the number of a method's look. A method that is not in the list has the look of the hash
+ * FNV-1a of its name, perhaps that of a method in the list. */
 static unsigned look_of(const char *method)
 {
     uint32_t hash = 2166136261u;
@@ -56,7 +56,7 @@ static unsigned look_of(const char *method)
         return i;
     for (; *method; method++)
         hash = (hash ^ (unsigned char)*method) * 16777619u;
-    return METHODS + hash % (LOOKS - METHODS);
+    return hash % LOOKS;
 }
 
 /* Returns the style of a look. Successive looks differ in both colour and mark. */
