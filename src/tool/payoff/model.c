@@ -5,6 +5,22 @@
 
 #define SIZE_BYTES 8.0 /* of a message that says a length */
 
+/* An algorithm that moves the bytes of a collective between n nodes. */
+struct algorithm {
+    enum gcb_collective collective;
+    const char *name;
+    double steps;      /* number of steps of one transfer */
+    double bytes;      /* through a node's link, for each byte of one worker's messages */
+    double size_steps; /* number of steps to exchange the lengths of one transfer */
+    /* values that a worker adds for each element in an all-reduce, or decodes and adds in a ring or
+     * tree that encodes sums again */
+    double adds;
+    bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
+    double pairs;  /* number of `steps` in which two nodes send to each other */
+    double paired; /* the part of `bytes` that is sent in those steps */
+};
+#define MOST 8 /* algorithms of a collective; others are left out */
+
 /* Returns the number of steps of a pairwise exchange in which two nodes send to each other: 1 for
  * an even number of nodes, because each node has an opposite node; otherwise 0. */
 static double opposite_steps(double n)
@@ -12,8 +28,10 @@ static double opposite_steps(double n)
     return fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
 }
 
-size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,
-                      bool half, double n)
+/* Lists the algorithms of a collective for n nodes; `half`: the first halves of those that have
+ * such halves. Returns their number. docs/payoff.md and docs/exchange.md have these figures. */
+static size_t list_algorithms(struct algorithm out[MOST], enum gcb_collective collective, bool half,
+                              double n)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n;
     /* If n is not a power of two, halving and doubling begin and end with an extra step: the nodes
@@ -27,7 +45,7 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
                               twoshot = GCB_COLLECTIVE_TWOSHOT, ring = GCB_COLLECTIVE_RING,
                               tree = GCB_COLLECTIVE_TREE;
     /* clang-format off */
-    const struct gcb_algorithm all[GCB_ALGORITHMS] = {
+    const struct algorithm all[] = {
         /* collective, name,     steps, bytes,                             size_steps, adds,
          * halves, pairs, paired */
         {gather, "ring",         n - 1, n - 1,                             lg, 0, false,           0, 0},
@@ -48,7 +66,7 @@ size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collect
     /* clang-format on */
     size_t count = 0;
 
-    for (size_t i = 0; i < GCB_ALGORITHMS; i++)
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && count < MOST; i++)
         if (all[i].collective == collective && (!half || all[i].halves))
             out[count++] = all[i];
     for (size_t i = 0; half && i < count; i++) {
@@ -79,7 +97,7 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
 
 /* Returns the time of all steps of an algorithm without the time for its bytes. The algorithm moves
  * `bytes` bytes through a node's link in `transfers` transfers. */
-static double latency_of(const struct gcb_algorithm *a, const struct gcb_network *network,
+static double latency_of(const struct algorithm *a, const struct gcb_network *network,
                          double transfers, double bytes)
 {
     const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
@@ -152,7 +170,7 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, boo
  * an exchange, the traffic inside nodes takes no time of its own: it overlaps with that between
  * nodes.
  */
-static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algorithm *a,
+static void time_algorithm(struct gcb_exchange_times *out, const struct algorithm *a,
                            const struct gcb_network *network, const struct gcb_exchange_load *load)
 {
     const double p = (double)network->per_node, others = (p - 1.0) / p;
@@ -210,9 +228,9 @@ static void time_algorithm(struct gcb_exchange_times *out, const struct gcb_algo
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load)
 {
-    struct gcb_algorithm all[GCB_ALGORITHMS];
-    const size_t count = gcb_algorithms(all, load->collective, load->half,
-                                        (double)(network->workers / network->per_node));
+    struct algorithm all[MOST];
+    const size_t count = list_algorithms(all, load->collective, load->half,
+                                         (double)(network->workers / network->per_node));
     struct gcb_exchange_times t;
 
     *out = (struct gcb_exchange_times){.seconds = INFINITY, .cost = INFINITY};
@@ -231,13 +249,13 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
     const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
     /* an all-to-all between all pairs of nodes: one step to each */
-    const struct gcb_algorithm pairwise = {.steps = n - 1.0,
-                                           .bytes = part,
-                                           .pairs = opposite_steps(n),
-                                           .paired = opposite_steps(n) / n};
-    const struct gcb_algorithm shift = {.steps = 1.0, .bytes = 1.0};
-    struct gcb_algorithm all[GCB_ALGORITHMS];
-    const size_t count = gcb_algorithms(all, rounds->collective, false, n);
+    const struct algorithm pairwise = {.steps = n - 1.0,
+                                       .bytes = part,
+                                       .pairs = opposite_steps(n),
+                                       .paired = opposite_steps(n) / n};
+    const struct algorithm shift = {.steps = 1.0, .bytes = 1.0};
+    struct algorithm all[MOST];
+    const size_t count = list_algorithms(all, rounds->collective, false, n);
     double least = INFINITY;
 
     if (!(rounds->count > 0.0))

@@ -56,26 +56,6 @@ struct gcb_exchange_times {
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 
-/* An algorithm that moves the bytes of a collective between n nodes. */
-struct gcb_algorithm {
-    enum gcb_collective collective;
-    const char *name;
-    double steps;      /* number of steps of one transfer */
-    double bytes;      /* through a node's link, for each byte of one worker's messages */
-    double size_steps; /* number of steps to exchange the lengths of one transfer */
-    /* values that a worker adds for each element in an all-reduce, or decodes and adds in a ring or
-     * tree that encodes sums again */
-    double adds;
-    bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
-    double pairs;  /* number of `steps` in which two nodes send to each other */
-    double paired; /* the part of `bytes` that is sent in those steps */
-};
-#define GCB_ALGORITHMS 14 /* of all collectives together */
-/* Lists the algorithms of a collective for n nodes; `half`: the first halves of those that have
- * such halves. Returns their number. docs/payoff.md and docs/exchange.md have these figures. */
-size_t gcb_algorithms(struct gcb_algorithm out[GCB_ALGORITHMS], enum gcb_collective collective,
-                      bool half, double n);
-
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
     /* the kind: ALLGATHER or ALLREDUCE; TWOSHOT for the first half of a two-shot, an all-to-all;
