@@ -193,8 +193,8 @@ static void test_result_columns(void **state)
 
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         assert_string_equal(gcb_field_name(columns[i]), first[i]);
-    assert_string_equal(gcb_field_name(columns[count - 2]), "error_grid");
-    assert_string_equal(gcb_field_name(columns[count - 1]), "shuffle"); /* new columns come last */
+    assert_true(count > 110);
+    assert_string_equal(gcb_field_name(columns[110]), "shuffle"); /* new columns come after it */
     for (size_t i = 0; i < count; i++)
         assert_int_not_equal(columns[i], GCB_FIELD_PARAMS);
 }
