@@ -4,8 +4,8 @@
     generate.py TABLES man METHODS gcbench NAME...  gcbench(1); NAME...: the commands that the build makes pages for
     generate.py TABLES man METHODS NAME             gcbench-NAME(1)
     generate.py TABLES completion METHODS FILE...   the table for completion, then the shell functions in each FILE
-    generate.py TABLES fields FILE                  docs/rows.md with the tables of fields of src/tool/rows/fields.def
-    generate.py TABLES types                        python/gcbench/fields.json: the type and unit of each field
+    generate.py TABLES fields [--check]             writes docs/rows.md and python/gcbench/fields.json anew, which have the
+                                                    fields of src/tool/rows/fields.def; --check: fails if they differ
 
 TABLES is the JSON that the program of tables.c prints, METHODS that of `gcbench methods --format json`.
 """
@@ -15,6 +15,7 @@ import re
 import sys
 import textwrap
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The files that a command reads and writes if it has the option.
 FILES = [
     ("dataset", "FILE",
@@ -267,8 +268,8 @@ def completion(tables, files):
 
 # ---- docs/rows.md ----
 
-def fields(tables, page):
-    """Returns the page, with what stands between the markers of a record written anew.
+def fields(tables, text):
+    """Returns the page `text`, with what stands between the markers of a record written anew.
 
     Fields of a table with the same type and meaning share a line. Fields that an earlier table has with the same type and
     meaning share a line that names the record of that table."""
@@ -289,7 +290,6 @@ def fields(tables, page):
         out += "".join(f"| {', '.join(names)} | {kind} | {meaning} |\n" for (kind, meaning), names in lines.items())
         return f"<!-- fields: {match[1]} -->\n{out}<!-- end -->\n"
 
-    text = pathlib.Path(page).read_text(encoding="utf-8")
     return re.sub(r"<!-- fields: (\w+) -->\n.*?<!-- end -->\n", table, text, flags=re.S)
 
 
@@ -302,17 +302,24 @@ def types(tables):
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(kind)}" for name, kind in found.items()) + "\n}\n"
 
 
+def write_fields(tables, check):
+    """Writes the files with fields. With `check`, returns what to do if they differ instead."""
+    page, table = ROOT / "docs" / "rows.md", ROOT / "python" / "gcbench" / "fields.json"
+    for file, new in (page, fields(tables, page.read_text(encoding="utf-8"))), (table, types(tables)):
+        if not check:
+            file.write_text(new, encoding="utf-8")
+        elif new != file.read_text(encoding="utf-8"):
+            return f"{file.name} differs from src/tool/rows/fields.def: cli/docs/generate.py build/cli/docs/tables.json fields"
+    return 0
+
+
 def main():
-    if sys.argv[2:] != ["types"] and (len(sys.argv) < 4 or sys.argv[2] not in ("man", "completion", "fields")):
+    if sys.argv[2:] not in (["fields"], ["fields", "--check"]) and (len(sys.argv) < 4 or sys.argv[2] not in ("man", "completion")):
         sys.exit(__doc__)
     tables = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     sys.stdout.reconfigure(encoding="utf-8")
-    if sys.argv[2] == "types":
-        sys.stdout.write(types(tables))
-        return
     if sys.argv[2] == "fields":
-        sys.stdout.write(fields(tables, sys.argv[3]))
-        return
+        sys.exit(write_fields(tables, check=len(sys.argv) > 3))
     tables["methods"] = [json.loads(line) for line in open(sys.argv[3], encoding="utf-8")]
     if sys.argv[2] == "man":
         sys.stdout.write(man(tables, sys.argv[4], sys.argv[5:]))
