@@ -126,7 +126,7 @@ refused 2 "deep: more than 1048576 files, or folders in 64 others" inspect deep
 echo text >empty/grads.pt
 refused 1 "empty: no float data: 1 file of other kinds in a folder skipped, such as grads.pt" inspect empty
 echo text >empty/a.NPY
-refused 1 "empty/a.NPY: not an HDF5, .npy, .npz or safetensors file" inspect empty
+refused 1 "empty/a.NPY: not an HDF5, .npy" inspect empty
 same twin.json grads_*.npz
 same twin.json tree/step_000009 grads_step10_rank*.npz
 
