@@ -308,7 +308,8 @@ static void add_names(struct gcb_table *table, const struct compress *c, const s
                        : c->labels[method].text);
 }
 
-/* Prints a table with a line for each group and each method that the user named. */
+/* Prints a table with a line for each group and each method that the user named. A figure by which
+ * lines are sorted has a column. */
 static void show_groups(const struct compress *c)
 {
     const struct gcb_table_column columns[] = {
@@ -318,11 +319,17 @@ static void show_groups(const struct compress *c)
         {.title = "rel L2", .field = GCB_FIELD_REL_L2},
         {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
         {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
+        {.title = gcb_field_name(c->sort), .field = c->sort}, /* unless a column above has it */
     };
-    const size_t count = sizeof(columns) / sizeof(columns[0]), top = (size_t)c->o->own.top;
+    const size_t all = sizeof(columns) / sizeof(columns[0]), top = (size_t)c->o->own.top;
     const size_t shown = top && top < c->groups.count ? top : c->groups.count;
-    struct gcb_table *table = gcb_table_create(columns, count);
+    size_t sorted = 0, count;
+    struct gcb_table *table;
 
+    while (columns[sorted].field != c->sort) /* none, as in the first column, without --sort */
+        sorted++;
+    count = sorted + 1 == all ? all : all - 1;
+    table = gcb_table_create(columns, count);
     for (size_t i = 0; i < shown; i++)
         for (size_t m = 0; m < c->given; m++) {
             add_names(table, c, &c->groups.items[i], m);

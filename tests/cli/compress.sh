@@ -38,6 +38,7 @@ prints " dct-range:chunk=64 " # what differs stays visible
 prints " dct-range:chunk=32 "
 run compress --repeat 1 --method topk --per tensor --top 2 --sort wire_bytes "$sample"
 prints "(2 of "
+prints "dec GB/s  wire_bytes"
 run compress --repeat 1 --method topk --isa c --nonfinite zero --order recorded --seed 7 "$sample"
 prints "order recorded, isa c, nonfinite zero, seed 7"
 
