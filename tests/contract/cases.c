@@ -162,9 +162,14 @@ static bool runs_on_device(const struct gcb_method *m)
 
 void contract_generate(const char *filter, bool on_device)
 {
-    /* what the tiles of all combinations are too small for */
+    /* tiles larger than those of the combinations; all bits of a transform, in chunks side by side
+     * and of a long tensor */
     static const char *const more[] = {"powersgd:rank=2,tile=8x5,factor-bits=5",
-                                       "powersgd:tile=16x16,factor-bits=4,bits-per-element=2"};
+                                       "powersgd:tile=16x16,factor-bits=4,bits-per-element=2",
+                                       "sparse:theta=0.5,transform=fft,chunk=60",
+                                       "sparse:theta=0.5,transform=dct,chunk=60",
+                                       "sparse:theta=0.5,transform=fft",
+                                       "sparse:theta=0.5,transform=dct"};
     struct gcb_method m;
     char spec[256];
     size_t kept = 0, lacking = 0;

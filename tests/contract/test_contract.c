@@ -265,6 +265,26 @@ static void same_message(const struct trip *a, const struct trip *b, const char 
                  words, a->n, i);
 }
 
+/* One and two threads, and each set of kernels: C, AVX2 and the best. */
+static void settings_agree(const struct gcb_method *m, const float *x, const struct trip *a)
+{
+    const unsigned flags[] = {0, gcb_cpu_detect() & GCB_CPU_AVX2, gcb_cpu_detect()};
+    char words[40];
+
+    for (size_t i = 0; i < 3; i++)
+        for (int threads = 1; threads <= 2; threads++) {
+            struct trip b = {0};
+
+            if (i > 0 ? flags[i] == flags[i - 1] : threads == plain.threads)
+                continue;
+            snprintf(words, sizeof(words), "%s, %d threads",
+                     (const char *const[]){"C", "AVX2", "the best kernels"}[i], threads);
+            encode(&b, m, &(struct setting){.threads = threads, .flags = flags[i]}, x, a->n);
+            same_message(a, &b, words);
+            release(&b);
+        }
+}
+
 static void round_trip(const struct gcb_method *m, const float *x, size_t n, enum input in,
                        bool brief)
 {
@@ -278,6 +298,7 @@ static void round_trip(const struct gcb_method *m, const float *x, size_t n, enu
     if (!by_fftw(m, n)) {
         same_message(&a, &b, "three threads and the best kernels");
         assert_memory_equal(a.back, b.back, n * sizeof(float));
+        settings_agree(m, x, &a);
     }
     release(&b);
     release(&a);
