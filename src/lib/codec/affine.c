@@ -2,7 +2,8 @@
 
 /*
  * Integers with an offset: each block is cut into 2^bits - 1 equal steps from its smallest to its
- * largest value. The arithmetic is in kernels/block/block_elem.h.
+ * largest value. With offset=zero, 0 counts as one of the values. The arithmetic is in
+ * kernels/block/block_elem.h.
  *
  * Payload (src/lib/codec/blocks.h): there is no head. A scale is the step, then the code of 0 in a
  * byte (offset=zero), or the smallest value as a float32.

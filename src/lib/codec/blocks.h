@@ -5,11 +5,11 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * Codecs that round each element to a format with a scale for each block: float, affine and
- * codebook.
+ * Codecs that round each element to a code: float, affine and codebook. In most modes, the elements
+ * of a block share a scale.
  *
  * Payload: a head of `head` bytes, the scales of all blocks, `scale` bytes each, then a code of
- * `width` bits for each element.
+ * `width` bits for each element. `head` and `scale` may be 0.
  */
 struct gcb_blocks {
     struct gcb_codec_base base;
@@ -18,7 +18,8 @@ struct gcb_blocks {
     unsigned log2;     /* 2^log2 elements share a scale; GCB_BLOCKS_ALL: there are no scales */
     bool drawn;        /* codes are rounded stochastically */
     uint8_t scale_top; /* scales of one byte are at most this */
-    /* a tensor with this magnitude or a larger one is sent raw; 0: book=uniform decides itself */
+    /* a tensor with this magnitude (bits of a float32) or a larger one is sent raw; 0: book=uniform
+     * decides itself */
     uint32_t too_much;
 };
 
@@ -34,8 +35,8 @@ struct gcb_blocks_encoding {
     uint16_t *code;
     uint8_t *scale;
     const struct gcb_tile_draw *draw; /* NULL: to nearest */
-    uint32_t most;                    /* result: the largest magnitude, unless `begin` takes it */
-    size_t clamped;                   /* result: elements that saturate */
+    uint32_t most;  /* result: bits of the largest magnitude, unless `begin` takes it */
+    size_t clamped; /* result: elements that saturate */
 };
 
 struct gcb_blocks_ops {
@@ -118,8 +119,8 @@ struct gcb_books {
 enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* `book` */
 int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag);
 
-/* The beginning of a state of the codecs fp16, bf16 and bf16-entropy, on the CPU and on a
- * device. */
+/* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device, and of
+ * bf16-entropy. */
 struct gcb_half {
     struct gcb_codec_base base;
     int rounding;

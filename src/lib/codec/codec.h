@@ -24,7 +24,7 @@ enum gcb_caps {
     /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
     GCB_CAP_LINEAR = 1u << 2,
     GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
+    GCB_CAP_RANDOMISED = 1u << 4, /* messages depend on random draws (gcb_draw_stream) */
     /* bytes may differ between CPUs, threads, and FFT or BLAS libraries and their plans */
     GCB_CAP_LIBRARY_MATH = 1u << 5,
     /* the error may exceed the norm of x, although the method is not RANDOMISED */
@@ -94,7 +94,7 @@ struct gcb_codec_env {
     enum gcb_fft_engine fft_engine;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
-    const struct gcb_probe *probe; /* called after each stage of encode and decode; may be NULL */
+    const struct gcb_probe *probe; /* called after each stage of the sparse codec; may be NULL */
 };
 
 /* What each worker contributes to one round of an all-reduce. */
@@ -219,12 +219,12 @@ struct gcb_codec_ops {
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
     bool clamps;               /* encode may clamp elements, and counts them in base.clamped */
     bool drops;                /* messages leave positions out: see base.density */
-    /* Appends the payload of `in`, which has env->count elements. They are finite unless
-     * base.sees_nonfinite. Allocates nothing itself, but FFTW and OpenBLAS may. Returns 0,
-     * GCB_E_NOSPACE, GCB_E_NOMEM if FFTW would find no memory, or GCB_E_SEND_RAW if the method
-     * cannot represent this tensor. After GCB_E_SEND_RAW the coder drops what was appended and
-     * sends the tensor raw. A foreign method may also return other errors, as may its `read` and
-     * `describe`. */
+    /* Appends the payload of `in`, which has env->count elements. If an element is not finite, any
+     * payload is fine: either encode reports it (base.sees_nonfinite), or the caller has said that
+     * there is none. Allocates nothing itself, but FFTW and OpenBLAS may. Returns 0, GCB_E_NOSPACE,
+     * GCB_E_NOMEM if FFTW would find no memory, or GCB_E_SEND_RAW if the method cannot represent
+     * this tensor. After GCB_E_SEND_RAW the coder drops what was appended and sends the tensor raw.
+     * A foreign method may also return other errors, as may its `read` and `describe`. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
     /*

@@ -24,7 +24,8 @@
  * plans, and pointers to the device memory that a stateful codec keeps between calls. init
  * allocates all of this. Other device memory that a call needs is the call's scratch. The caller
  * asks for the size of the scratch and passes the scratch in. No call allocates, and only init
- * waits for the device. Pointers named *_dev are device memory, aligned to 256 bytes (results: 8).
+ * waits for the device. Pointers named *_dev are device memory: scratch is aligned to 256 bytes,
+ * results to 8, and tensors and payloads to 256, but in slots (src/lib/coder/slot.h) to 16.
  * The payload and the header are apart, so the header's length does not shift the payload.
  *
  * A call returns what the host knows at once: 0; GCB_E_DEVICE, a launch failed; or GCB_E_CORRUPT,
@@ -76,7 +77,7 @@ struct gcb_device_sum_ops {
 struct gcb_device_ops {
     /* Bytes of a state. The coder zeroes the state, sets the base, stores the parameters, then
      * calls init. The beginning of the state is laid out as on the CPU, and init sets the base to
-     * the same values, except sees_nonfinite. */
+     * the same values, except sees_nonfinite and the rounds of an all-reduce. */
     size_t state_size;
     /* Makes plans. env->kernels and env->queue are not used. Returns 0 or an error;
      * GCB_E_UNSUPPORTED: these parameters run on the CPU only. fini is called in either case. */
@@ -87,14 +88,15 @@ struct gcb_device_ops {
 
     bool feedback; /* encoders accept an input with a residual, if env->feedback was set in init */
     /*
-     * Queues the encoding of in->n = env->count floats, all finite. The payload goes to out_dev (at
-     * least max_payload bytes) and is that of the CPU, byte for byte. If the result's status is
+     * Queues the encoding of in->n = env->count floats. The payload goes to out_dev (at least
+     * max_payload bytes) and is that of the CPU, byte for byte. If the result's status is
      * GCB_E_SEND_RAW, or the payload is longer than the raw tensor, the coder sends the tensor raw.
+     * If an element is not finite, the payload is unspecified.
      *
      * With a residual, error feedback is fused: in->x becomes carry * residual + x, this sum is
      * encoded, and the residual becomes the sum minus what a decoder will rebuild. The results are
      * the same as without fusing, bit for bit. If the tensor is sent raw, the coder corrects the
-     * residual. in->compensated is 0: nobody has added the residual to in->x yet.
+     * residual. If in->compensated is 1 (in slots), the residual has been added to in->x before.
      */
     int (*encode_async)(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                         const struct gcb_device_call *call);

@@ -20,8 +20,8 @@
 #define MOST GCB_TILE
 #define BITS 4
 #define LEVELS (1 << (BITS - 1))
-/* Larger coefficients are not sent, and a decoder refuses scales of this size or more, so no sum
- * overflows. */
+/* A tensor with a block of this norm or more is sent raw, and a decoder refuses scales of this size
+ * or more, so no sum overflows. */
 #define COEFFICIENT_MOST 0x1p100f
 
 enum { SCALE_UNBIASED, SCALE_LEAST };

@@ -66,8 +66,8 @@ struct gcb_elias {
     bool sparse;
     struct gcb_elias_code *codes; /* codes[n]: code of n, 1 <= n <= max(levels, GCB_TILE) + 1 */
     struct gcb_elias_table *table;
-    /* Dense blocks: the bits of each code with its sign, and the runs by their bits. NULL if a code
-     * may take more than 14 bits. */
+    /* Dense blocks: the bits of each code with its sign, and the runs by their bits. NULL if blocks
+     * are sparse, or if a code may take more than 14 bits. */
     struct gcb_elias_code *signed_codes;
     struct gcb_elias_run *runs;
 };
@@ -77,10 +77,10 @@ struct gcb_elias {
 int gcb_elias_init(struct gcb_elias *e);
 void gcb_elias_fini(struct gcb_elias *e);
 
-/* Most bytes of `count` codes in blocks of GCB_TILE, including GCB_BITS_SLACK. */
+/* Most bytes of `count` codes in blocks of GCB_TILE, dense or sparse, including GCB_BITS_SLACK. */
 uint64_t gcb_elias_bound(uint64_t count, uint32_t levels);
 
-/* Writes a block of n codes and fills its last byte with zeros. */
+/* Writes a block of n <= GCB_TILE codes and fills its last byte with zeros. */
 void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n);
 
 /* Reads a block of n codes from exactly `length` bytes at p. Returns 0 or GCB_E_CORRUPT. p may be

@@ -119,7 +119,8 @@ static void count_block(void *ctx, uint64_t block)
     __atomic_fetch_add(&base->clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* Sets the sizes of shares in proportion to the histogram: at least 1 for each exponent. */
+/* Sets the sizes of shares in proportion to the histogram: at least 1 for each exponent that
+ * occurs, and TOTAL together. */
 static void choose_shares(struct job *job)
 {
     const double unit = (double)TOTAL / (double)job->s->base.env.count;
@@ -172,7 +173,7 @@ static uint8_t *put_table(const struct job *job, uint8_t *out)
     return gcb_bitw_finish(&w);
 }
 
-/* Sets the rest of the shares. */
+/* Sets the other fields of the shares from their sizes. */
 static void place_shares(struct job *job)
 {
     uint32_t start = 0;
@@ -190,7 +191,8 @@ static void place_shares(struct job *job)
     }
 }
 
-/* Encodes an exponent: returns the next state, and writes a word before *p if the state is full. */
+/* Encodes an exponent: returns the next state, and writes a word before *p if the state is full.
+ * There must be room for a word in any case. */
 static inline uint32_t put(uint32_t x, const struct share *s, uint16_t **p)
 {
     const uint32_t full = x >= (uint64_t)s->count << 20;
@@ -305,8 +307,8 @@ static inline uint8_t get(const struct job *job, uint32_t *x)
     return job->exponent[at];
 }
 
-/* Shifts the word at p into a state that is too small. Returns 1 if it is, else 0: a branch could
- * not be predicted. */
+/* If the state is below LEAST, shifts the word at p into it and returns 1. Otherwise returns 0.
+ * There is no branch, because it could not be predicted. */
 static inline uint32_t refill(uint32_t *x, const uint8_t *p)
 {
     const uint32_t empty = *x < LEAST;

@@ -167,8 +167,8 @@ static int float_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     return gcb_floats_bind(s, diag);
 }
 
-/* A scale that is rounded to nearest may be too small for the largest element, which then
- * saturates. */
+/* Without a scale, or with one that is rounded down or to nearest, the largest element may
+ * saturate, so the mean over seeds is not the input. */
 static unsigned float_caps(const double *value)
 {
     const bool fits = value[SCALE] == GCB_FLOAT_TENSOR ||

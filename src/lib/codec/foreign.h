@@ -8,11 +8,11 @@
  * Methods that are not of this library: struct gcb_own_method of src/gcbench.h. Each is a codec, so
  * coders, memories, sums and exchanges work with it. Its name has a '/', so it is no method of
  * gcbench. Its messages have a wire id from GCB_WIRE_FOREIGN on, in the order in which the methods
- * were added, and a number in the header that depends on name and parameters. Both processes must
- * add the same methods.
+ * were added, and a number in the header that depends on name and parameters. A process that
+ * decodes them must have added the same methods in the same order.
  */
 #define GCB_WIRE_FOREIGN 240
-#define GCB_MOST_FOREIGN 15 /* most methods of a process that can encode */
+#define GCB_MOST_FOREIGN 15 /* most methods with functions in a process */
 
 struct gcb_foreign {
     struct gcb_own_method own; /* its functions are NULL if rows only name the method */
@@ -33,7 +33,7 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
                     struct gcb_diag *diag);
 
 /* Returns the codec whose name and parameters begin the spec, and sets *rest to what follows them.
- * Returns NULL if there is none. */
+ * If there are several, returns the one with the longest parameters; if there is none, NULL. */
 const struct gcb_codec *gcb_foreign_find(const char *spec, const char **rest);
 
 /* Returns the codec that was added with this wire id, or NULL. */

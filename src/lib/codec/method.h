@@ -68,7 +68,8 @@ struct gcb_method {
 /* Returns the parameter of a row, or NULL after the last row. */
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
-/* True if no device module has the method. */
+/* True if no device module has the method, whatever its parameters. A device may refuse parameters
+ * of other methods too. */
 static inline bool gcb_method_cpu_only(const struct gcb_method *m)
 {
     return m->codec->cpu_only || (m->preset && m->preset->cpu_only);
@@ -80,12 +81,12 @@ bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
  * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: an unknown method or key
- * (the message suggests a similar name), a value out of range, a key given twice, or a key that has
- * no meaning with the other values.
+ * (the message suggests a similar name), a value out of range, a key given twice, or what
+ * gcb_method_check refuses.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more
- * parameters and then calls gcb_method_check. */
+/* Like gcb_method_parse, but without gcb_method_check. For a caller that sets more parameters and
+ * then calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 /* True if the full specs of both methods are equal. */
 bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b);
@@ -114,7 +115,7 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
 
 /* Sets one parameter to a number, even if it was set before, but does not mark it as set by the
  * user. `key` is a name, not a complement. Returns 0, or GCB_E_INVALID if there is no such
- * parameter or the value is out of its range. */
+ * parameter, the value is out of its range, or its values are not numbers. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
 /* True if the method has a parameter with this name that has a meaning with the other values.

@@ -16,8 +16,8 @@ static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels);
 
-/* `describe` (struct gcb_codec_ops) of a payload that has `scale_bytes` bytes of scales, then a
- * code for each element. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+/* `describe` (struct gcb_codec_ops) of a payload that has `scale_bytes` bytes of head and scales,
+ * then a code for each element. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
                         unsigned width, const struct gcb_codec_env *env);
 
@@ -32,14 +32,15 @@ static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
 }
 
 /*
- * Dense codecs give threads spans of elements to work on. A span is long, so that starting a thread
- * does not matter, and a multiple of GCB_TILE, so that it begins at a whole byte and at a whole sum
- * block.
+ * Most dense codecs give threads spans of elements to work on. A span is long, so that starting a
+ * thread does not matter, and a multiple of GCB_TILE, so that it begins at a whole byte and at a
+ * whole sum block.
  */
 #define GCB_SPAN ((uint64_t)1 << 18)
-/* Decoders of tensors of this many elements (64 MiB) or more write past the caches. */
+/* Decoders that use gcb_room write tensors of this many elements (64 MiB) or more past the
+ * caches. */
 #define GCB_LARGE ((uint64_t)1 << 24)
-/* Elements that such a decoder writes at a time. Others write GCB_TILE. */
+/* Most elements that a decoder writes past the caches at a time. */
 #define GCB_ROOM 1024
 
 /* Number of elements that a decoder writes from element i on, in a tensor of `count`; i < end. */
@@ -50,8 +51,8 @@ static inline size_t gcb_room_length(uint64_t count, uint64_t end, uint64_t i)
     return end - i < most ? (size_t)(end - i) : (size_t)most;
 }
 
-/* Where a decoder writes elements of `to`, of a tensor of `count` elements: to `room` or to
- * `to`. */
+/* Where a decoder writes elements of `to`, of a tensor of `count` elements: to `room` (GCB_ROOM
+ * floats, for large tensors) or to `to`. */
 static inline float *gcb_room(float *room, float *to, uint64_t count)
 {
     return count < GCB_LARGE ? to : room;

@@ -8,9 +8,9 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * A table has a row (struct gcb_param) for each parameter of a codec. Parsing, range checks, help
- * texts, labels in reports, the parameters in a message's header and the documentation come from
- * the table. A row without a name ends a table.
+ * A table has a row (struct gcb_param) for each parameter of a codec, of the memory or of the
+ * exchange. Parsing, range checks, help texts, labels in reports, the parameters in a message's
+ * header and the documentation come from the table. A row without a name ends a table.
  */
 enum gcb_param_type {
     GCB_PARAM_REAL,   /* stored as double */

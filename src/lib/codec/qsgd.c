@@ -8,8 +8,8 @@
 #include "src/lib/codec/qsgd.h"
 
 /*
- * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded
- * stochastically to the levels 0, 1/s, ..., 1, with a sign.
+ * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded to
+ * the levels 0, 1/s, ..., 1, with a sign: stochastically, or to the nearest.
  *
  * Payload: a norm (float32) for each bucket, then the codes (sign * 2^m + level, with 2^m > s):
  *   fixed         m + 1 bits each

@@ -23,8 +23,9 @@ struct gcb_quantiser {
     struct gcb_shared_scale shared;
 };
 
-/* Sets the sizes and the rounds, and allocates the arrays. Returns 0, GCB_E_NOMEM, or GCB_E_INVALID
- * if the sums of the levels of env.workers workers do not fit 16 bits. */
+/* Sets the sizes and the rounds, and allocates the arrays. `bucket` is not 0. Returns 0,
+ * GCB_E_NOMEM, or GCB_E_INVALID if the sums of the levels of env.workers workers do not fit 16
+ * bits. gcb_shared_scale_fini is due in either case. */
 int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                           struct gcb_diag *diag);
 void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts zeros */

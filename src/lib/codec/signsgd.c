@@ -8,11 +8,12 @@
  * EF-signSGD (Karimireddy et al., ICML 2019) to + or - the mean magnitude of the bucket.
  *
  * If a sum of such messages is encoded again, the result is a majority vote (Bernstein et al., ICLR
- * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign. All workers draw
- * the same bit, so the result does not depend on which worker encodes the sum.
+ * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign, with scale=one and
+ * scale=mean. All workers draw the same bit, so the result does not depend on which worker encodes
+ * the sum.
  *
  * 1-bit Adam (Tang et al., ICML 2021) decodes to + or - the root mean square, 1-bit SGD (Seide et
- * al., Interspeech 2014) to the mean of the elements of that sign. There a zero has the sign +.
+ * al., Interspeech 2014) to the mean of the elements of that sign. In both, a zero has the sign +.
  *
  * Payload: a scale (float32) for each bucket, or with scale=means first those for plus and then
  * those for minus; then one bit for each element, 1 for minus. The scale of a bucket of zeros is 0,
@@ -34,7 +35,7 @@ struct signsgd {
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    /* encoder with one bucket and another scale than one: sums of each GCB_SUM_BLOCK elements; else
+    /* encoder with one bucket, unless scale=one: sums of each GCB_SUM_BLOCK elements; otherwise
      * NULL */
     struct sums *block_sum;
 };

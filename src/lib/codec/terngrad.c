@@ -24,7 +24,7 @@ struct terngrad {
     /* Sums over each block of GCB_SUM_BLOCK elements, of x and of x^2. NULL unless the encoder
      * clips. */
     double *block_sum, *block_sum_sq;
-    float limit; /* all-reduce: this worker's scale; weight * x is clipped to it */
+    float limit; /* all-reduce: this worker's scale times |weight|; weight * x is clipped to it */
 };
 
 static void terngrad_fini(void *state)
@@ -294,8 +294,8 @@ static void level_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
-/* If weight * x overflows, this worker's scale is infinite. Then so is the shared scale, which
- * tells all workers. */
+/* If weight times the clipped x overflows, this worker's limit is infinite. Then so is the shared
+ * scale, which tells all workers. */
 static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                                const float *x, void *values)
 {
