@@ -435,6 +435,7 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
 
     if (err)
         return err;
+    c->state->clamped = 0; /* nothing is clamped in a raw tensor */
     frame.flags |= GCB_WIRE_STORED;
     frame.param_bytes = 0;
     frame.payload_bytes = in->count * gcb_raw_size(frame.source);

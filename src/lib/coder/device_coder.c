@@ -106,7 +106,8 @@ int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_
 
     *frame = c->frame;
     frame->payload_bytes = r->length;
-    c->state->clamped = bad || r->status ? 0 : r->clamped; /* nothing is clamped in a raw tensor */
+    /* nothing is clamped in a raw tensor */
+    c->state->clamped = bad || r->status || r->length > raw ? 0 : r->clamped;
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)
