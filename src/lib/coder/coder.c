@@ -132,8 +132,8 @@ static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
     return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
 }
 
-/* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other
- * parameters. */
+/* Refuses a parameter with GCB_PARAM_ADDED that is not `absent` and has no meaning with the
+ * message's other parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *table = m->codec->params;
@@ -571,7 +571,8 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
     return explain(c, frame, diag);
 }
 
-/* Describes an error of a codec's `read` or `inverse`. */
+/* Describes an error of a codec's `read`, `split` or `inverse`. GCB_E_MISMATCH stays without
+ * words. */
 static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     if (!err || err == GCB_E_MISMATCH)
@@ -680,8 +681,8 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Gives the decoder the frame's parameters and, unless the codec can rebind its state to them, a
- * new state. After an error the decoder is unchanged. */
+/* Gives the decoder the frame's parameters. If the codec cannot rebind states, makes a new state
+ * for them. After an error the decoder is unchanged. */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const bool rebinds = c->state && gcb_coder_ops(c)->rebind;

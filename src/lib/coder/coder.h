@@ -45,8 +45,9 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
 /* Does what gcb_coder_create_decoder does for a message whose frame the caller has parsed. */
 int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
                           const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Makes *c a decoder for this message. Keeps *c if it accepts the message; otherwise destroys it
- * and makes another. If that fails, *c becomes NULL. *c may be NULL before. */
+/* Makes *c a decoder for this message. Keeps *c if it accepts the message, or if the message's
+ * header is damaged; otherwise destroys it and makes another. If that fails, *c becomes NULL. *c
+ * may be NULL before. Returns 0 or an error of gcb_coder_create_decoder. */
 int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t length,
                             const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
@@ -54,7 +55,7 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 /* Number of elements of the tensor. */
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
 /* Most bytes of a payload, also of the raw tensor if the coder may send it because of the codec,
- * the device, or an infinity or NaN. */
+ * the device, or an infinity or NaN. The coder must have a method (see gcb_coder_decode). */
 uint64_t gcb_coder_max_payload(const struct gcb_coder *c);
 /* Most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
@@ -67,9 +68,9 @@ const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
 /* The frame of an encoder's messages, without payload length and stored flag. */
 const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
 
-/* Changes the parameters of an encoder's method, without allocating. What the codec keeps from step
- * to step stays if the method can keep it. Returns false, and changes nothing, if the coder must be
- * remade for these parameters. */
+/* Changes the parameters of the method of an encoder on the host, without allocating. What the
+ * codec keeps from step to step (GCB_KEPT numbers) stays if the method can keep it. Returns false,
+ * and changes nothing, if the coder must be remade for these parameters. */
 bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 /* Makes a coder that differs from `c`, a coder on the host, only in the parameters of the method.
  * What the codec keeps from step to step (GCB_KEPT numbers) is copied if the new method can keep
@@ -77,8 +78,8 @@ bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
                      const struct gcb_method *method, struct gcb_diag *diag);
 
-/* Save and restore what the codec keeps from step to step (GCB_KEPT numbers). Restoring returns 0,
- * or GCB_E_MISMATCH for numbers of another method. */
+/* Save and restore what the codec of a coder on the host keeps from step to step (GCB_KEPT
+ * numbers). Restoring returns 0, or GCB_E_MISMATCH for numbers of another method. */
 void gcb_coder_save(const struct gcb_coder *c, uint64_t *kept);
 int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
 
@@ -93,8 +94,8 @@ int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
-/* Does what gcb_coder_encode does, but does not look for infinities and NaNs. With them the message
- * is unspecified. */
+/* Does what gcb_coder_encode does, for a coder on the host, but does not look for infinities and
+ * NaNs. With them the message is unspecified. */
 int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
                             const struct gcb_view *in, struct gcb_wbuf *out, struct gcb_diag *diag);
 /* Number of bytes before the payload in an encoder's messages. */
@@ -121,10 +122,11 @@ bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 
 /*
  * Makes the decoder accept this frame: the decoder takes the frame's parameters. If the decoder was
- * made from a stored message, it also takes the frame's codec. May allocate. Returns 0, or after an
- * error that leaves the decoder unchanged:
+ * made from a stored message, it also takes the frame's codec. The decoder is on the host, as in
+ * the functions below, to gcb_coder_rebuild. May allocate. Returns 0, or after an error that leaves
+ * the decoder unchanged:
  *   GCB_E_MISMATCH  another codec, count or transform, or parameters that need another decoder
- *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM
+ *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_BACKEND, GCB_E_NOMEM
  */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag);
 
@@ -151,7 +153,8 @@ int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, f
  * GCB_E_NOMEM. */
 int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag);
 
-/* Returns the codec's state, which belongs to the coder. */
+/* Returns the codec's state, which belongs to the coder; NULL if the coder has no method yet (see
+ * gcb_coder_decode). */
 struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c);
 
 /* The sizes of a message's parts. */
@@ -171,9 +174,9 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, const float *x,
                     const float *y, struct gcb_error_split *sums, struct gcb_diag *diag);
 
-/* Number of clamped elements in an encoder's last tensor. */
+/* Number of clamped elements in an encoder's last message. A stored message has none. */
 uint64_t gcb_coder_clamped(const struct gcb_coder *c);
-/* Bits per element of an encoder's messages, as the method's paper counts them. */
+/* Bits per element of an encoder's messages, as the method's paper counts them; NAN: unknown. */
 double gcb_coder_nominal_bits(const struct gcb_coder *c);
 
 #endif

@@ -34,7 +34,7 @@ int gcb_coder_finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *o
                      struct gcb_diag *diag);
 
 /* device_coder.c: sets c->there. Returns 0, or GCB_E_UNSUPPORTED if the codec does not run at the
- * place. */
+ * place, or not with env.feedback. */
 int gcb_coder_find_there(struct gcb_coder *c, struct gcb_diag *diag);
 /* device_coder.c: gcb_coder_encode and gcb_coder_decode of a coder with a place. */
 int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,

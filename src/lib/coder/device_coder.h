@@ -32,16 +32,18 @@ struct gcb_device_message {
     float carry;          /* the residual's factor */
 };
 
-/* Queues the encoding. Never waits and never allocates. Returns 0, GCB_E_DEVICE, or GCB_E_MISMATCH
- * if the message has a residual but the coder was made without env.feedback. */
+/* Queues the encoding. Never waits and never allocates. Returns 0, GCB_E_DEVICE, GCB_E_MISMATCH if
+ * c is a decoder, or if the message has a residual but c was made without env.feedback, or an error
+ * of gcb_device_batch_call. */
 int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
 /*
  * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the
- * raw tensor, or the method cannot encode the tensor, queues the raw tensor as the payload instead.
- * Returns 0, GCB_E_DEVICE, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder
- * was made with GCB_NONFINITE_ERROR.
+ * raw tensor, the method cannot encode the tensor, or it has an infinity or NaN and the coder was
+ * made with GCB_NONFINITE_RAW, queues the raw tensor as the payload instead. Returns 0,
+ * GCB_E_DEVICE, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder was made with
+ * GCB_NONFINITE_ERROR.
  */
 int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
@@ -53,8 +55,8 @@ int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message 
                            struct gcb_diag *diag);
 
 /* Queues the decoding of a payload on the device to out_dev. `frame` is the message's parsed frame.
- * Only m->batch and m->i are used. Returns 0, GCB_E_CORRUPT, GCB_E_DEVICE, or GCB_E_MISMATCH if the
- * coder does not accept the frame. */
+ * Only m->batch and m->i are used. Returns 0, GCB_E_CORRUPT, GCB_E_DEVICE, GCB_E_MISMATCH if the
+ * coder does not accept the frame, or an error of gcb_device_batch_call. */
 int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
@@ -67,9 +69,10 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
  *
  * A network has many small tensors, and launching a kernel takes longer than the work on a small
  * tensor. So a group of messages is encoded by as few launches as a single message. Neighbouring
- * messages with the same method and parameters form a group if the codec supports groups. The
- * baselines do, and the quantisers with codes of fixed width. Codecs with a selection or with codes
- * of variable length do not. The messages are those of single calls, byte for byte.
+ * messages with the same method and parameters form groups, as far as scratch and
+ * GCB_DEVICE_GROUP_ELEMENTS allow, if the codec supports groups. The baselines do, and the
+ * quantisers with codes of fixed width. Codecs with a selection or with codes of variable length do
+ * not. The messages are those of single calls, byte for byte.
  *
  * A group costs one copy of about 100 bytes per message to the device, from pinned memory of the
  * batch.

@@ -14,8 +14,8 @@ struct gcb_device_encoder;
 /*
  * Makes an encoder. `device` is copied. config->place, config->nonfinite and config->source are not
  * used. The caller frees *out with gcb_slots_destroy. Returns 0, an error of gcb_coder_create, or
- * GCB_E_UNSUPPORTED if the lengths of the method's messages vary, or its memory or transform is one
- * that slots do not have.
+ * GCB_E_UNSUPPORTED if the lengths of the method's messages vary, or slots do not have its memory,
+ * transform or collective.
  */
 int gcb_slots_create(struct gcb_device_encoder **out, const struct gcb_device *device,
                      const struct gcb_method *method, const struct gcb_coder_config *config,
