@@ -168,8 +168,10 @@ struct gcb_own_at {
  */
 struct gcb_own_method {
     size_t size;
-    const char *name; /* has a '/', as "python/mine", so that it is no method of gcbench; copied */
-    /* "bits=3": shown after the name, and part of each spec; copied. NULL: "" */
+    /* Has a '/', as "python/mine", so that it is no method of gcbench, and no space, ':', ',' or
+     * '='. At most 63 bytes. Copied. */
+    const char *name;
+    /* "bits=3": shown after the name, and part of each spec. At most 127 bytes. Copied. NULL: "" */
     const char *params;
     void *ctx; /* passed to the functions */
     /* Sets *bytes to the most bytes of a message of n elements. */
@@ -201,7 +203,8 @@ struct gcb_encoder;
  * is a method, "name:key=value,...", as listed by `gcbench methods`. The caller owns *out.
  * GCB_E_INVALID: the method or a key is unknown, a value or an option is out of range, or the
  * combination is impossible. GCB_E_UNSUPPORTED: a transform of this length needs FFTW, which this
- * build does not have. GCB_E_NOMEM.
+ * build does not have. GCB_E_BACKEND: powersgd without `tile` needs OpenBLAS, which was not found
+ * or does not run on this CPU. GCB_E_NOMEM.
  *
  * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder
  * keeps what it did not send, and adds it to the next tensor. Each tensor of each worker then needs
@@ -219,18 +222,18 @@ void gcb_encoder_close(struct gcb_encoder *encoder);
 size_t gcb_encoder_bound(const struct gcb_encoder *encoder);
 
 /*
- * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor
- * that is sent raw, because it has an infinity or NaN or because the method overflows, may have
- * another length, up to gcb_encoder_bound.
+ * Number of bytes of a message if all messages have the same length; 0 if lengths vary, or if some
+ * steps send nothing ("delay"). A tensor that is sent raw, because it has an infinity or NaN or
+ * because the method overflows, may have another length, up to gcb_encoder_bound.
  */
 size_t gcb_encoder_length(const struct gcb_encoder *encoder);
 
 /*
  * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and
  * sets *length to the message's bytes. *length is 0 if this step sends nothing ("delay"). Without a
- * memory, the same x, step, worker, path and seed give the same bytes. (redsync also depends on the
- * steps before: it uses thresholds again.) Reads no clock. Only the FFT library may allocate, and
- * the first call of an encoder with a memory.
+ * memory, the same x, step, worker, path and seed give the same bytes. (redsync and powersgd also
+ * depend on the steps before: redsync uses thresholds again, powersgd its Q.) Reads no clock. Only
+ * the FFT library, OpenBLAS and the first call of an encoder with a memory may allocate.
  *
  * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder
  * keeps the sum minus what the receiver will decode. If x has an infinity or NaN, or if the sum
@@ -261,7 +264,8 @@ int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_di
  * gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries
  * the parameter (bits, for example). May allocate. After a failure the encoder is as before.
  * GCB_E_INVALID: the key is unknown, the value is out of range, makes no sense with the other
- * parameters or is refused by gcb_encoder_open, or the key is "memory". GCB_E_NOMEM.
+ * parameters or is refused by gcb_encoder_open, or the key is "memory". GCB_E_UNSUPPORTED,
+ * GCB_E_BACKEND, GCB_E_NOMEM: as gcb_encoder_open.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);
@@ -337,7 +341,7 @@ int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
  * raw tensor, the decoder learns its method from the first message that is not. The caller owns
  * *out. GCB_E_CORRUPT: damaged, or more than options->max_elements elements. GCB_E_UNSUPPORTED: an
  * unknown method, version or flag, or a transform that needs FFTW (gcb_encoder_open).
- * GCB_E_INVALID: an option. GCB_E_NOMEM.
+ * GCB_E_BACKEND: as gcb_encoder_open. GCB_E_INVALID: an option. GCB_E_NOMEM.
  */
 int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
                           const struct gcb_options *options, struct gcb_diag *diag);
@@ -352,8 +356,9 @@ uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder);
  * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing
  * outside x is written. After a failure x is unspecified. GCB_E_CORRUPT: damaged.
  * GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_MISMATCH: another method, element
- * count or parameter than the decoder's; diag says which, with both values. GCB_E_NOMEM: the FFT
- * library got no memory, or a decoder that was opened from a raw tensor got none for its method.
+ * count or parameter than the decoder's; diag says which, with both values. GCB_E_NOMEM: no memory
+ * for the FFT library or for tiles (gcb_decoder_open). A decoder that was opened from a raw tensor
+ * may also return an error of gcb_decoder_open_like when it learns its method.
  */
 int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
@@ -505,8 +510,9 @@ struct gcb_round {
 
 /* Bytes of a value. */
 size_t gcb_reduction_size(enum gcb_reduction reduction);
-/* Sets acc[i] to acc[i] combined with one[i]. `bytes` is a multiple of
- * gcb_reduction_size(reduction). For callers whose network library lacks this all-reduce. */
+/* Sets acc[i] to acc[i] combined with one[i]. Both are aligned for their type. `bytes` is a
+ * multiple of gcb_reduction_size(reduction). For callers whose network library lacks this
+ * all-reduce. */
 void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *one, size_t bytes);
 
 /*
@@ -548,10 +554,11 @@ int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct g
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that
  * sends nothing ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has
  * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. With
- * the collectives oktopk and spardl this is possible in any step. Otherwise it is possible only in
- * the first step in which "powersgd" or "countsketch" cannot represent a worker's tensor
- * (docs/exchange.md). Then the tensors themselves are added up, which needs n floats. The call
- * allocates them once, and keeps them for later steps.
+ * the collectives oktopk and spardl this is possible in any step, and with "select=mask" in steps
+ * in which the workers agree on a mask. Otherwise it is possible only in the first step in which
+ * "powersgd" or "countsketch" cannot represent a worker's tensor (docs/exchange.md). Then the
+ * tensors themselves are added up, which needs n floats. The call allocates them once, and keeps
+ * them for later steps.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);
