@@ -112,8 +112,9 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Sets all values of a worker whose tensor is not finite, so that the combined values tell all
- * workers: a sum with a NaN is a NaN, and the maximum with an infinity is an infinity. */
+/* Sets all values of a worker whose tensor is not finite, or that the method cannot represent, so
+ * that the combined values tell all workers: a sum with a NaN is a NaN, and the maximum with an
+ * infinity is an infinity. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
     const uint16_t half_nan = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;

@@ -30,7 +30,8 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 
-/* Number of rounds in most steps of this method. 0: it depends on the number of workers. */
+/* Number of rounds in most steps of this method. 0: it depends on the number of workers, on the
+ * tensor or on the step. */
 unsigned gcb_exchange_rounds(const struct gcb_method *method);
 
 /* After gcb_exchange_begin: returns what this worker sends, which is the tensor after the memory

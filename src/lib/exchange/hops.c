@@ -180,8 +180,8 @@ static int hops_send(void *state, unsigned round, struct gcb_round *out, struct 
     return err ? err : 1;
 }
 
-/* Adds a message of other workers' sum to this worker's. A sum of finite elements may only be too
- * large because of rounding, so it becomes the largest float. */
+/* Adds a message of other workers' sum to this worker's. If a sum of two finite elements overflows,
+ * it is only because of rounding, so it becomes the largest float. */
 static int take_sum(struct hops *s, uint32_t share, const void *data, size_t length,
                     struct gcb_diag *diag)
 {

@@ -11,9 +11,9 @@
  * worker owns a region. A step has these rounds:
  *
  *   DIVIDE (all-reduce)
- *            Only in the first step, and when DIVIDE_EVERY steps are over. Each worker computes the
- *            boundaries that would divide its own selection evenly. The means of all workers'
- *            boundaries are used until the next DIVIDE.
+ *            Only with two workers or more, in the first step, and when DIVIDE_EVERY steps are
+ *            over. Each worker computes the boundaries that would divide its own selection evenly.
+ *            The means of all workers' boundaries are used until the next DIVIDE.
  *   SCATTER  Each worker sends each owner the elements that it selected in the owner's region. The
  *            owner adds them up, in the order of the workers.
  *   GATHER   Each owner sends all workers the sums whose magnitude reaches a threshold. In the

@@ -41,7 +41,7 @@ struct gcb_pieces {
      * order. Not used if the worker's weight is 0: then everything that it selected counts as
      * arrived. */
     struct gcb_list own;
-    struct gcb_list arrived, next;  /* scratch */
+    struct gcb_list arrived, next;  /* scratch of gcb_pieces_add */
     struct gcb_message_parts sizes; /* sizes of all messages that this worker sent in the step */
 };
 
@@ -71,11 +71,10 @@ int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const str
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
                     unsigned flags, struct gcb_diag *diag);
 /* Reads a piece of positions `first` to `end` - 1 and appends the elements to `out`. Marks the step
- * as spoilt if one is not finite. */
+ * as spoilt if an element is not finite. */
 int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    struct gcb_list *out, struct gcb_diag *diag);
-/* Reads a piece of positions `first` to `end` - 1 and adds the elements, times `weight`, to
- * `sum`. */
+/* Reads a piece as gcb_pieces_get does, but adds the elements, times `weight`, to `sum`. */
 int gcb_pieces_add(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    float weight, struct gcb_list *sum, struct gcb_diag *diag);
 /* Checks that a message ends after its last piece. `in` may be NULL, for a message that is known to

@@ -4,13 +4,15 @@
 #include "src/lib/exchange/collective.h"
 
 /*
- * A tensor that is cut into shares, each of which travels as messages of its own. Shares are equal
- * runs of whole units. A unit is a bucket, so that no bucket is cut in two; if the method has no
- * buckets, a unit has 64 elements. If there would be less than a unit for each share, a unit is one
- * element.
+ * A tensor that is cut into shares, each of which travels as messages of its own. Shares are runs
+ * of whole units, of about equal length. A unit is a bucket, so that no bucket is cut in two; if
+ * the method has no buckets, a unit has 64 elements. If there would be less than a unit for each
+ * share, a unit is one element.
  */
-#define GCB_SHARE_WORKERS 65535u /* so that workers^2 + workers fits 32 bits: numbers of draws */
-#define GCB_SHARE_LENGTHS 4      /* most different lengths of shares: see gcb_share_begin */
+/* Most workers. Each message draws as a worker with a number below workers^2 + workers, which fits
+ * 32 bits. */
+#define GCB_SHARE_WORKERS 65535u
+#define GCB_SHARE_LENGTHS 4 /* most different lengths of shares, except 0: see gcb_share_begin */
 
 struct gcb_shares {
     const struct gcb_collective_env *env;
@@ -44,10 +46,11 @@ struct gcb_coder_config gcb_share_config(const struct gcb_shares *s, uint64_t le
 struct gcb_share_coders *gcb_share_coders(struct gcb_shares *s, uint64_t share);
 
 /* Appends the message of a share to `out`. x has the share's elements. raw: they have an infinity
- * or NaN. */
+ * or NaN. Returns 0 or an error of gcb_coder_encode. */
 int gcb_share_encode(struct gcb_shares *s, uint64_t share, const struct gcb_step *at,
                      const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag);
-/* Checks and decodes the message of a share. */
+/* Checks and decodes the message of a share. Returns 0, GCB_E_CORRUPT (also for the checksum) or an
+ * error of gcb_coder_decode. */
 int gcb_share_decode(struct gcb_shares *s, uint64_t share, const void *data, size_t length,
                      float *x, struct gcb_diag *diag);
 /* Adds the sizes of a share's message to `parts`. */
@@ -60,8 +63,8 @@ float gcb_weights_magnitude(const struct gcb_collective_env *env);
 /* True if all elements times `factor` are finite. */
 bool gcb_stays_finite(const struct gcb_collective_env *env, const float *x, float factor,
                       uint64_t n);
-/* Allocates an array for an exchange, unless *err is set. Sets *err to GCB_E_NOMEM if that
- * fails. */
+/* Allocates an array for an exchange (gcb_free), not initialised, unless *err is set. Sets *err to
+ * GCB_E_NOMEM if that fails. Returns NULL if *err is set. */
 void *gcb_exchange_allocate(uint64_t count, size_t size, int *err, struct gcb_diag *diag);
 
 #endif

@@ -31,7 +31,8 @@
  * collective=hierarchical adds up on two levels, as ZeRO++ does (qgZ, arXiv 2306.10209): first the
  * `inner` workers of a node, then the workers at the same place in all nodes. The shares of the
  * workers at one place are a part of the tensor. So few bytes travel between nodes. All rounds are
- * scatters. Bytes to workers that a round does not name are empty.
+ * scatters. Bytes to workers that a round does not name are empty. With inner=1, or if all workers
+ * are one node, there is one level, as with collective=twoshot.
  *
  *   round 0   within the node: the message of each part of x
  *   round 1   between nodes: the messages of all shares of the node's mean of the worker's part
@@ -46,7 +47,7 @@ struct twoshot {
     bool feedback;            /* second-error=feedback */
     unsigned levels;          /* 1, or 2 */
     float *means;             /* all decoded means; NULL if the caller wants no update */
-    float *scratch;           /* a share, or NULL if no function needs it */
+    float *scratch;           /* a share; no elements if no function needs it */
     struct gcb_wbuf second;   /* message of the mean of this worker's share */
     size_t *round_bytes;      /* of a scatter: bytes for each worker */
     struct gcb_wbuf copies;   /* with two levels: what the last rounds send */
