@@ -31,7 +31,7 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
                      struct gcb_diag *diag);
 
 /* Returns the codecs of the installed module, even if there is no device. A row without ops ends
- * the list. NULL: there is no module. */
+ * the list. NULL: there is no module, or one of another version. */
 const struct gcb_device_codec *gcb_device_codecs_here(void);
 
 #endif

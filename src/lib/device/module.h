@@ -13,9 +13,9 @@
  *
  * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it
  * has a diag. GCB_E_BACKEND: something is missing. GCB_E_DEVICE: something failed. A function with
- * a stream only queues work; only `wait` reports whether the work succeeded. Device memory is
- * aligned to 256 bytes, and the host cannot read it. Copies between host and device go through
- * pinned memory. A stream is for one host thread at a time.
+ * a stream only queues work; only `wait` reports whether the work succeeded. Device memory that
+ * `alloc` returns is aligned to 256 bytes, and the host cannot read it. Copies between host and
+ * device go through pinned memory. A stream is for one host thread at a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 14
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
@@ -27,9 +27,9 @@ struct gcb_device_facts {
     char driver[32];       /* the newest runtime that the driver supports; "" without a driver */
     char fft[64];          /* "cuFFT 12.0.0"; "" if it was not found */
     uint64_t memory_bytes; /* all memory of the device, not only what is free */
-    uint64_t l2_bytes;
-    unsigned major, minor;
-    unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */
+    uint64_t l2_bytes;     /* size of the level-2 cache */
+    unsigned major, minor; /* compute capability */
+    unsigned clock_mhz;    /* highest clock of the multiprocessors; 0: unknown */
 };
 
 /* Directions of a copy: from host to device, from device to host, within the device. */
@@ -66,7 +66,7 @@ struct gcb_device_stream_fns {
     void (*unwrap)(struct gcb_device_stream *s);
     /* From now on the stream stands for `handle`, a cudaStream_t, and has no failure. */
     void (*point)(struct gcb_device_stream *s, void *handle);
-    /* Returns the first failure since `point` and describes it; or `err`. */
+    /* Returns the first failure since `point` and describes it. If there is none, returns `err`. */
     int (*told)(const struct gcb_device_stream *s, int err, struct gcb_diag *diag);
 };
 

@@ -9,6 +9,7 @@
  * the method has no buckets, a unit has 64 elements. If there would be less than a unit for each
  * share, a unit is one element.
  */
+
 /* Most workers. Each message draws as a worker with a number below workers^2 + workers, which fits
  * 32 bits. */
 #define GCB_SHARE_WORKERS 65535u

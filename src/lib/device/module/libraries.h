@@ -25,7 +25,7 @@ struct gcb_device_clock;
 /* `bus_id` is the device's PCI bus id, as CUDA writes it. Returns NULL if NVML is not found or does
  * not know the device. The caller frees the result with gcb_cuda_clock_close. */
 struct gcb_device_clock *gcb_cuda_clock_open(const char *bus_id);
-/* Returns the frequency, or 0 if it is unknown or c is NULL. */
+/* Returns the frequency in MHz, or 0 if it is unknown or c is NULL. */
 unsigned gcb_cuda_clock_mhz(const struct gcb_device_clock *c);
 void gcb_cuda_clock_close(struct gcb_device_clock *c); /* NULL is fine */
 

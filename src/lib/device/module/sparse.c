@@ -6,8 +6,9 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
 
-/* Sets the rows of the stages. Returns 0, or GCB_E_UNSUPPORTED if a stage has no row. The
- * kernels know the value coders up to GCB_CUDA_MEANS. A decoder needs no selector. */
+/* Sets the rows of the stages. Returns 0, or GCB_E_UNSUPPORTED if a stage has no row, or for tiles
+ * or input=fp16. The kernels know the value coders up to GCB_CUDA_MEANS. A decoder needs no
+ * selector, and no `input`. */
 static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
 {
     const struct gcb_sparse *p = &s->p;

@@ -18,16 +18,16 @@
  * The selection takes one float for each position: an element, or the magnitude of a coefficient.
  */
 
-/* How chunks are transformed: by the kernels for powers of two (BLOCK), by the kernels for other
- * even lengths with the factors 2, 3, 5 and 7 (STEPS), or by cuFFT (LIBRARY). The kernels work in
- * shared memory, on up to 4096 elements. */
+/* How chunks are transformed: by the kernels for powers of two (BLOCK), by the kernels for all even
+ * lengths with the factors 2, 3, 5 and 7 (STEPS), or by cuFFT (LIBRARY). A shorter last chunk is
+ * never BLOCK. The kernels work in shared memory, on up to 4096 elements. */
 enum gcb_device_way { GCB_WAY_BLOCK, GCB_WAY_STEPS, GCB_WAY_LIBRARY };
 
 /* Chunks of one length, one after the other. */
 struct gcb_device_run {
     uint64_t first, count, length; /* elements before the chunks, in all chunks, and in a chunk */
     enum gcb_device_way way;
-    const void *table;           /* BLOCK, LIBRARY: the table in device memory */
+    const void *table;           /* BLOCK, and LIBRARY of dct: the table in device memory */
     struct gcb_cuda_steps steps; /* STEPS: with the table in device memory */
 };
 

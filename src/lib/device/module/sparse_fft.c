@@ -6,7 +6,7 @@
 
 /*
  * Layout of the scratch. An encoder that fuses (is_fused) has only the bins of a shorter last chunk
- * in memory, or with feedback, the bins that the inverse needs.
+ * in memory, with room for the bins that the inverse needs: from the tile where that chunk begins.
  */
 struct layout {
     float *bins, *power, *chosen;   /* bins; encoder: the power of each bin, and the chosen bins */
