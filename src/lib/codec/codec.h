@@ -320,7 +320,7 @@ struct gcb_preset {
     const char *summary;
     const char *source;   /* paper and section */
     const char *defaults; /* "key=value,...": values that replace the codec's defaults */
-    const char *memory;   /* "key=value,..." for rows of gcb_memory_table; NULL: no memory */
+    const char *memory; /* "key=value,..." for the tables of the memory and the exchange; or NULL */
     enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
     const char *guarantee;          /* what the method promises, in words */
     /* Bits per element as the preset's paper counts them. NULL: base.nominal_bits. */

@@ -37,7 +37,7 @@ struct share {
 };
 
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. The
- * arrays of TOTAL are for decoding: by the low bits of a state. */
+ * arrays of TOTAL are for decoding, indexed by the low bits of a state. */
 struct job {
     struct gcb_half *s;
     uint64_t stream; /* of random numbers */

@@ -195,8 +195,8 @@ static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
 
 #define MOST_METHODS 64 /* names that are searched for a similar one */
 
-/* Names of other tools, in lower case, and what they are called here. */
-static const char *const foreign_names[][2] = {
+/* Names that other tools give to methods, in lower case, and what we call the methods. */
+static const char *const other_names[][2] = {
     {"fp8_e4m3", "fp8"},
     {"fp8_e4m3fn", "fp8"},
     {"float8", "fp8"},
@@ -238,10 +238,10 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
         return gcb_invalid(diag, "unknown method '%s'; repeat --method for each method", shown);
-    for (size_t i = 0; i < sizeof(foreign_names) / sizeof(foreign_names[0]); i++)
-        if (strcmp(foreign_names[i][0], lower) == 0)
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+        if (strcmp(other_names[i][0], lower) == 0)
             return gcb_invalid(diag, "unknown method '%s'; did you mean '%s'?", shown,
-                               foreign_names[i][1]);
+                               other_names[i][1]);
     return gcb_invalid(diag, "unknown method '%s'%s", shown,
                        gcb_hint(hint, lower, "", names, n, "; `gcbench methods` lists them"));
 }

@@ -70,8 +70,9 @@ int gcb_parts_read(struct gcb_part **part, size_t *parts, struct gcb_rbuf *in, u
     return in->failed || left ? GCB_E_CORRUPT : 0;
 }
 
-/* The part of a tensor with these dimensions: the kernels of a convolution, or one matrix. The
- * kernels of other tensors have one element. */
+/* The part of a tensor with these dimensions: one matrix, with a row for each index of the first
+ * dimension, or one row if there is no other dimension. With tile=kernel: the kernels of a
+ * convolution, or matrices of one element if there are at most two dimensions. */
 static struct gcb_part part_of(uint64_t tile, unsigned rank, const uint64_t *dims)
 {
     struct gcb_part p = {.matrices = 1, .rows = 1, .cols = 1};

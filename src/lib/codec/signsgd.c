@@ -98,7 +98,7 @@ static uint64_t scale_count(const struct signsgd *s)
     return s->scale == SCALE_MEANS ? 2 * s->buckets : s->buckets;
 }
 
-/* Adds a sum block, or part of one at the end. */
+/* Adds the n elements x, a sum block or the shorter last one of a bucket, to the sums. */
 static void add_block(const struct signsgd *s, struct sums *to, const float *x, size_t n)
 {
     const struct gcb_reduce_fns *reduce = &s->base.env.kernels->reduce;

@@ -118,7 +118,7 @@ static void free_state(struct gcb_coder *c)
     gcb_free(c->state);
 }
 
-/* Sets the flag WIDE and the parameters in the frame of an encoder's messages. The codec's state
+/* Sets the flag WIDE and the parameters in the frame of the coder's messages. The codec's state
  * must exist. */
 static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
 {
