@@ -21,10 +21,10 @@
 enum gcb_caps {
     GCB_CAP_LOSSLESS = 1u << 0, /* decode(encode(x)) == x */
     GCB_CAP_UNBIASED = 1u << 1, /* the mean over seeds is x */
-    /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
+    /* an all-reduce gives the sum of the decoded messages, up to rounding (gcb_reduce_ops) */
     GCB_CAP_LINEAR = 1u << 2,
     GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4, /* messages depend on random draws (gcb_draw_stream) */
+    GCB_CAP_RANDOMISED = 1u << 4, /* random draws, which differ between workers, change messages */
     /* bytes may differ between CPUs, threads, and FFT or BLAS libraries and their plans */
     GCB_CAP_LIBRARY_MATH = 1u << 5,
     /* the error may exceed the norm of x, although the method is not RANDOMISED */

@@ -139,6 +139,10 @@ static void counts_clamped_values(void **state)
     trip_run(&t, "range", x, 8, NULL);
     assert_int_equal(t.clamped, 0);
     trip_free(&t);
+    trip_run(&t, "range:bits=16,max=1", x + 4, 2, NULL); /* longer than the raw tensor */
+    assert_true(t.parts.stored);
+    assert_int_equal(t.clamped, 0);
+    trip_free(&t);
 }
 
 /* Zero has a code of its own, and a tensor that is zero but for one value does not lose it. */
