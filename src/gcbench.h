@@ -677,10 +677,10 @@ int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_
 
 /*
  * Queues the weighted sum of `workers` slots, which follow one another in memory, into `out` (n
- * floats). `weights` is in host memory, and finite; NULL: each is 1 / workers. The sum has the bits
- * of gcb_sum.
+ * floats). `weights` is in host memory; NULL: each is 1 / workers. The sum has the bits of gcb_sum.
  * If a slot's status is not 0, or its payload is damaged, all of `out` becomes NaN, so that a
- * gradient scaler skips the step. Errors: as gcb_device_encode.
+ * gradient scaler skips the step. Errors: as gcb_device_encode; GCB_E_INVALID also if `workers` is
+ * 0 or a weight is not finite.
  */
 int gcb_device_sum_slots(struct gcb_device_encoder *encoder, const void *slots, unsigned workers,
                          const float *weights, float *out, void *scratch, void *stream,
