@@ -10,7 +10,8 @@
 /* How to run a child process. */
 struct gcb_child_limits {
     double seconds; /* the child is ended after this time; 0: never */
-    /* called several times a second; true ends the child; may be NULL */
+    /* called many times a second while `out` is read and in gcb_child_finish; true ends the child;
+     * may be NULL */
     bool (*stop)(void *ctx);
     void *ctx;
     bool search; /* look for argv[0] in $PATH */
@@ -29,27 +30,30 @@ struct gcb_child {
     pid_t pid;       /* 0: there is no process to wait for */
     FILE *out;       /* standard output of the child; reading fails once a limit is reached */
     FILE *errs;      /* standard error of the child, quoted if the child fails */
-    int fd;          /* read end of the child's standard output, owned by `out`; or the socket */
+    int fd;          /* read end of the child's standard output, owned by `out`; or the socket,
+                      * which gcb_child_finish closes */
     int tidy_place;  /* from gcb_tidy_enter_child */
     double deadline; /* by gcb_clock; 0: none */
-    double cpu;      /* processor seconds of the child and its children; set by gcb_child_finish */
+    double cpu;      /* processor seconds of the child and of the processes that it waited for; set
+                      * by gcb_child_finish */
     struct gcb_child_limits limits;
     bool late, stopped; /* ended by the time limit; ended by `stop` */
     char name[160];     /* argv[0], escaped, for messages */
 };
 
 /* Starts argv[0], which is a path unless limits->search is set. GCB_E_UNSUPPORTED: $PATH has no
- * such program that may be run. GCB_E_IO: the program cannot be run for another reason. Call
- * gcb_child_finish afterwards, even after a failure. */
+ * such program that may be run. GCB_E_IO: the program cannot be run for another reason. `out` reads
+ * through `c`, so *c must stay where it is. Call gcb_child_finish afterwards, even after a
+ * failure. */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 
 /*
- * Waits until the child ends, ends the child once it reaches a limit, and releases everything.
- * `status` (may be NULL) becomes the exit status, or -1 if a signal ended the child. Returns 0 if
- * the child reached no limit and exited with 0, otherwise GCB_E_IO. The message says how the child
- * ended, and may quote the last line of its standard error. `c` may be a child that never started;
- * then *status and the result are 0.
+ * Reads and drops the rest of `out`, waits until the child ends, ends the child once it reaches a
+ * limit, and releases everything. `status` (may be NULL) becomes the exit status, or -1 if a signal
+ * ended the child. Returns 0 if the child reached no limit and exited with 0, otherwise GCB_E_IO.
+ * The message says how the child ended, and may quote the last line of its standard error. `c` may
+ * be a zeroed struct or a child that never started; then *status and the result are 0.
  */
 int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag);
 

@@ -10,8 +10,9 @@
  * what to type next. This module only looks at bytes; it parses no format.
  */
 struct gcb_filekind {
-    const char *name;   /* "a NumPy file"; NULL: not recognised */
-    const char *advice; /* what to do, such as "convert it: python3 ..."; may be "" */
+    const char *name; /* "a NumPy file"; NULL: not recognised */
+    const char
+        *advice; /* what to do, such as "convert it: python3 ..."; may be ""; NULL if `name` is */
 };
 
 /* GCB_CONVERT is the command that turns a file into one that gcbench reads. GCB_CONVERT_IN says

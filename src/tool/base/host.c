@@ -23,7 +23,8 @@ static void read_line(char *out, size_t size, const char *path)
 
 #define MOST_CACHES 8 /* a CPU has fewer caches than this */
 
-/* Reads the model of the first CPU in /proc/cpuinfo. If there is none, `out` is "". */
+/* Reads the model of the first CPU in /proc/cpuinfo. If the file names no model, as on most ARM
+ * machines, `out` is "". */
 static void read_cpu_model(char *out, size_t size)
 {
     FILE *f = fopen("/proc/cpuinfo", "re");

@@ -8,9 +8,9 @@
 struct gcb_host {
     char cpu_model[128];
     char kernel[160];
-    char governor[32];
-    int cpus;     /* number of CPUs that this process may use */
-    double load1; /* load average of the last minute */
+    char governor[32]; /* frequency governor of the first CPU */
+    int cpus;          /* number of CPUs that this process may use */
+    double load1;      /* load average of the last minute */
     uint64_t memory_bytes;
 };
 void gcb_host_read(struct gcb_host *out);

@@ -8,8 +8,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Memory for lists, names and other blocks that are small beside tensors. These functions never
- * return NULL: without memory they end the process by gcb_no_memory. So their callers have no error
+ * Memory for lists, names and other blocks that are small beside tensors. These functions work like
+ * gcb_alloc_array, gcb_alloc_zero, gcb_grow, gcb_strdup and gcb_strndup (src/lib/base/alloc.h), but
+ * never fail: without memory they end the process by gcb_no_memory. So their callers have no error
  * to report. Blocks that grow with tensors come from gcb_alloc instead, because their user can
  * choose a smaller scope, or fewer methods. Release all blocks with gcb_free.
  */
@@ -19,7 +20,7 @@ void gcb_must_grow(void *items, size_t *cap, size_t count, size_t size);
 char *gcb_must_strdup(const char *s);
 char *gcb_must_strndup(const char *s, size_t n);
 
-/* Ends the process: abort, until a program gives a function that says why. */
+/* Ends the process; never returns. It is abort until a program sets a function that says why. */
 extern void (*gcb_no_memory)(void);
 
 /* Memory that grows as needed, for a message or other data. Starts zeroed. */

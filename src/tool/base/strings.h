@@ -11,7 +11,7 @@ struct gcb_strings {
     char **blocks;
     size_t count, cap; /* number of blocks; length of the array `blocks` */
     size_t left;       /* free bytes in the last block */
-    void *kept;        /* a tree (tsearch) of the strings of gcb_strings_keep */
+    void *kept;        /* a tree (tsearch) of the strings of gcb_strings_keep; NULL: none */
 };
 
 /* Copies n bytes and adds a terminator; `s` owns the copy. Never NULL (src/tool/base/memory.h). */

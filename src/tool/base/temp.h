@@ -8,6 +8,7 @@
  * Temporary files and folders. Their names tell which process made them: ".gcbench-HOST-PID-...".
  * HOST is a hash of the machine's boot id and the pid namespace. So a later process can remove the
  * files of processes that have ended, and leaves the files of other machines and containers alone.
+ * Files from before a restart of the machine stay, too, because the boot id has changed.
  */
 #define GCB_TEMP_PREFIX 40 /* size of ".gcbench-HOST-PID-", with its terminator */
 

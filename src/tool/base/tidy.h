@@ -32,8 +32,8 @@ void gcb_tidy_let_go(const sigset_t *before);
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 
-/* Sends a signal to all children in the list, and to all children that are entered later.
- * Async-signal-safe. */
+/* Sends a signal to all children in the list, and to all children that are entered later (after
+ * several calls, they get the last signal). Async-signal-safe. */
 void gcb_tidy_signal(int number);
 
 /* Kills the children, removes the files, then removes the empty folders. Async-signal-safe. */

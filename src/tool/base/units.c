@@ -36,8 +36,8 @@ static bool is_bandwidth(const char *s, const char *unit)
     return false;
 }
 
-/* Parses the number at the start of `s`. Returns the text after it, or NULL if there is no
- * number. */
+/* Parses the number at the start of `s`. Returns the text after it, or NULL if there is no number
+ * of at most 39 characters. */
 static const char *parse_number(const char *s, double *number)
 {
     const size_t n = strspn(s, "0123456789.");
