@@ -14,8 +14,8 @@
 #include "src/tool/plugin/peer.h"
 
 /*
- * The process of a shared object: answers requests until its input ends. What the object writes
- * past its output is found: by a page that cannot be written, or by bytes that have changed.
+ * The process of a shared object: answers requests until its input ends. If the object writes past
+ * its output, this is found: by a page that cannot be accessed, or by bytes that have changed.
  */
 
 #define ALIGN 64    /* of buffers */
@@ -40,6 +40,8 @@ static struct {
     char overrun[120]; /* what to say if the object writes past `out` */
 } host;
 
+/* Sends n bytes through the socket if `out`, else receives n bytes. Returns false if the socket is
+ * closed or fails. */
 static bool move(void *data, size_t n, bool out)
 {
     for (size_t at = 0; at < n;) {
@@ -69,7 +71,8 @@ static _Noreturn void give_up(const char *why)
     _exit(1);
 }
 
-/* Says that the object wrote past its output; other faults end the process. */
+/* Ends the process. A fault in the page after the output says that the object wrote past it; any
+ * other fault ends the process with its signal. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     const uint8_t *at = info->si_addr;
@@ -80,7 +83,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     raise(number);
 }
 
-/* Makes room for `bytes` bytes; keeps memory that is large enough. */
+/* Makes room for `bytes` bytes, with ALIGN bytes of CANARY before them and fewer after them. Keeps
+ * memory that is large enough; without memory, ends the process. */
 static void take_room(struct room *r, uint64_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -148,6 +152,8 @@ static void run(const struct gcbench_request *r)
         answer(0, (uint64_t)(1e9 * took), host.out.data, encodes ? length : host.out.bytes);
 }
 
+/* Returns a function of the object. Ends the process if the object has no such function, or if
+ * `object` is NULL because dlopen failed. */
 static void *find(void *object, const char *name)
 {
     void *function = object ? dlsym(object, name) : NULL;
@@ -172,8 +178,8 @@ static void open_object(const char *path, const char *params)
         give_up("it refuses these parameters");
 }
 
-/* Moves the socket away from standard input and output, which the object may use. Faults say what
- * they are, and memory is not dumped. */
+/* Moves the socket away from standard input and output, which the object may use. The process ends
+ * with its parent, and dumps no core. */
 static void prepare_process(void)
 {
     const struct rlimit none = {0, 0};

@@ -18,7 +18,8 @@
 #define MOST_STATUS 255       /* of an answer */
 #define END_SECONDS 1.0       /* for a process to end after its input has ended */
 
-/* How a transfer ends. END_WRONG: with bytes that are no answer. */
+/* How a transfer ends. END_CLOSED: the socket is closed or fails. END_WRONG: with bytes that are no
+ * answer. */
 enum end { END_DONE, END_CLOSED, END_LATE, END_WRONG };
 
 /* Drops what the process has written to standard error if it is too much. */
@@ -30,7 +31,7 @@ static void trim_errors(const struct gcb_peer *p)
         (void)!ftruncate(fileno(p->child.errs), 0);
 }
 
-/* Waits until the socket is ready for `events`. */
+/* Waits until the socket is ready for `events`. Returns END_DONE or END_LATE. */
 static enum end await(const struct gcb_peer *p, short events, double until)
 {
     struct pollfd poller = {.fd = p->fd, .events = events};
@@ -43,7 +44,7 @@ static enum end await(const struct gcb_peer *p, short events, double until)
     return END_DONE;
 }
 
-/* Sends n bytes, or receives them. */
+/* Sends n bytes of `from` or, if `from` is NULL, receives n bytes to `to`. */
 static enum end transfer(const struct gcb_peer *p, const void *from, void *to, size_t n,
                          double until)
 {
@@ -82,7 +83,9 @@ static int start(struct gcb_peer *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* Ends the process. If it has ended by itself, diag says how it did. `what`: see gcb_peer_ask. */
+/* Ends a process of p->argv, or marks a process that the user has started as lost. If a process of
+ * p->argv has ended by itself and not with exit status 0, diag says how. `what`: see
+ * gcb_peer_ask. */
 static void end(struct gcb_peer *p, bool by_itself, const char *what, struct gcb_diag *diag)
 {
     struct gcb_diag how = {.status = 0};

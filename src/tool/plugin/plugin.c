@@ -133,8 +133,8 @@ static size_t name_length(const char *text)
     return text[n] == '=' ? n : 0;
 }
 
-/* Writes KIND/BASE: the base name of a path of `length` bytes, without its suffix and without the
- * "lib" of a shared object. */
+/* Writes KIND/BASE. BASE is the base name of a path of `length` bytes, without its suffix and the
+ * "lib" of a shared object. The suffix begins at the first dot that is not the first character. */
 static void name_after(char *name, size_t size, bool object, const char *path, size_t length)
 {
     const char *slash = memrchr(path, '/', length);
@@ -151,7 +151,8 @@ static void name_after(char *name, size_t size, bool object, const char *path, s
 }
 
 /* Names a command by its second word, such as mine.py of "python3 mine.py", or by its first word if
- * the second one is missing or is an option. Returns the words after it. */
+ * the second one is missing or is an option. Returns the words after that
+ * word. */
 static const char *name_command(char *name, size_t size, const char *command)
 {
     const char *word = command + strspn(command, " ");
@@ -189,8 +190,9 @@ static void divide_pairs(const char *pairs, char *own, char *ours, size_t size)
 /* What a spec says. */
 struct words {
     bool object;
-    char name[300], own[512], ours[512];
-    char *command; /* the command, or the path of the object; owned */
+    char name[300];           /* KIND/NAME */
+    char own[512], ours[512]; /* from divide_pairs; of a command, `own` is from name_command */
+    char *command;            /* the command, or the path of the object; from malloc, owned */
 };
 
 static int read_object(struct words *w, const char *text, struct gcb_diag *diag)
@@ -231,7 +233,8 @@ static int read_words(struct words *w, const char *spec, struct gcb_diag *diag)
     return w->command ? 0 : gcb_diag_nomem(diag, strlen(text), "a command");
 }
 
-/* Makes the processes, which are not started yet. Takes over w->command. */
+/* Makes a plug-in whose processes are not started yet, and adds it to the list. Takes over
+ * w->command. */
 static struct plugin *make(struct words *w, double seconds)
 {
     struct plugin *p = gcb_must_zero(1, sizeof(*p));
@@ -282,7 +285,8 @@ static int add(struct words *w, double seconds, struct gcb_diag *diag)
     return gcb_foreign_add(&p->codec, &foreign, diag);
 }
 
-/* Adds the method unless it was added before. Two plug-ins cannot have one name. */
+/* Adds the method unless it was added before. Refuses another plug-in of the same name and
+ * parameters. */
 static int add_once(struct words *w, double seconds, struct gcb_diag *diag)
 {
     for (const struct plugin *p = plugins; p; p = p->next) {
