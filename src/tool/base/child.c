@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -171,19 +172,21 @@ static int end_process(struct gcb_child *c)
     return how;
 }
 
-/* Copies the last line of the child's standard error that is not empty, escaped. Writes "" if there
- * is none. */
+/* Copies the last line of the child's standard error that is not empty, escaped and cut. Writes ""
+ * if there is none. */
 static void read_last_line(char *out, size_t size, FILE *errs)
 {
-    char line[256], last[256] = "";
+    char *line = NULL;
+    size_t cap = 0;
 
+    out[0] = '\0';
     rewind(errs);
-    while (fgets(line, sizeof(line), errs)) {
+    while (getline(&line, &cap, errs) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0])
-            memcpy(last, line, sizeof(last));
+            gcb_escape(out, size, line);
     }
-    gcb_escape(out, size, last);
+    free(line);
 }
 
 /* Returns 0 if the child reached no limit and exited with 0. Otherwise returns GCB_E_IO with a
