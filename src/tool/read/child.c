@@ -672,8 +672,8 @@ static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t r
     return true;
 }
 
-/* Asks the child for the next tensors of the same file, up to AHEAD, so that the child reads them
- * while the caller works. */
+/* Asks the child for the next tensors, so that the child reads them while the caller works. Stops
+ * at AHEAD requests, or at a tensor that is empty, of another file, or not read by the child. */
 static void ask_ahead(struct gcb_file_child *c)
 {
     while (c->asked < AHEAD && c->first + c->asked < c->count) {

@@ -9,8 +9,8 @@
 
 /*
  * What the readers of .npy, .npz and safetensors share. Such a file is a flat list of named arrays.
- * It is untrusted, so all numbers are checked before use, and nothing is allocated by a number from
- * the file unless the file has as many bytes.
+ * It is untrusted, so all numbers are checked before use, and more than 64 KiB are allocated by a
+ * number from the file only if the file has as many bytes.
  */
 
 struct gcb_flat;

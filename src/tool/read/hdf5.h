@@ -117,8 +117,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The
  * data may be read if
  *   - it is stored in this file, or external storage is allowed;
- *   - its filters are deflate, lzf or that of a plug-in, shuffle and fletcher32, each at most once,
- *     and no shuffle comes after packing;
+ *   - its filters are shuffle, fletcher32, and one that packs (deflate, lzf or that of a plug-in),
+ *     each at most once, and no shuffle comes after packing;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
@@ -137,8 +137,8 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
 
 /*
  * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the
- * dataset's type. Chunked data is read chunk by chunk, so HDF5 itself needs only a few MiB
- * and memory for one chunk. On failure the content of `out` is unspecified.
+ * dataset's type. Chunked data is read chunk by chunk, so HDF5 itself needs only a few MiB and
+ * memory for one chunk. On failure the content of `out` is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
@@ -192,10 +192,11 @@ struct gcb_h5visitor {
 };
 
 /*
- * Visits each dataset of a file under each of its paths. Hard links and soft links are
- * followed. A link that leads back to a group of its own path is left out, and so is a fourth alias
- * link in one path. External links are refused unless allowed. User-defined links are refused. A
- * file in which links lead to the same groups in very many ways is refused.
+ * Visits each dataset of a file under each of its paths. Hard links and soft links are followed. A
+ * link that leads back to a group of its own path is left out, and so is a fourth alias link in one
+ * path. External links that are not allowed, and user-defined links, are refused if the visitor may
+ * want an object there, otherwise left out. A file in which links lead to the same groups in very
+ * many ways is refused.
  */
 int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
                struct gcb_diag *diag);

@@ -22,7 +22,8 @@ const H5Z_class2_t *gcb_h5plugin_find(H5Z_filter_t id)
     return NULL;
 }
 
-/* Loads a plug-in. Does nothing if the file is none, or if its filter is known. */
+/* Loads a file, which runs its code, and keeps its filter. Keeps nothing if the file is no plug-in
+ * of HDF5, if a filter with this number is known, or if there are MOST filters. */
 static void load(const char *path)
 {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -72,12 +72,14 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
 int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
 
-/* Reads exactly `size` bytes, from byte `at` of the file on. `dataset` is for the message. */
+/* Reads exactly `size` bytes, from byte `at` of the file on. Returns GCB_E_CORRUPT if the file ends
+ * before, or GCB_E_IO. `dataset`, which may be NULL, is for the message here and below. */
 int gcb_infile_read(const struct gcb_infile *file, int descriptor, const char *dataset, uint64_t at,
                     void *out, size_t size, struct gcb_diag *diag);
 
 /* Checks that a dataset of `bytes` has at most limits.max_bytes, and at most 64 KiB or 1100 times
- * the bytes that are stored, because deflate cannot compress more strongly. */
+ * the bytes that are stored, because deflate cannot compress more strongly. Returns GCB_E_NOMEM
+ * above max_bytes, otherwise GCB_E_CORRUPT. */
 int gcb_infile_check_size(const struct gcb_infile *file, const char *dataset, uint64_t bytes,
                           uint64_t stored, struct gcb_diag *diag);
 

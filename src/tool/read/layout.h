@@ -5,7 +5,7 @@
 
 /*
  * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one
- * after the other.
+ * after the other. Each dense tensor (struct gcb_layout_config) has a message of its own.
  */
 enum gcb_scope {
     GCB_SCOPE_TENSOR, /* one tensor */
@@ -24,7 +24,7 @@ struct gcb_message_plan {
     size_t piece_count;
     uint64_t step;
     uint32_t worker;
-    char name[32];  /* "messages/0007" for a bucket or model; "" for a message of one tensor */
+    char name[32];  /* "messages/0007" for a bucket or model; "" with tensor scope, or if dense */
     uint64_t count; /* number of elements */
     uint64_t input_bytes;   /* size of the tensors in their own types */
     enum gcb_dtype dtype;   /* the type of the tensors if all have the same type, else GCB_F32 */
@@ -41,8 +41,8 @@ struct gcb_layout {
     struct gcb_piece *pieces;
     uint64_t *shapes; /* what `joined` of the messages points to */
     /* Set by gcb_shard_layout, else 0: the number of messages of all shards, and XXH3-64 of the
-     * steps, workers and sizes of these messages and of the paths and sizes of their tensors. Runs
-     * with equal fingerprints have the same plan. */
+     * steps, workers, sizes and `dense` of these messages and of the paths and sizes of their
+     * tensors. Runs with equal fingerprints have the same plan. */
     size_t all_count;
     uint64_t fingerprint;
 };
@@ -65,7 +65,8 @@ void gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                      const struct gcb_layout_config *config);
 void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
 
-/* Writes the rank and the dimensions to `out`, and returns the end. */
+/* Writes the rank and the dimensions to `out`, which has room for 1 + rank numbers. Returns the
+ * end. */
 uint64_t *gcb_layout_put_shape(uint64_t *out, unsigned rank, const uint64_t *dims);
 
 /* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
@@ -77,8 +78,9 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 /*
  * A small layout that represents a large layout. Its messages are blocks of messages of the large
  * layout, or whole messages. Each tensor is divided into blocks of as many whole rows as have at
- * most GCB_SAMPLE_BLOCK elements, and the last block may be shorter. The elements of blocks are in
- * memory.
+ * most GCB_SAMPLE_BLOCK elements, and the last block may be shorter. If one row has more elements,
+ * whole convolution kernels, or else single elements, are taken as rows. The elements of blocks are
+ * in memory.
  */
 #define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14) /* elements */
 
@@ -101,8 +103,8 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
  * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
  * worker, evenly spread, with about `most` elements. These messages are not read into memory. If
  * the pairs have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE
- * elements, as gcb_sample_init does; messages of blocks come last. The layout must outlive the
- * sample. Call gcb_sample_fini even after a failure.
+ * elements, as gcb_sample_init does, which leaves out dense messages; messages of blocks come last.
+ * The layout must outlive the sample. Call gcb_sample_fini even after a failure.
  */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);

@@ -23,8 +23,8 @@ static int fail_header(const struct gcb_npy *npy, struct gcb_diag *diag)
 
 /* ---- the header ---- */
 
-/* Spells a dictionary of Python as JSON: other quotes and brackets, small letters, no comma before a
- * bracket, no L after a number (Python 2). */
+/* Spells a dictionary of Python as JSON: other quotes and brackets, small letters, no comma before
+ * a bracket, no L after a number (Python 2). */
 static void spell_as_json(char *text)
 {
     char quote = '\0', *last = text; /* the last character that is not blank */
@@ -46,7 +46,8 @@ static void spell_as_json(char *text)
     }
 }
 
-/* Sets a type such as "<f4". NULL and other texts are other types. */
+/* Sets the kind and size of the elements from a type such as "<f4". For NULL and texts that are no
+ * simple type, the array is no tensor. */
 static void set_type(struct gcb_npy *npy, const char *type)
 {
     struct gcb_flat_array *a = &npy->array;
@@ -138,7 +139,7 @@ static void swap_bytes(uint8_t *bytes, uint64_t count, size_t size)
         }
 }
 
-/* Reads a whole array whose first index runs fastest. */
+/* Reads a whole array whose first index runs fastest in the file. In `out`, the last index does. */
 static int read_fortran(struct gcb_npy *npy, const struct gcb_tensor *t, uint8_t *out,
                         struct gcb_diag *diag)
 {

@@ -170,7 +170,7 @@ static int read_member(struct gcb_flat *z, struct member *m, size_t *at, struct 
 }
 
 /* Reads the local header, which must have the name that the directory has. The directory alone
- * gives sizes and checksum. Sets *data to the place of the data. */
+ * gives sizes and checksum. Sets *data to the place of the data, and z->end to its end. */
 static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data,
                       struct gcb_diag *diag)
 {

@@ -133,8 +133,8 @@ int gcb_path_compare(const char *a, const char *b)
 }
 
 /* Finds the last of the words in a name that a number follows, and the number. A word begins after
- * a character that is no letter, or with a capital after a small letter. Returns where the word
- * begins, or NULL. */
+ * a character that is no letter, or with a capital after a small letter. Words with a number above
+ * 4294967294 do not count. Returns where the word begins, or NULL. */
 static const char *find_number(const char *name, const char *const *words, uint64_t *out)
 {
     const char *found = NULL;

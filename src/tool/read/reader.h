@@ -57,7 +57,7 @@ struct gcb_tensor {
 };
 
 /* The formats of 2-byte and of 1-byte datasets that are not floats. GCB_ELEMENT_NONE: such datasets
- * are not read. */
+ * are read only if their attribute source_dtype names the format. */
 struct gcb_reading {
     enum gcb_element words, bytes;
 };
@@ -69,20 +69,22 @@ extern const char *const gcb_element_names[];
 /* Finds a 2-byte or 1-byte format by its name for --as, NumPy, ml_dtypes or PyTorch. Returns
  * GCB_ELEMENT_NONE for any other name. */
 enum gcb_element gcb_element_of(const char *name);
-/* Bytes of an element in the file. */
+/* Bytes of an element in the file; 0 for GCB_ELEMENT_NONE. */
 size_t gcb_element_size(enum gcb_element element);
 /* Returns the type for counting input bytes. fp8 counts as fp16, the smallest type that has all
- * values of fp8. */
+ * values of fp8; but a tensor of fp8 with scales counts as fp32. */
 enum gcb_dtype gcb_element_dtype(enum gcb_element element);
 /* Sets the format of `reading` for datasets whose elements are as large as `element`. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
 /* Writes the name of the only tensor of a file: what follows the folders of step and worker
  * (docs/dataset.md), or the name without folders; without step and worker in it, and without the
- * ending, such as ".npy". `out` has `size` bytes, at least 6. */
+ * ending, such as ".npy". If nothing is left, writes "arr_0". `out` has `size` bytes, at least
+ * 6. */
 void gcb_file_tensor(char *out, size_t size, const char *file, const char *ending);
 
-/* Compares paths component by component: "/a/b" comes directly after "/a". */
+/* Compares paths component by component, with results like strcmp: "/a/b" comes after "/a", and
+ * before "/a.b". */
 int gcb_path_compare(const char *a, const char *b);
 
 /* ---- what a reader says while it lists its file ---- */
@@ -97,7 +99,7 @@ enum gcb_remark {
     GCB_REMARK_DEEP,       /* groups nested too deep, left out */
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
-    GCB_REMARK_FILES,      /* files in a folder whose names are those of no reader, left out */
+    GCB_REMARK_FILES,      /* links in a folder, and files whose names no reader has, left out */
     GCB_REMARK_MESSAGES,   /* files of `compress -o`, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
     GCB_REMARK_ALIASES,    /* names left out, because another name has more of step and worker */
@@ -105,14 +107,14 @@ enum gcb_remark {
     GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
     GCB_REMARK_SCALED,     /* tensors of fp8 with scales, which count as fp32 */
     GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
-    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their groups are numbered */
+    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their first group is numbered */
     GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
     GCB_REMARKS,           /* number of kinds */
 };
 
 struct gcb_listing;
 
-/* True if the user wants the tensor `dataset`. */
+/* True if the user wants the tensor `dataset`, or wants it only if its step is the last. */
 bool gcb_listing_selects(const struct gcb_listing *l, const char *dataset, uint64_t linked);
 /* True if the user wants the object at this path or, if `below`, may want an object below it. A
  * listing does not fail because an unwanted object is damaged. */
@@ -138,7 +140,7 @@ int gcb_listing_what(struct gcb_listing *l, const char *what, struct gcb_diag *d
 struct gcb_reader {
     const char *name;       /* of the format, as in "not an HDF5 file" */
     const char *summary;    /* for the manual, after "HDF5: ": which data of a file are tensors */
-    const char *endings[4]; /* of the names of its files in a folder: ".h5" */
+    const char *endings[4]; /* of the names of its files in a folder: ".h5"; NULL is last */
     const char *library;    /* what is to blame for a crash: "the HDF5 library" */
     uint64_t address_space; /* bytes that the child may map beyond what it has at the start */
     bool opens_files;       /* with --allow-external the reader opens other files while reading */
@@ -151,8 +153,8 @@ struct gcb_reader {
     /* Runs code that the user allows by an option (limits), in the child before it gives up its
      * rights. May be NULL. */
     void (*load)(const struct gcb_infile *file);
-    /* Opens the file at `path`. On failure *state may be set, too; `close` is called in any case.
-     */
+    /* Opens the file at `path`. On failure *state may be set, too. `close` is called in any case,
+     * except in a child, which ends without it. */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,
                 struct gcb_diag *diag);
     /* Lists tensors (gcb_listing_). */

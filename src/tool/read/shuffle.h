@@ -5,7 +5,8 @@
 
 /*
  * Random permutations of a tensor's elements. They take away what a transform may gain from the
- * order of elements. All modes permute all elements of a tensor with fewer than two dimensions.
+ * order of elements. All modes except GCB_SHUFFLE_NONE permute all elements of a tensor with fewer
+ * than two dimensions, or with one element in each row.
  */
 enum gcb_shuffle {
     GCB_SHUFFLE_NONE,

@@ -13,15 +13,16 @@
 /*
  * Tensors in files of HDF5, NumPy or safetensors. They are read one at a time, so a file may be
  * larger than memory. Each dataset (or array) of float16, bfloat16, fp8, float32 or float64
- * anywhere in a file is a tensor. So is a dataset of integers or bytes if --as or its attribute
- * source_dtype (docs/dataset.md) says which floats they are. Other datasets are skipped.
+ * anywhere in a file is a tensor, except scales of fp8 and netCDF dimensions without values. So is
+ * a dataset of integers or bytes if --as or its attribute source_dtype (docs/dataset.md) says which
+ * floats they are. Other datasets are skipped.
  * gcb_source_remark says what was skipped, and what is doubtful.
  *
  * The names of groups give step and worker, or else the name of the file or its folders
  * (docs/dataset.md). Otherwise both are 0.
  *
- * A tensor with several names is listed under each name. But if one of the names has a step or
- * worker, the tensor is not listed under names that lack that step or worker.
+ * A tensor with several names is listed under each name. But a name without a step or without a
+ * worker is left out if another name says more of them (mark_aliases in source_open.c).
  *
  * A file is untrusted (src/tool/read/child.h). Messages name the file, the dataset and the cause,
  * escaped.
@@ -79,8 +80,9 @@ struct gcb_source_synthetic {
 /*
  * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read
  * generates the values again; they are finite and, for given inputs, depend only on `seed`. Paths
- * look like "normal/64K" and "normal/layer1.weight". The strings of `inputs` need to be valid only
- * during the call. Returns GCB_E_INVALID if the layout is unknown, a path repeats or `count` is 0.
+ * look like "normal/64K" and "normal/resnet50/conv1.weight". The strings of `inputs` need to be
+ * valid only during the call. Returns GCB_E_INVALID if the layout is unknown, a path repeats or
+ * `count` is 0.
  */
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag);
@@ -113,8 +115,8 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 
-/* From now on, tensors of files are read with their elements permuted, and no tensor has parts.
- * Synthetic tensors stay as they are. */
+/* From now on, tensors of files are read with their elements permuted and, unless `how` is
+ * GCB_SHUFFLE_NONE, no tensor has parts. Synthetic tensors stay as they are. */
 void gcb_source_shuffle(struct gcb_source *source, enum gcb_shuffle how, uint64_t seed);
 
 /* From now on, elements that are 0 in the first tensor of `mask` with the same path are read as 0,

@@ -30,7 +30,8 @@ static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 }
 
 /* Sets the names, step and worker of the tensor at `path`. The strings of *t are valid only as long
- * as `path`. Returns the doubt of struct gcb_place. */
+ * as `path`. Returns the doubt of struct gcb_place, but not GCB_REMARK_NO_STEP if the file's name
+ * gives a step. */
 static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
                                      const char *path, uint64_t linked)
 {

@@ -276,8 +276,8 @@ static int add_entry(struct gcb_listing *l, const char *folder, const FTSENT *e,
     return 0;
 }
 
-/* Lists the files in a folder and its folders, in the order of their names. Follows no symbolic
- * links, and leaves out names that begin with a dot. */
+/* Lists the files in a folder, which may be a symbolic link, and in its folders, in the order of
+ * their names. Follows no symbolic links in it, and leaves out names that begin with a dot. */
 static int add_folder(struct gcb_listing *l, const char *folder, struct gcb_diag *diag)
 {
     char *const roots[] = {(char *)(uintptr_t)folder, NULL};

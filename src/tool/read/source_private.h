@@ -65,7 +65,7 @@ void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char
 struct gcb_place {
     bool has_step, has_worker;
     uint64_t step, worker;
-    const char *below;     /* the rest of the path, after the groups of step and worker */
+    const char *below;     /* the rest of the path, after the groups of step and worker; borrowed */
     enum gcb_remark doubt; /* why step or worker may be wrong; GCB_REMARKS: no doubt */
 };
 
