@@ -1,6 +1,7 @@
 #include "src/tool/read/layout.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
     if (!text)
         return 0;
     snprintf(first, sizeof(first), "%.*s", slash ? (int)(slash - text) : 0, text);
-    if (!slash || !gcb_parse_u64(first, &index) || !gcb_parse_u64(slash + 1, &count) ||
-        count == 0 || count > GCB_SHARDS_MOST)
+    if (!slash || slash - text >= (ptrdiff_t)sizeof(first) || !gcb_parse_u64(first, &index) ||
+        !gcb_parse_u64(slash + 1, &count) || count == 0 || count > GCB_SHARDS_MOST)
         return gcb_invalid(
             diag, "--shard takes I/N, such as 0/8 for the first of 8 shards (at most %d), not '%s'",
             GCB_SHARDS_MOST, gcb_show(text).text);
