@@ -330,7 +330,7 @@ struct message {
     struct gcb_container_message seen; /* what the caller sees, with the tensors received so far */
     uint64_t salt;                     /* of the tensors received so far */
     uint64_t rows;                     /* number of all tensors of the message */
-    char hash[HEX + 1];                /* hash of the layout; "" if the message covers one tensor */
+    char hash[HEX + 1];                /* attribute layout_xxh3; "" if the message has none */
 };
 
 struct gcb_container {
@@ -663,7 +663,7 @@ static int check_list(const struct gcb_container *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Orders paths so that "/a" is directly before "/a/b". */
+/* Orders paths so that all paths below "/a" come directly after "/a". */
 static int by_path(const void *a, const void *b)
 {
     return gcb_path_compare(*(const char *const *)a, *(const char *const *)b);

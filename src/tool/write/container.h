@@ -12,14 +12,15 @@
  *
  * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. The dataset
  * NNNN_layout in the same group is a table of the message's tensors (path, dtype, shape, offset,
- * index). The message's attribute `layout_xxh3` is a hash of that table.
+ * index). The message's attribute `layout_xxh3` is the message's salt (see below), which the
+ * reader computes again from that table.
  *
  * Each message has a checksum field (src/lib/wire/message.h), which the writer fills and the reader
  * checks. The checksum's seed is the message's salt, which depends on the paths, types, shapes and
  * indices of its tensors. So a reader also finds a changed path, type, shape or index.
  *
- * The root has attributes with the number of messages and a hash of all their paths. So a reader
- * also finds a lost or renamed message.
+ * The root has attributes with the number of messages and the sum of hashes of their paths. So a
+ * reader also finds a lost or renamed message.
  *
  * Tensors from one file keep their paths. Tensors from several files are restored as
  * /step_N/worker_N/PATH, because their paths could be the same.
@@ -27,8 +28,8 @@
 
 /*
  * Adds a message of `length` bytes. The message must have a checksum field, which this function
- * fills in. `source` and `plan` describe the message's tensors; plan->name is "" if the message
- * covers one tensor.
+ * fills in. `source` and `plan` describe the message's tensors. If plan->name is "", the message
+ * covers one tensor and is written at the tensor's path.
  */
 int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
@@ -59,10 +60,10 @@ struct gcb_container_message {
 };
 
 /*
- * Opens a file of messages and lists them. The caller owns *out. Returns GCB_E_CORRUPT also if the
- * file is not a file of messages. Returns GCB_E_NOMEM if the elements of a message take more than
- * max_bytes as float32 (0 means half of physical memory). If in_process is true, this process reads
- * the file, else a child (src/tool/read/child.h).
+ * Opens a file of messages and lists them. The caller owns *out; `path` must live as long as *out.
+ * Returns GCB_E_CORRUPT also if the file is not a file of messages. Returns GCB_E_NOMEM if the
+ * elements of a message take more than max_bytes as float32 (0 means half of physical memory). If
+ * in_process is true, this process reads the file, else a child (src/tool/read/child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);

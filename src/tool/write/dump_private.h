@@ -45,8 +45,8 @@ bool gcb_h5path_plain(const char *path);
 
 /*
  * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Write
- * the bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists or
- * gcb_h5path_plain rejects it.
+ * the bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists,
+ * if gcb_h5path_plain rejects it, or if the dataset is larger than INT64_MAX bytes.
  */
 int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
                   const uint64_t *dims, struct gcb_diag *diag);

@@ -50,7 +50,8 @@ int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size,
  * allowed. */
 void gcb_outfile_fini(struct gcb_outfile *out);
 
-/* True if two names denote the same file. Works also for files that do not exist yet. */
+/* True if two names denote the same file. Works also for files that do not exist yet in a folder
+ * that exists. */
 bool gcb_outfile_same(const char *a, const char *b);
 
 #endif
