@@ -7,15 +7,17 @@
  * Searches the settings of methods for a goal by coordinate descent. A setting fixes all parameters
  * of a method except one, and a line search finds the best value of that parameter
  * (src/tool/search/match.h). Each round changes one parameter at a time in the best settings so
- * far, until no change improves them. The line search of a changed setting starts where the search
- * of its parent, the setting before the change, has ended. All methods advance together.
+ * far, until no change improves them. The line search of a changed setting starts near what its
+ * parent, the setting before the change, has found for the same parameter. All methods advance
+ * together.
  */
 struct gcb_descent;
 
 /* The settings among which the best one for a goal is searched for: those of a method, or all
  * compositions. */
 struct gcb_descent_family {
-    struct gcb_method user; /* the method as the user gave it: what the user set is not changed */
+    /* the method as the user gave it: what the user set is not changed; unset for compositions */
+    struct gcb_method user;
     const struct gcb_match_goal *goal;
     bool over;   /* only the parameter of the line search is searched */
     size_t wide; /* settings that are changed in each round, at most GCB_DESCENT_WIDE */
@@ -44,7 +46,7 @@ struct gcb_descent {
     struct gcb_diag *diag;
 
     double shown; /* share of the progress bar that earlier rounds took */
-    int err; /* the first error, of adding a setting or of a round; then nothing more is added */
+    int err;      /* the first error, of adding a setting or of a round; then nothing is added */
 
     /* for each setting: its line search, and its place in the descent */
     struct gcb_match_search *searches;
@@ -57,8 +59,8 @@ void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_m
                         size_t parent);
 /* Adds a setting with a line search along the parameter `key` (NULL: the method's own). The value
  * of this parameter in `method` is ignored. Adds nothing if the family has the setting. A setting
- * with a parent is left out if it is not valid. A setting without a parent sets d->err if
- * gcb_match_search_init fails. */
+ * with a parent is left out if it is not valid, or if `key` has no effect in it. A setting without
+ * a parent sets d->err if gcb_match_search_init fails. */
 void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
                      const char *key, size_t parent);
 
@@ -71,7 +73,7 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
  *   - if the line search is along a whole number, it may move to another whole number that changes
  *     the size.
  * Some parameters stay: what the user has set, real numbers, tiles, and a choice that makes the
- * method what it is.
+ * method what it is. If the family is `over`, adds nothing.
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
@@ -81,8 +83,8 @@ int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
 
 /* Ranks the settings of a family. `best` has the numbers of `n` settings. Appends the best other
  * settings until there are `most`. Leaves out a setting that is `alike` to a setting in `best`
- * (NULL: leaves out none). Settings that miss the goal come last. Returns the new number of
- * settings. */
+ * (NULL: leaves out none), and settings that were not measured. Settings that miss the goal come
+ * last. Returns the new number of settings. */
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
@@ -100,13 +102,13 @@ void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */
  * which are left out.
  *
  * The search is a coordinate descent. Each round changes one stage at a time in the best three
- * compositions. The descent begins without a transform: with top-k or a threshold, range floats of
- * 5, 8 or 12 bits, and the adaptive index.
+ * compositions. The descent begins without a transform: with top-k (or a threshold, if there are
+ * several messages), range floats of 5, 8 or 12 bits, and the adaptive index.
  */
 #define GCB_COMPOSE_BEST 3 /* compositions that are changed in each round */
 
-/* Makes d->families[family] a family of compositions and adds its first settings. `goal` is
- * borrowed. */
+/* Makes d->families[family] a family of compositions and adds its first settings. The caller has
+ * set d->several. `goal` is borrowed. */
 void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_match_goal *goal);
 
 /* True if two compositions have the same transform (in chunks or tiles of any size), values and
@@ -137,9 +139,9 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
  * settings that share the messages (struct gcb_mix). With `compose` it also finds the best
  * composition of the sparse codec for each goal, and what each of its stages earns.
  *
- * The search varies all parameters of a method that change its size or its error. If the input has
- * more than GCB_CHOOSE_SAMPLE elements, the search runs on a sample first. The few best settings
- * are then searched on the whole input; each of these searches starts near what the sample gave.
+ * The search varies the parameters of a method by gcb_descent_vary. If the input has more than
+ * GCB_CHOOSE_SAMPLE elements, the search runs on a sample first. The few best settings are then
+ * searched on the whole input; each of these searches starts near what the sample gave.
  */
 #define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 

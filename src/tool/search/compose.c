@@ -8,8 +8,8 @@
 #include "src/lib/sparse/stages.h"
 
 /* A fixed threshold suits only gradients of the same magnitude. So the search prefers a threshold
- * to top-k only if top-k takes more than this many times the bytes (for a limit on the
- * size: the error). */
+ * to top-k only if top-k takes more than this many times the bytes (for a limit on the size: the
+ * error). */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384

@@ -52,7 +52,8 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
  * Searches a line of settings (src/tool/search/rate.h) for the best setting that meets a goal: the
  * smallest messages for a limit on the error, the largest for a limit on the size. First it
  * measures a grid. Then it bisects between a setting that meets the goal and its neighbour that
- * does not, until the two are adjacent, or the value is within a thousandth of the target.
+ * does not, until the two are adjacent, or the value is within a thousandth of the target. A search
+ * ends in any case before it has more than GCB_LINE_SEEN points.
  *
  * The setting found is the best one if the figure is monotonic along the line. The search reports
  * whether all values measured are monotonic; if not, there may be better settings. If no setting
@@ -123,8 +124,9 @@ struct gcb_match_search;
 
 /* A setting, as a point for the hull. */
 struct gcb_mix_point {
-    double limited; /* the figure that has a limit; NAN: the setting failed */
-    double cost;    /* bytes for a limit on the error, squared error for a limit on the size */
+    double limited; /* gcb_match_sum of the goal's figure; NAN: the setting failed */
+    /* bytes for a limit on the error, squared error for a limit on the size; times the weight */
+    double cost;
     /* the setting: search->line.seen[seen] */
     const struct gcb_match_search *search;
     size_t seen;

@@ -162,10 +162,10 @@ struct writer {
     size_t covers;   /* number of tensors that the best glob gives their method */
 };
 
-/* Appends n bytes of a path as a glob that matches only these bytes. Uses '?' for '=', which would
- * end the glob on the command line, and for characters that rows and tables escape. A '-' at the
- * beginning becomes [-], so that the glob does not look like an option. Returns false if the glob
- * is too long. */
+/* Appends n bytes of a path to a glob, where each byte matches only itself. But '?' replaces '=',
+ * which would end the glob on the command line, and characters that rows and tables escape. A '-'
+ * at the beginning becomes [-], so that the glob does not look like an option. Returns false if the
+ * glob is too long. */
 static bool append_literal(char glob[GLOB], const char *path, size_t n)
 {
     size_t used = strlen(glob);

@@ -8,10 +8,11 @@
  * Divides a budget of bytes or of error among tensors, each of which has several settings to choose
  * from. Each tensor begins with its cheapest setting. Each step gives one tensor its next setting:
  * the tensor whose next setting reduces the error most for each byte that it adds. The steps end
- * when the budget is used up. Settings that are not on the convex hull of a tensor's bytes and
- * errors are never chosen.
+ * when the budget of bytes is used up, or when the error is within its budget. Settings that are
+ * not on the convex hull of a tensor's bytes and errors are never chosen.
  *
- * After each step, no other choice for the same bytes has a smaller error. So the result differs
+ * As long as each step is the best of all, no other choice for the same bytes has a smaller error.
+ * Near the end of a budget of bytes, only steps that still fit are taken. So the result differs
  * from the best choice for the budget by less than one step (Shoham and Gersho: "Efficient bit
  * allocation for an arbitrary set of quantizers", 1988).
  */
@@ -44,9 +45,9 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
 struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_t count);
 
 /* Writes the rules of a policy that gives methods[chosen[i]] to the tensor paths[i]. Tensors with
- * the same method share a glob if it matches no other tensor. The last rule, for all other tensors,
- * has the method of most tensors. Leaves `out` empty if globs cannot tell the tensors apart, such
- * as "a=b" and "a?b". */
+ * the same method share a glob if it matches no other tensor without an earlier rule. The last
+ * rule, for all other tensors, has the method of most tensors. Leaves `out` empty if globs cannot
+ * tell the tensors apart, such as "a=b" and "a?b". */
 int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag);
 
@@ -54,14 +55,17 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
  * Finds a policy that meets the first goal of a choice for all tensors together: a limit on rel_l2,
  * ratio, bits_per_element or wire_bytes.
  *
- * The candidates are the settings that the choice has found, and other settings of the same methods
- * with smaller and larger messages. All candidates are measured on a sample
+ * The candidates are the settings that the choice has found, the compositions that it has tried,
+ * and other settings of the same methods with smaller and larger messages. All candidates are
+ * measured, on a sample if the input has more than GCB_CHOOSE_SAMPLE elements
  * (gcb_sample_every_tensor), and the budget is divided (gcb_allocate). The few settings that save
  * most, and finer steps around them, are then measured on the whole input, and the budget is
- * divided again.
+ * divided again. All tensors whose path has less than a thousandth of the elements get the same
+ * setting.
  *
- * The searches of `choice` have ended. `out` is bound to the source (gcb_policy_bind). `out` has no
- * rules if no policy meets the goal, or after an interruption.
+ * The searches of `choice` have ended, and each message of config->layout has one tensor. `out` is
+ * bound to the source (gcb_policy_bind). `out` has no rules if no policy meets the goal, if globs
+ * cannot tell the tensors apart, or after an interruption.
  */
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
                       const struct gcb_run_config *config, const struct gcb_watch *watch,

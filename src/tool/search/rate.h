@@ -7,11 +7,12 @@
  * The parameter that trades the bytes of a method for its error, as a finite line of settings.
  * Position 0 has the smallest messages, the last position the largest.
  *
- * For a whole number, the line has all its values except 0, which means "off" or "automatic". For a
- * real number, it has the numbers with five significant digits, so that people can type the setting
- * that was found. The numbers go from 1e-12 to 1e6, within the range of the parameter. If the
- * parameter has a complement, as theta has the density, the numbers are values of the complement
- * and go from 1e-7 to 1.
+ * For a whole number, the line has all values from the least to the largest that is valid with the
+ * method's other values, but not 0, which means "off" or "automatic". For a real number, it has the
+ * numbers with five significant digits, so that people can type the setting that was found. The
+ * numbers go from 1e-12 to 1e6, within the range of the parameter. If the parameter has a
+ * complement, as theta has the density, the numbers are values of the complement and go from 1e-7
+ * to 1.
  */
 struct gcb_rate_axis {
     /* NULL: the method has no such parameter, and the line has one position */
@@ -24,8 +25,9 @@ struct gcb_rate_axis {
 
 /*
  * Makes the line of the parameter `key`; NULL: of the method's first parameter that changes the
- * size (src/lib/codec/param.h). GCB_E_INVALID: there is no such parameter, it does not change the
- * size, or the user has set it.
+ * size (src/lib/codec/param.h). If the method has none and `key` is NULL, the line has one
+ * position. GCB_E_INVALID: there is no parameter `key`, it does not change the size or has no valid
+ * value, or the user has set the parameter.
  */
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag);

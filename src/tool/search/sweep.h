@@ -35,8 +35,9 @@ struct gcb_value_list {
 };
 
 /* Lists the values for the parameter `p`, whose name or complement is v->key. The values of a list
- * are not checked. GCB_E_INVALID: an end of a range is not valid, or there are too many values.
- * Release `out` with gcb_value_list_fini, also after a failure. */
+ * are only checked for their length. GCB_E_INVALID: a value of a list is empty or too long, an end
+ * of a range is not valid, `p` takes names but v is a range, or there are too many values. Release
+ * `out` with gcb_value_list_fini, also after a failure. */
 int gcb_vary_values(struct gcb_value_list *out, const struct gcb_vary *v, const struct gcb_param *p,
                     struct gcb_diag *diag);
 void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
@@ -53,8 +54,8 @@ void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
  * With `all`, the user has named no methods: a method that does not take all values is left out, if
  * other methods take them.
  *
- * GCB_E_INVALID: a range or value is wrong, no method has a key, a key is given twice, there are
- * too many settings, or all settings are refused. *out is then NULL.
+ * GCB_E_INVALID: a range or value is wrong, a key has no effect in any setting, a key is given
+ * twice, there are too many keys or settings, or all settings are refused. *out is then NULL.
  */
 int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
                      size_t method_count, bool all, const char *const *vary, size_t vary_count,
