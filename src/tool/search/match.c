@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/memory.h"
@@ -510,6 +511,8 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
 
     gcb_real_text(target, s->goal->target);
     snprintf(nearest, sizeof(nearest), "%.4g", value);
+    if (strcmp(nearest, target) == 0) /* the value misses the target by less than these digits */
+        gcb_real_text(nearest, value);
     if (!s->axis.param)
         snprintf(out, 200, "this method has no setting to tune; its %s is always %s", field,
                  nearest);
