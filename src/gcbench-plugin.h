@@ -74,7 +74,7 @@ enum gcbench_verb {
 };
 
 struct gcbench_answer {
-    uint64_t status;      /* 0, or from 1 to 255: the bytes that follow are a text that says why */
+    uint64_t status;      /* 0, or from 1 to 255: at most 479 bytes follow, a text that says why */
     uint64_t nanoseconds; /* of shared objects only: how long the function took */
     uint64_t length;      /* bytes that follow */
 };

@@ -20,10 +20,11 @@ struct gcb_peer {
 /*
  * Sends a request with its request->length bytes and receives the answer: its bytes to `out`, which
  * has room for `room` bytes, and the rest to *answer. If the status of the answer is not 0, diag
- * gets "WHAT failed: " and the answer's text, and the result is `refused`. Returns GCB_E_IO if the
- * process cannot be started, crashes, ends, gives no answer in time, or gives a wrong answer. Then
- * a process of `argv` is ended, and a process that the user has started gets no more requests: each
- * returns GCB_E_IO. `what` names the work in messages: "encoding".
+ * gets "WHAT failed: " and the answer's text, which has fewer than GCB_DIAG_TEXT bytes, and the
+ * result is `refused`. Returns GCB_E_IO if the process cannot be started, crashes, ends, gives no
+ * answer in time, or gives a wrong answer. Then a process of `argv` is ended, and a process that
+ * the user has started gets no more requests: each returns GCB_E_IO. `what` names the work in
+ * messages: "encoding".
  */
 int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
                  struct gcbench_answer *answer, void *out, size_t room, int refused,
