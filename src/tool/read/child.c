@@ -395,8 +395,8 @@ static int start_child(struct gcb_file_child *c, const char *path, const struct 
     return fail_to_start(c, why, diag);
 }
 
-/* True if the killed child closes its socket within a second. A child that waits for a file system
- * that does not answer cannot end. */
+/* True if the killed child closes its socket before `recv` times out after a second. A child that
+ * waits for a file system that does not answer cannot end. */
 static bool is_ending(const struct gcb_file_child *c)
 {
     uint8_t byte;
@@ -408,7 +408,8 @@ static bool is_ending(const struct gcb_file_child *c)
     return n == 0 || errno == ECONNRESET;
 }
 
-/* Kills the child. Returns its exit status as waitpid gives it, or -1 if that is not known. */
+/* Kills the child, if there is one. Returns its exit status as waitpid gives it, or -1 if that is
+ * not known. From then on, c->pid says that the child has ended. */
 static int end_child(struct gcb_file_child *c)
 {
     int status = -1;

@@ -25,7 +25,8 @@ int gcb_flat_damaged(const struct gcb_flat *f, const char *name, const char *why
 
 /* Notes that an array takes the bytes from `begin` to before `end`. Returns 0 or GCB_E_NOMEM. */
 int gcb_flat_take(struct gcb_flat *f, uint64_t begin, uint64_t end, struct gcb_diag *diag);
-/* Refuses the file if two arrays take the same byte. Sorts f->spans. */
+/* Refuses the file if two arrays take the same byte, or if an empty array lies inside another.
+ * Sorts f->spans. */
 int gcb_flat_check_spans(struct gcb_flat *f, struct gcb_diag *diag);
 
 /* ---- arrays ---- */

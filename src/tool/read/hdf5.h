@@ -131,7 +131,8 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
 /*
  * A vetted dataset is read in pieces, which are runs of consecutive elements. Returns the number of
  * elements in the piece that begins at element `from`. A piece has at most `room` elements, unless
- * one row of chunks is already larger. Returns 0 if no piece can begin at `from`.
+ * one row of chunks is already larger. Returns 0 if no piece can begin at `from`, or if the dataset
+ * is empty.
  */
 uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room);
 

@@ -13,8 +13,9 @@
 #include "src/tool/base/host.h"
 #include "src/tool/read/reader.h"
 
-/* Bytes of a message that the names of file and dataset get at least, and the dataset's part of
- * them. A cause may end with what to do, so long names are cut to leave room for the cause. */
+/* Bytes of a message that are kept for the names of file and dataset and what separates them, and
+ * the dataset's part. A cause may end with what to do, so long names are cut to leave room for the
+ * cause. */
 enum { NAMES = 56, DATASET = 40 };
 
 enum { MAX_INFLATION = 1100 }; /* largest ratio of a dataset's bytes to its stored bytes */

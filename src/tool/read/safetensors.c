@@ -64,6 +64,7 @@ static int read_array(const struct gcb_flat *f, struct gcb_flat_array *a, json_t
     a->offset = f->begin + (uint64_t)from;
     a->bytes = a->stored = (uint64_t)(to - from);
     a->scale = 0;
+    a->blocked = false;
     return 0;
 }
 
