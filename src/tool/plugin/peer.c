@@ -12,7 +12,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 
-#define POLL_MS 50            /* between two looks at the standard error of the process */
+#define POLL_MS 50            /* milliseconds between two looks at standard error of the process */
 #define MOST_ERRORS (1 << 20) /* bytes of standard error that are kept */
 #define MOST_TEXT 200         /* bytes of the text of an answer that are shown */
 #define MOST_STATUS 255       /* of an answer */

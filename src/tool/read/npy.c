@@ -74,7 +74,8 @@ static void set_type(struct gcb_npy *npy, const char *type)
     }
 }
 
-/* Reads the dictionary. */
+/* Parses the dictionary in `text`, which it rewrites as JSON. Sets type, shape and order of the
+ * array. */
 static int read_header(struct gcb_npy *npy, char *text, size_t size, struct gcb_diag *diag)
 {
     const struct gcb_flat_stream *s = &npy->stream;

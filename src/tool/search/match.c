@@ -537,8 +537,8 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
 
 /* ---- rows ---- */
 
-/* Writes the figures of the setting or mix that meets the target. `at`: the tally of the
- * setting. */
+/* Writes the figures of the setting or mix that meets the target; null unless `reached`. `at`: the
+ * tally of the setting. */
 static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struct gcb_tally at,
                     bool reached)
 {

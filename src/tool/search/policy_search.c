@@ -227,7 +227,8 @@ static bool is_joint(const char *path, size_t at)
            !isdigit((unsigned char)path[at]) != !isdigit((unsigned char)path[at - 1]);
 }
 
-/* Finds the glob that covers the most tensors without a rule, among those that need one. */
+/* Finds the glob that gives the most tensors their method, of the tensors that still need a rule,
+ * and gives no tensor a wrong one. If there is none, w->covers is 0. */
 static void find_glob(struct writer *w)
 {
     w->covers = 0;
@@ -816,7 +817,7 @@ static bool is_near(const struct searcher *s, const struct gcb_allot_option *bef
                                 : now.error <= NEAR * NEAR * before->error;
 }
 
-/* Divides the budget by fewer settings again, if these are almost as good. */
+/* Divides the budget again with fewer candidates, and keeps the result if it is almost as good. */
 static void simplify(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_allot_option before = gcb_allocated(s->units, s->count);
