@@ -107,7 +107,7 @@ enum gcb_remark {
     GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
     GCB_REMARK_SCALED,     /* tensors of fp8 with scales, which count as fp32 */
     GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
-    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their first group is numbered */
+    GCB_REMARK_NO_STEP,    /* tensors of step 0 whose path begins with a numbered group or name */
     GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
     GCB_REMARKS,           /* number of kinds */
 };
