@@ -13,7 +13,8 @@ uint64_t gcb_bandwidth_default_bytes(void);
  * Measures how fast the queue's threads read, fill and copy a newly allocated buffer of `bytes`
  * bytes, rounded down to a multiple of 2 MiB, but at least 2 MiB (0: the default size). If the
  * buffer fits in the caches, the result is the caches' bandwidth. Each of the three measurements
- * takes about 0.1 s, but at least six passes over the buffer. Returns 0 or GCB_E_NOMEM.
+ * takes at most about 0.1 s, unless six passes over the buffer take longer. Returns 0 or
+ * GCB_E_NOMEM.
  */
 int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
                           struct gcb_diag *diag);

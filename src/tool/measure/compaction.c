@@ -122,7 +122,8 @@ static uint64_t shorter_side(const struct gcb_tensor *t)
     return rows < cols ? rows : cols;
 }
 
-/* Adds the energy of the singular values that keep most for their elements, for each density. */
+/* Adds the energy of the singular values that keep most for their elements, for each density. The
+ * last of these values counts in part. */
 static int add_singular(const struct work *w, double *kept, struct gcb_diag *diag)
 {
     const float *x = w->x;
@@ -178,8 +179,9 @@ static bool fits(const struct basis *b, enum gcb_tensor_group group, int how)
             (how == GCB_SHUFFLE_CHANNELS && group == GCB_GROUP_CONVOLUTION));
 }
 
-/* Makes what is not finite 0, and huge elements small enough for a transform's sums: shares of the
- * energy do not depend on a common factor. */
+/* Sets infinities and NaNs to 0. If an element is huge, makes all elements small enough for the
+ * sums of a transform. The shares of energy in this step and worker stay the same, but it then has
+ * hardly any weight in sums over several steps or workers. */
 static void tame_elements(struct work *w)
 {
     float largest = 0.0f;
@@ -192,7 +194,8 @@ static void tame_elements(struct work *w)
         w->x[i] *= 0x1p-70f;
 }
 
-/* Adds up the energy, and marks the rows that have an element which is not zero. */
+/* Tames the elements, adds up their energy, counts the rows, and marks the rows that have an
+ * element which is not zero. */
 static void visit_elements(struct work *w)
 {
     float *x = w->x;

@@ -24,7 +24,7 @@ enum gcb_tensor_group {
 extern const char *const gcb_tensor_group_names[GCB_TENSOR_GROUPS];
 
 #define GCB_COMPACTION_SVD GCB_TRANSFORMS /* a decomposition instead of a transform */
-#define GCB_BASES 9                       /* a transform with its tiles each; the decomposition */
+#define GCB_BASES 9                       /* pairs of transform and tiles; the decomposition */
 #define GCB_COMPACTION_DENSITIES 4
 #define GCB_COMPACTION_VERDICT 1 /* index of the density at which verdicts are made */
 /* Coefficients kept, as shares of the elements. Singular vectors count all their elements. */
@@ -36,7 +36,7 @@ struct gcb_compaction {
     enum gcb_tensor_group group;
     uint64_t tensors;   /* number of datasets */
     uint64_t elements;  /* of all datasets */
-    uint64_t rows;      /* most rows of the tensors of a step and worker; a vector has one */
+    uint64_t rows;      /* most rows of the tensors of a step and worker; rank 0 or 1: one row */
     uint64_t untouched; /* rows that are zero in all steps and workers */
     double energy;
     /* energy kept, by basis, shuffle and density; 0: the group has no such figure */
@@ -44,7 +44,8 @@ struct gcb_compaction {
 };
 
 /* Measures out->group; the rest of `out` must be zeroed. OpenBLAS must be open. Returns errors of
- * reading, GCB_E_NOMEM, or GCB_E_BACKEND: OpenBLAS lacks LAPACK. */
+ * reading, GCB_E_NOMEM, GCB_E_INVALID: a matrix is too large for LAPACK, or GCB_E_BACKEND: OpenBLAS
+ * lacks LAPACK, or LAPACK fails. */
 int gcb_compaction_measure(struct gcb_compaction *out, struct gcb_source *source,
                            const struct gcb_kernels *kernels, const struct gcb_queue *queue,
                            struct gcb_diag *diag);

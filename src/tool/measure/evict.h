@@ -17,8 +17,8 @@
  *
  * A walk: the queue's threads read and write each cache line of a buffer that is larger than the
  * last-level cache. This replaces everything in the cache. A walk is used if the processor cannot
- * flush, if /proc/self/maps cannot be read, or once the process's memory is more than four times as
- * large as the buffer. After the first walk, all later calls walk.
+ * flush, if /proc/self/maps cannot be read or is too long, or once the process's memory is more
+ * than four times as large as the buffer. After the first walk, all later calls walk.
  */
 struct gcb_evict {
     struct gcb_flush_fns flush;    /* flush.lines is NULL: walk */

@@ -35,8 +35,8 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
 /* Returns the bytes of scratch that gcb_fidelity_add_there needs for n elements. */
 uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n);
 /* gcb_fidelity_add for two tensors of n elements on a device. Waits for the batch's earlier work.
- * The sums have the same bits as on the CPU. Returns 0 or GCB_E_DEVICE; GCB_E_INTERNAL: the batch
- * has too little scratch. */
+ * If `f` was zeroed, the sums have the same bits as on the CPU. Returns 0 or GCB_E_DEVICE;
+ * GCB_E_INTERNAL: the batch has too little scratch. */
 int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
                            const float *y_dev, uint64_t n, struct gcb_diag *diag);
 

@@ -34,8 +34,8 @@ struct gcb_timing {
 /* True if timing->stop is set and says that the measurement must end. */
 bool gcb_timing_stopped(const struct gcb_timing *timing);
 
-/* If max_time is less than this many seconds, the first GCB_STATS_LEAST calls of a measurement may
- * still take this long, so that there is an interval. */
+/* If max_time is less than this many seconds, the first GCB_STATS_LEAST calls of a measurement that
+ * is not `strict` may still take this long, so that there is an interval. */
 #define GCB_MEASURE_GRACE 0.01
 
 /* The most samples of a measurement, unless `repeat` is larger. */
@@ -61,7 +61,8 @@ struct gcb_samples {
     enum gcb_stop stop;
 };
 
-/* Allocates room for the most samples that `timing` can ask for. */
+/* Allocates room for the most samples that `timing` can ask for. Ends the process if memory runs
+ * out. */
 void gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing);
 void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 
@@ -74,8 +75,9 @@ struct gcb_operation {
     void *job;
 };
 
-/* Measures the operation into `s`, whose earlier samples are lost. Allocates no samples. Returns
- * the first error of the operation or of emptying the caches. */
+/* Measures the operation into `s`, whose earlier samples are lost. Measuring ends when the room
+ * that gcb_samples_init made is full. Returns the first error of the operation or of emptying the
+ * caches. */
 int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag);
 
@@ -120,7 +122,7 @@ void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, do
  * A median is precise enough if the intervals of all operations measured in turn are narrow at two
  * consecutive checks, with at least GCB_STEADY_LEAST samples. One check would not suffice: an
  * interval may be narrow once by chance, and intervals chosen that way miss the true median too
- * often.
+ * often. Only at the last sample that there is room for, one narrow check is enough.
  */
 #define GCB_STEADY_LEAST 20
 

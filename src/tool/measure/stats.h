@@ -35,8 +35,8 @@ struct gcb_stats {
  */
 double gcb_stats_inefficiency(const double *samples, size_t count, double median);
 
-/* Computes all statistics of `samples`, which are in the order of measuring and are not changed.
- * `scratch` is another array with room for `count` values. Allocates nothing. */
+/* Computes all statistics of `samples`, which have no NaN, are in the order of measuring, and are
+ * not changed. `scratch` is another array with room for `count` values. Allocates nothing. */
 void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, double *scratch);
 
 /* Returns the statistics of gcb_stats_of, without scratch from the caller. Ends the process if
