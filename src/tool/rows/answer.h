@@ -60,8 +60,8 @@ struct gcb_answer {
     /* the item whose error is noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best`,
      * or as the bar if `best` is SIZE_MAX */
     size_t noisy;
-    /* the item with a memory and a lasting error of at most `noise`, if it is worth GCB_ANSWER_GAIN
-     * or more, and no less than `best` and `noisy` */
+    /* the item of the kind GCB_ERROR_LASTING with an error of at most `noise`, if it is worth
+     * GCB_ANSWER_GAIN or more, and no less than `best` and `noisy`; it has a memory */
     size_t trained;
 };
 /* An item that is worth less than this is never recommended. */

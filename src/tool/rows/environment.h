@@ -18,9 +18,9 @@ struct gcb_bandwidth {
 struct gcb_environment {
     int argc; /* the command line; argv may be NULL */
     char *const *argv;
-    const char *isa; /* the widest instruction set in use */
-    int threads;     /* 0: not known */
-    const char *device;
+    const char *isa;                           /* the widest instruction set in use */
+    int threads;                               /* 0: not known */
+    const char *device;                        /* where messages are coded: "cpu" or "cuda:0" */
     const char *gpu, *gpu_driver;              /* NULL: no GPU in use */
     unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
     double gpu_copy_gbps;                      /* bandwidth of copies of gpu_copy_bytes */
@@ -40,7 +40,7 @@ struct gcb_environment {
  * read, is null. The caller releases the row. */
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
 
-/* How the program was built. The pointers are to static texts; NULL: unknown. */
+/* How the program was built. The pointers are to static texts, and are never NULL. */
 struct gcb_build {
     const char *type, *compiler, *flags;
     const char *sanitize; /* the sanitisers, or "none" */

@@ -54,7 +54,7 @@ enum gcb_field_show {
 /* How `regress` judges a field. */
 enum gcb_field_gate {
     GCB_GATE_NONE,
-    GCB_GATE_SIZE, /* larger is worse, even by one byte */
+    GCB_GATE_SIZE, /* larger is worse, even by one byte; gcb_compare_tolerance has exceptions */
     /* the field's `better` says whether less or more is worse; small differences may be
      * tolerated */
     GCB_GATE_ERROR,
@@ -99,8 +99,9 @@ size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
  * their number. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
-/* Writes a number to `out` (32 bytes) as tables show it. Drops digits if it is longer than `width`
- * columns (0: no limit). Returns out. */
+/* Writes a number to `out` (32 bytes) as tables show it. If that is longer than `width` columns (0:
+ * no limit), writes the value with fewer digits, and without a unit or a percent sign. Returns
+ * out. */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
 /* Writes a number to `out` (32 bytes) as tables show a field with this `show`, without a limit on
  * its width. Returns out. */

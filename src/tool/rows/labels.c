@@ -135,7 +135,8 @@ static void add_needed(struct gcb_label *one, const char *brief, const struct gc
     }
 }
 
-/* Appends the first other main parameter that leaves the label short enough. */
+/* Appends the first other main parameter that has at most GCB_LABEL_COLUMNS bytes with the method's
+ * name and a colon. */
 static void add_first(struct gcb_label *one, const char *brief)
 {
     const char *at = brief;

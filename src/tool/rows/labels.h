@@ -8,11 +8,11 @@
 
 /*
  * Short names for a set of methods, for tables, answers and plots: "topk:theta=0.99". Two methods
- * of a set with different specs have different labels. The label of a policy shows only its number
- * of rules, unless another policy of the set has as many.
+ * of a set with different specs have different labels, unless the labels are cut. The label of a
+ * policy shows only its number of rules, unless another policy of the set has as many.
  */
 #define GCB_LABEL 160 /* bytes of a label; a longer label is cut */
-/* most bytes of a label with a parameter that is not needed to tell methods apart */
+/* most bytes of a method's name and a parameter that is not needed to tell methods apart */
 #define GCB_LABEL_COLUMNS 32
 struct gcb_label {
     const char *spec; /* borrowed; in full (GCB_SPEC_FULL). Any other text is its own label. */
@@ -21,8 +21,8 @@ struct gcb_label {
 };
 
 /* Writes `text` of all items. A label has the parameters that differ from what the method's name
- * means, and the main parameters (GCB_PARAM_LABEL) that differ in the set. If there are none except
- * `collective`, it also has the first main parameter that fits. */
+ * means, and the main parameters (GCB_PARAM_LABEL) in which methods of this name differ in the set.
+ * If there are none except `collective`, it also has the first main parameter that fits. */
 void gcb_label_all(struct gcb_label *items, size_t count);
 
 /* Labels a set of methods that lie `stride` bytes apart. Returns an array of `count` labels, which

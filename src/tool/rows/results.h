@@ -45,8 +45,9 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
  * rows are not even parsed, so errors in them are not found.
  *
  * Returns 0, or the error of `visit`. GCB_E_IO: the file cannot be read. GCB_E_CORRUPT, with file
- * and line in the message: the file has no row, its last line is incomplete, or a row is not JSON,
- * has another schema, or has a field (fields.def) of a wrong type or with an impossible number.
+ * and line in the message: the file has no row, its last line is incomplete, or a row is empty, too
+ * long or not JSON, has no `record`, has another schema, or has a field (fields.def) of a wrong
+ * type or with an impossible number.
  */
 int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
                      void *ctx, struct gcb_diag *diag);

@@ -48,8 +48,8 @@ void gcb_json_set(json_t *object, const char *key, json_t *value);
 /* Returns a copy, which is never NULL. */
 json_t *gcb_json_copy(const json_t *value);
 
-/* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an
- * effect). */
+/* Sets `method`, `spec` (GCB_SPEC_FULL, cut to 511 bytes) and `params` (an object of all parameters
+ * that have an effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
 /* Make values for arrays and nested objects, as gcb_row_text and gcb_row_real store them. The
