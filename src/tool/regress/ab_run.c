@@ -136,7 +136,7 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
 static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                         const struct gcb_ab_config *config)
 {
-    double floor = config->floor; /* seconds: shorter times are not judged */
+    double floor = config->floor; /* seconds: two shorter times are never SLOW or FAST */
 
     /* `bench` times many calls of a kernel together, so even short kernels can be judged. */
     if (floor < 0.0)

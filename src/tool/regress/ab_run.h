@@ -20,7 +20,7 @@
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
-#define GCB_AB_FLOOR 20e-6 /* seconds: shorter times are not judged */
+#define GCB_AB_FLOOR 20e-6 /* seconds: two shorter times are never SLOW or FAST */
 #define GCB_AB_PAIRS 20    /* fewest pairs for a verdict */
 #define GCB_AB_MOST 200    /* default for the most pairs */
 #define GCB_AB_ALPHA 0.05  /* accepted probability that any SLOW or FAST of a run is wrong */
@@ -48,7 +48,8 @@ struct gcb_ab_config {
     unsigned pairs;                /* most pairs, but at least GCB_AB_PAIRS; 0: GCB_AB_MOST */
     double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
     double delta;   /* smallest change that counts; 0: GCB_AB_DELTA */
-    /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR, or 0 for a kernel */
+    /* seconds: two shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR, or 0 for a
+     * kernel */
     double floor;
     /* Result of an A/A run, base against base. It raises the delta of a case whose times differed
      * there. NULL: no delta is raised. */
@@ -73,7 +74,7 @@ struct gcb_ab_times {
 struct gcb_ab_case {
     struct gcb_case_pair pair; /* the case in the first process of each build */
     bool timed;                /* the case ran in the first process of both builds */
-    bool lost;                 /* the case failed or was missing in a later process */
+    bool lost;                 /* the case did not run, or was missing, in a later process */
     unsigned failed[2];        /* later processes of base and new in which the case failed */
     char *why;     /* reason of the first failure in the new build; may be NULL; owned */
     bool unsteady; /* sizes or errors changed from process to process */
@@ -98,9 +99,9 @@ struct gcb_ab_result {
  * pairs until every time is SAME, or the budget or the number of pairs is used up. If the watch
  * ends the run after a pair, the result keeps the pairs measured so far and is marked interrupted;
  * before the end of the first pair the run fails. Returns GCB_E_IO or GCB_E_CORRUPT if a build
- * cannot be run, fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; and
- * what `failure` of the command makes of a build's exit status. Release *out with
- * gcb_ab_result_fini, also after a failure.
+ * cannot be run, fails, hangs, or prints no results; GCB_E_INVALID if the budget is too small; the
+ * errors of gcb_layout_link; and what `failure` of the command makes of a build's exit status.
+ * Release *out with gcb_ab_result_fini, also after a failure.
  */
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);

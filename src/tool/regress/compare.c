@@ -183,8 +183,8 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 
 /* ---- environments ---- */
 
-/* Writes a text or a number as it is, "known" for true, and "not known" for any other value or
- * NULL. */
+/* Writes a text or a number, "known" for true, and "not known" for any other value or NULL. A text
+ * is escaped, and cut to `size` bytes. */
 static void value_text(char *out, size_t size, const json_t *value)
 {
     char number[32];

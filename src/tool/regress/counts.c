@@ -238,7 +238,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                             "apt-get install valgrind)");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
-    /* If nothing could be counted in either build, the arguments are wrong. */
+    /* if methods were counted, but none in either build, the arguments are wrong */
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 

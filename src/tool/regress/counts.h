@@ -37,7 +37,8 @@ struct gcb_counts {
  * or GONE. A method that can be counted in neither is NOT-COMPARED. The verdicts borrow
  * counts->cases, which the caller releases with gcb_cases_fini, also after a failure. Sets
  * LD_BIND_NOW in the environment of this process. Returns GCB_E_BACKEND if valgrind cannot be run,
- * and GCB_E_IO if nothing could be counted.
+ * and GCB_E_IO if nothing was counted: no method could be, `times` needs no method, or the watch
+ * ended the first.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);

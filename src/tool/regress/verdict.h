@@ -32,8 +32,8 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The field of a row from which each text before GCB_CASE_SIZE comes. The other texts are made from
- * several fields. */
+/* The field of a row from which each text before GCB_CASE_SIZE comes (GCB_CASE_SPEC: except for a
+ * kernel). The other texts are composed. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -97,10 +97,10 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
 void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */
 
 /*
- * Sets the label of every case of both runs: the method with the parameters that differ from the
- * defaults, and those of file, scope, device, instruction set, cache and threads that differ
- * between cases. Cases of one run whose labels would be equal get their full names instead. Call
- * this after both files have been read.
+ * Sets the label of every case of both runs: the method (gcb_method_label) or the kernel, the text
+ * GCB_CASE_SIZE, and those of file, scope, device, instruction set, cache, shuffle and threads that
+ * differ between cases. Cases of one run whose labels would be equal get their full names instead.
+ * Call this after both files have been read.
  */
 void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next);
 
@@ -174,7 +174,7 @@ struct gcb_verdict {
     enum gcb_verdict_kind kind;
     /* figures; NAN if the verdict has none */
     double base, next, ratio; /* in the quantity's unit; ratio: next / base */
-    double low, high;         /* 95 % interval of the ratio */
+    double low, high;         /* 95 % interval of the ratio; between files the quotient of two */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* p-value, adjusted for the number of comparisons */
     uint64_t pairs;           /* pairs of processes of an A/B run; 0: not an A/B run */
@@ -211,7 +211,7 @@ struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
                                           const struct gcb_case_pair *pair, int op, double delta);
 /* Sets base, next and their ratio. */
 void gcb_verdict_set_values(struct gcb_verdict *v, double base, double next);
-/* Sets the reason (printf style) of a verdict in `all`. */
+/* Sets the reason (printf style, cut to 399 bytes) of a verdict in `all`. */
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void gcb_verdicts_fini(struct gcb_verdicts *all); /* a zeroed struct is allowed */
@@ -267,18 +267,19 @@ struct gcb_runs {
 };
 
 /*
- * Adds the verdicts of one pair on the case itself, on its size and on its error. Returns true if
- * the times may be compared, because both cases ran, on the same input. Otherwise a verdict says
- * why not.
+ * Adds the verdicts of one pair on its size and on its error. Returns true if the times may be
+ * compared, because both cases ran, on the same input. Otherwise adds only a verdict on the case
+ * itself, which says why not. A kernel has no verdicts on size and error, and no input to compare.
  */
 bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
                       const struct gcb_case_pair *pair);
 
 /*
  * Compares all cases of two result files, and adds the verdicts to `out`. Times are compared if the
- * environments are the same and the rows have intervals. A time is SLOW or FAST if the whole
- * interval of the ratio is beyond `delta`, and the ratio of the fastest samples is too. Returns
- * GCB_E_INVALID if the files have no case in common, because then GONE and NEW would mislead.
+ * environments and the instruction sets are the same and the rows have intervals. A time is SLOW or
+ * FAST if the whole interval of the ratio is beyond `delta`, and the ratio of the fastest samples
+ * is too. Returns GCB_E_INVALID if the files have no case in common, because then GONE and NEW
+ * would mislead.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
