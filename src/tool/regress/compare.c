@@ -72,11 +72,13 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
         const double was = a->errors[i], is = b->errors[i];
         const double sign = gcb_field_info(fields[i])->better == GCB_BETTER_MORE ? -1.0 : 1.0;
         const int order = compare_figure(sign * was, sign * is, tolerance);
+        char now[32], before[32];
 
         if (order == 0)
             continue;
         v->kind = order > 0 ? GCB_WORSE : GCB_BETTER;
-        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", gcb_field_name(fields[i]), is, was);
+        gcb_verdict_explain(out, v, "%s is %s, was %s", gcb_field_name(fields[i]),
+                            gcb_real_text(now, is), gcb_real_text(before, was));
     }
 }
 
