@@ -460,7 +460,7 @@ static enum gcb_promise_status check_elements(struct gcb_promise_case *c)
     if (worst.share <= 1.0)
         return gcb_promise_kept(c, worst.share, 1.0);
     return gcb_promise_broken(c, worst.share, 1.0,
-                              "element %llu is %g, decoded as %g: %.3g times its allowed error",
+                              "element %llu is %.9g, decoded as %.9g: %.3g times its allowed error",
                               (unsigned long long)worst.at, (double)c->job.x[worst.at],
                               (double)c->y[worst.at], worst.share);
 }

@@ -168,9 +168,9 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
             most = fmax(most, x);
     }
     if (most > least)
-        return gcb_promise_broken(c, most, least,
-                                  "drops an element of size %g, but keeps an element of size %g",
-                                  most, least);
+        return gcb_promise_broken(
+            c, most, least, "drops an element of size %.9g, but keeps an element of size %.9g",
+            most, least);
     lost = gcb_promise_distance(c->job.x, c->z, n) / c->energy;
     return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + DIVISION,
                                "squared error over squared norm");
