@@ -263,7 +263,8 @@ static void add_histogram(struct gcb_histogram **out, const struct gcb_view *x)
     gcb_histogram_add(*out, x);
 }
 
-/* Adds x to the histogram and the spectrum. `finite`: x has no infinities and no NaNs. */
+/* Adds x, an input or what was decoded from it, to the histogram and the spectrum. `finite`: the
+ * input has no infinities and no NaNs. */
 static int add_shape(struct gcb_shapes *s, struct gcb_shape *shape, const struct gcb_view *x,
                      bool finite, struct gcb_diag *diag)
 {

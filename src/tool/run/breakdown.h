@@ -65,8 +65,8 @@ size_t gcb_losses_top(struct gcb_groups *losses, size_t method, struct gcb_loss 
  * Histograms and spectra of inputs and decoded tensors, for each tensor (or bucket), summed over
  * steps and workers. The rows are those of `inspect` with a field `of`: "input", "decoded" or
  * "error" (input minus decoded, only in histograms). Rows of decoded tensors and of errors have
- * `method` and `spec` too. A spectrum leaves out messages with infinities or NaNs, and messages
- * with another size than the first message of the same name.
+ * `method` and `spec` too. A spectrum leaves out messages whose input has infinities or NaNs, and
+ * messages with another size than the first message of the same name.
  */
 struct gcb_shapes_config {
     bool histogram, spectrum;

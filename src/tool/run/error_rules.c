@@ -535,9 +535,11 @@ const struct gcb_promise gcb_promises_error[] = {
 /*
  * ---- promises about random draws, checked over RUNS seeds ----
  *
- * The rule of a method gives the values that each element may become, and their probabilities. So
- * the mean and the variance of the errors are known exactly. A method that draws independently and
- * keeps its promise fails the check with at most the probability that the claim states.
+ * The rule of a drawn method gives the values that each element may become, and their
+ * probabilities. So the mean and the variance of the errors are known exactly. A method that draws
+ * independently and keeps its promise fails such a check with at most the probability that the
+ * claim states. Rotations have no drawn rule, so averages-out allows a factor instead; draws-apart
+ * compares pairs of messages, not RUNS seeds.
  */
 
 #define RUNS 32 /* number of seeds */

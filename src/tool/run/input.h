@@ -82,7 +82,7 @@ struct gcb_nonfinite_scan {
     uint64_t *steps;  /* the step_count steps that have such a tensor, ascending, without repeats */
     size_t step_count, step_cap;
     bool stopped;   /* the watch ended the scan early, which is no error */
-    char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
+    char text[360]; /* the first few, cut: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`

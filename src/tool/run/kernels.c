@@ -56,7 +56,8 @@ static bool matches(const char *glob, const struct gcb_kernel_case *c)
     return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->name);
 }
 
-/* True if one of the globs matches the case, and this build has its library. */
+/* True if one of the globs matches the case, or there are no globs, and if this build has the
+ * library of the case. */
 static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
 {
     if (c->offset == GCB_KERNEL_LIBRARY && !gcb_fft_version())

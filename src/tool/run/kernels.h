@@ -44,10 +44,12 @@ struct gcb_kernel_result {
     const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
     double gbps;                       /* 4 * elements / median / 1e9 */
     double spread;  /* half the width of the median's interval, divided by the median; may be NAN */
-    double speedup; /* the C variant's median divided by this median; NAN for C itself */
-    /* least time that memory allows, divided by the median; NAN except for GCB_KERNEL_MEMORY */
+    double speedup; /* the C variant's median divided by this median; NAN for C and FFTW */
+    /* least time that memory allows, divided by the median; NAN except for GCB_KERNEL_MEMORY with a
+     * known bandwidth */
     double bandwidth_share;
-    /* `out` and `number` (struct gcb_kernel_job) equal those of the C variant in every byte */
+    /* `out` and `number` (struct gcb_kernel_job) equal those of the C variant in every byte; true
+     * for FFTW */
     bool agrees;
 };
 
@@ -64,9 +66,9 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
 
 /*
  * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant
- * first. With timing.min_time = 0 the number of calls does not depend on the clock. Sets
- * *interrupted to true if the watch stopped the run. Returns the observer's errors, or
- * GCB_E_INVALID if a glob matches no case.
+ * first. If min_time, max_time and precision of `timing` are 0, the number of calls does not depend
+ * on the clock. Sets *interrupted to true if the watch stopped the run. Returns the observer's
+ * errors, or GCB_E_INVALID if a glob matches no case.
  */
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
@@ -87,8 +89,8 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
 #define GCB_KERNEL_ARRAYS 7 /* most arrays of a case */
 
 /*
- * A case at one size, with its arrays. The caller sets the members up to `first`; the others start
- * at 0, and members that `prepare` does not set stay 0.
+ * A case at one size, with its arrays. The caller sets the members up to `first`, and `elements` to
+ * n. The others start at 0, and members that `prepare` does not set stay 0.
  */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest variant while `prepare` runs */

@@ -60,7 +60,7 @@ struct gcb_merge_observer {
 };
 
 /* Joins the cases one after the other. GCB_E_IO: a file changed since gcb_merge_open.
- * GCB_E_NONFINITE: all messages were skipped. Also returns the observer's errors. */
+ * GCB_E_NONFINITE: all messages of a case were skipped. Also returns the observer's errors. */
 int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer,
                   struct gcb_diag *diag);
 

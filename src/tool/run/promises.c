@@ -299,7 +299,8 @@ bool gcb_promise_transforms(const struct gcb_method *m)
     return transform[0] && strcmp(transform, "none") != 0;
 }
 
-/* Returns the number of elements of a method's transforms of n elements; 1 without a transform. */
+/* Returns the number of elements of a method's transforms of n elements; 1 without a transform; n
+ * for transforms of tiles, which are shorter. */
 static double transform_length(const struct gcb_method *m, uint64_t n)
 {
     double chunk = 0.0;

@@ -56,9 +56,9 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* Compares c->message and c->other, and the tensors decoded from them. The errors of a method that
- * uses a library, such as FFTW, may differ by `tolerance`, as a share of the norm; 0: the messages
- * of every method must be equal. */
+/* Compares c->message and c->other, and the tensors decoded from them. If FFTW is the engine of
+ * transforms, or the method has GCB_CAP_DEVICE_MATH, the errors may differ by `tolerance`, as a
+ * share of the norm; 0: the messages must be equal in all cases. */
 static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, double tolerance,
                                             const char *words)
 {

@@ -17,8 +17,8 @@ static bool is_sparse(const struct gcb_method *m)
 }
 
 /* Sends the tensor, into c->other and c->z, with input and kept values as fp32. So only the
- * transform and the selection change the tensor. Sets *m to the method with these parameters. Fails
- * like gcb_promise_send. */
+ * transform and the selection change the tensor, except that with quant=asq kept values may become
+ * their mean. Sets *m to the method with these parameters. Fails like gcb_promise_send. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;

@@ -309,8 +309,8 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_sums(row, &trial->tally);
 }
 
-/* For a method without messages, and so without figures: writes the field `cache`, and null to all
- * fields of a result that the row does not have yet. */
+/* For a method without messages, and so without figures: writes the field `cache`, and null to
+ * `sums` and to all columns of csv that the row does not have yet, except `tensor`. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];

@@ -13,7 +13,7 @@ struct gcb_rows_setting {
     const char *scope, *order, *device, *isa;
     int threads;
     double read_gbps, fill_gbps;     /* bandwidth of the CPU with `threads`; NAN: unknown */
-    double device_copy_gbps;         /* copy bandwidth of `device`, if it is not the CPU */
+    double device_copy_gbps;         /* copy bandwidth of a GPU; NAN: unknown, or the CPU */
     const char *suite;               /* NULL: none */
     const char *shuffle;             /* one of gcb_shuffles; NULL: none */
     const char *cache;               /* "warm" or "cold"; NULL: not controlled */
@@ -24,10 +24,10 @@ struct gcb_rows_setting {
 /* For each enum gcb_timed_work: the fields of its times. */
 extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
 
-/* Writes the fields `scope` to `isa`, which other records have too. */
+/* Writes the fields `scope` to `isa` and `params`, which other records have too. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
-/* Writes the fields `wire_bytes` to `dense`, which other records have too. */
+/* Writes `wire_bytes` and its parts, `stored` and `dense`, which other records have too. */
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 
 /* Makes a `result` row. Release it with gcb_row_fini. */

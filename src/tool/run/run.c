@@ -31,7 +31,7 @@ struct run {
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
     bool *to_scan;                /* of a shard: the tensors to scan; NULL: all */
-    float *input;                 /* elements of the current span */
+    float *input;                 /* elements of the current span, or of a tensor to scan */
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so its input must be read again */
     double scan_work;          /* elements to scan */
@@ -166,8 +166,8 @@ static bool is_in_place(const struct gcb_run_config *c, const struct gcb_message
            !c->trial.copy && gcb_original_possible(c->source, plan);
 }
 
-/* Reads a message into `data`, sets in->data to it, and applies the policy for infinities and
- * NaNs. */
+/* Reads a message into `data`, applies the policy for infinities and NaNs, and sets all members of
+ * *in except `plan` and `env`. */
 static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -219,8 +219,8 @@ static const struct gcb_method *method_for(const struct run *r, const struct gcb
 }
 
 /* Adds the names of method and message to an error. Returns the error, which ends the run. With
- * carry_on, or if a plug-in failed, stores the error in the method's total instead and
- * returns 0. */
+ * carry_on, or if a plug-in failed, stores the error in the method's total instead and returns 0.
+ * Ignores the failure of a plug-in in a run that the watch has stopped. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -242,7 +242,8 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
-/* Adds a trial to the totals and passes it to the observer. */
+/* Adds a trial to the totals, passes it to the observer, and gives the message of method 0 to
+ * config->keep. */
 static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
 {
     struct run *r = ctx;

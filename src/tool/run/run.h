@@ -7,9 +7,10 @@
 #include "src/tool/write/container.h"
 
 /*
- * Runs all methods on all messages of a layout. A message is read once, and then all methods run on
- * it. One message is in memory at a time. With `groups` on a device, several small messages may be
- * in memory, which together have at most GCB_RUN_GROUP_ELEMENTS elements.
+ * Runs all methods on all messages of a layout. A message is read once (with `in_place` again for
+ * each method), and then all methods run on it. One message is in memory at a time. With `groups`
+ * on a device, several small messages may be in memory, which together have at most
+ * GCB_RUN_GROUP_ELEMENTS elements.
  */
 struct gcb_run_config {
     struct gcb_source *source;

@@ -130,7 +130,7 @@ struct gcb_suite_case {
 struct gcb_suite_observer {
     /* called before a case */
     int (*begin)(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag);
-    /* called after a case; `result` is NULL if the device cannot be used */
+    /* called after a case; `result` is NULL if at->device->why is set */
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);

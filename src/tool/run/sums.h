@@ -77,12 +77,12 @@ int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *
  * Times the addition of one message to a sum that has begun (`one`), then whole sums of
  * GCB_SUMS_MESSAGES messages with gcb_sum_finish (`many`). The messages are added in turn. With
  * timing->evict, the caches are emptied before each sum begins, but not before each addition,
- * because the messages of a real sum are added one after the other. For `one`, a sum has
- * GCB_SUMS_MESSAGES - 1 timed additions.
+ * because the messages of a real sum are added one after the other. For `one`, a sum then has
+ * GCB_SUMS_MESSAGES - 1 timed additions; with warm caches, one sum has all of them.
  *
- * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls. `many` has no samples
- * after an interruption, or if a single call would take more than both `left` seconds and
- * GCB_MEASURE_GRACE.
+ * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls, rounded up. `many`,
+ * which starts without samples, gets none after an interruption, or if a single call would take
+ * more than both `left` seconds and GCB_MEASURE_GRACE.
  */
 int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
                      const struct gcb_timing *timing, double left, struct gcb_sums_job *job,

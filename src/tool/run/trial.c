@@ -361,8 +361,8 @@ static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
     return 0;
 }
 
-/* Times encoding or decoding, in turn with memcpy if the method is identity; then times its
- * stages. */
+/* Times encoding or decoding, and then its stages. With config.copy, a message that identity
+ * encodes is timed in turn with memcpy. */
 static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[0];
@@ -450,7 +450,7 @@ static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
 }
 
 /* Stores the time of the last call by the device's events, if that call was timed. The call's work
- * has ended. Returns the call's launches. */
+ * has ended. Returns the call's launches, or 0 if it was not timed. */
 static uint64_t collect(struct gcb_trial_bench *b)
 {
     struct gcb_samples *events = &b->batch->samples[EVENTS];
@@ -463,8 +463,8 @@ static uint64_t collect(struct gcb_trial_bench *b)
     return work.launches;
 }
 
-/* Called before each timed call: stores the time of the last call, and flushes the device's
- * caches. */
+/* Called before each timed call: stores the time of the last call, and if caches are to be cold,
+ * flushes the device's caches. */
 static int prepare_call(void *job, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = job;
@@ -700,8 +700,9 @@ static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job 
 
 /*
  * Returns how far the sum of one message may be from the decoded message, as a share of the norm.
- * The result is 0 unless decoding the same message twice can differ: if FFTW chooses its plans by
- * measuring, or if a library computes on a whole message with several threads.
+ * The result is 0 unless decoding the same message twice may differ: if FFTW chooses its plans by
+ * measuring (then for every method), or if a library computes on a whole message with several
+ * threads.
  */
 static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
                             uint64_t count)

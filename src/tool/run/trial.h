@@ -228,8 +228,9 @@ struct gcb_trial_config {
     struct gcb_compute compute;
     struct gcb_timing timing;
     bool stages; /* on the CPU: also time the stages, in separate runs */
-    bool sums;   /* on the CPU: check and time sums of messages of any size */
-    /* on the CPU: check sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
+    bool sums;   /* on the CPU: check and time sums of messages that have no `original` */
+    /* on the CPU: check sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check)
+     * that have no `original` */
     bool check_sums;
     /* time memcpy in turn with `identity`, for the trial of gcb_copy_method that follows */
     bool copy;

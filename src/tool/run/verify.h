@@ -71,11 +71,13 @@ struct gcb_verify_result {
 };
 
 /*
- * Checks every promise that binds a method, on all messages of the layout. A broken promise is not
- * an error. GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
- * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM, GCB_E_BACKEND: the device or memory failed, or a
- * library is missing, which says nothing about the method. Also returns the error of creating a
- * coder, and errors of reading and of the observer.
+ * Checks every promise that binds a method, on all messages of the layout, until the budget is
+ * spent or the watch ends the run. A broken promise is not an error, nor is a device that lacks a
+ * method or its library (GCB_VERIFY_NOT_THERE). GCB_E_NONFINITE: a message holds infinities or
+ * NaNs, and the policy is GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM, GCB_E_BACKEND: the device or
+ * memory failed, or a library is missing on the CPU, which says nothing about the method. Also
+ * returns the error of creating a coder (but then the first promise of a plug-in counts as broken),
+ * and errors of reading and of the observer.
  */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
