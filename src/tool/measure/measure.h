@@ -98,7 +98,8 @@ struct gcb_encode_job {
     bool raw; /* send the tensor raw, because it has infinities or NaNs */
 };
 
-/* Encodes the job. Each call empties `message` and writes the same bytes. Pointers are borrowed. */
+/* Encodes the job. Each call empties `message` and writes the same bytes, unless the method has
+ * GCB_CAP_STATEFUL. Pointers are borrowed. */
 struct gcb_encode_call {
     const struct gcb_encode_job *job;
     struct gcb_wbuf *message;

@@ -52,9 +52,10 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
 int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
                      void *ctx, struct gcb_diag *diag);
 
-/* Return a field of a row; NULL, NAN, 0 or false if it is absent, null or of another type. Texts
- * are borrowed from the row and stand as in the file. gcbench writes them escaped, but a file from
- * elsewhere may not: escape them again (gcb_escape_again) before a terminal shows them. */
+/* Return a field of a row; NULL, NAN, 0 or false if it is absent, null or of another type. A count
+ * is also 0 if it is negative, or a real, as rows have it from 2^63 on. Texts are borrowed from the
+ * row and stand as in the file. gcbench writes them escaped, but a file from elsewhere may not:
+ * escape them again (gcb_escape_again) before a terminal shows them. */
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
 /* Like gcb_results_real, but returns 0 for a number nearer to 0 than 1e-30, and NAN for one

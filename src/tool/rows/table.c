@@ -61,7 +61,8 @@ void gcb_table_title(struct gcb_table *t, const char *text)
         gcb_table_cell(t, "");
 }
 
-/* True if the row that begins at this cell was added by gcb_table_title. */
+/* True if the row that begins at this cell has a text in no other cell, as gcb_table_title makes
+ * it. False in a table of one column. */
 static bool is_title(const struct gcb_table *t, size_t first)
 {
     for (size_t i = 1; i < t->count; i++)

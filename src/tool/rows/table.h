@@ -38,10 +38,12 @@ void gcb_table_title(struct gcb_table *table, const char *text);
 size_t gcb_table_rows(const struct gcb_table *table);
 
 /*
- * Prints the table. It is at most `width` columns wide (0: no limit), unless the titles of its
- * columns are wider. To fit, elastic columns shrink first, then always the widest other column,
- * down to its title. A number that does not fit its column is shown as "?", and a line below the
- * table says so. With `color` the header is bold. The caller finds write errors by ferror.
+ * Prints the table. To be at most `width` columns wide (0: no limit), elastic columns shrink first,
+ * down to 8 columns, then always the widest other column, down to its title, but at least 4
+ * columns. A table may still be wider, and rows of gcb_table_title are never cut. A number that
+ * does not fit its column is shown as "?", and a line below the table says so. A text that does not
+ * fit is cut in the middle. With `color` the header is bold. The caller finds write errors by
+ * ferror.
  */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
 void gcb_table_destroy(struct gcb_table *table);

@@ -32,7 +32,9 @@ struct gcb_groups {
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
 void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 
-/* Adds the trial's tally to the group of its message, which is created if needed. */
+/* Adds the trial's tally to the group of its message, which is created if needed. With
+ * GCB_PER_MESSAGE, the trials of a message must follow each other: gcb_run must run without
+ * `groups`. */
 void gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial);
 
 /* Sorts groups by a figure of method 0: the largest first, and groups without the figure last.

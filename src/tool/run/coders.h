@@ -27,9 +27,9 @@ void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
  * in `config`, such as the seed, must be the same in all calls with this method. The shapes must
  * stay valid as long as `c`.
  *
- * A method whose messages depend on earlier messages (GCB_CAP_STATEFUL) always gets a new encoder,
- * so that each message is encoded as if it were the first; src/tool/replay is for sequences of
- * messages.
+ * A method whose messages depend on earlier calls (GCB_CAP_STATEFUL) always gets a new encoder, so
+ * that no message depends on another message. Repeated encodings of one message, as for timing,
+ * still depend on each other. src/tool/replay is for sequences of messages.
  */
 int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
                        const struct gcb_method *method, const struct gcb_coder_config *config,
