@@ -32,7 +32,7 @@ struct gcb_ab_command {
     char **argv; /* ends with NULL; gcb_ab_run sets argv[0] to the program */
     /* The word of argv that changes from process to process; it has room for GCB_AB_WORD bytes.
      * gcb_ab_run writes the number of calls of each case there, and gcb_counts_run the method.
-     * NULL: no word changes. */
+     * NULL: no word changes; gcb_counts_run needs the word. */
     char *word;
     /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called
      * wrongly, GCB_E_BACKEND if it lacks a device, otherwise GCB_E_IO. */

@@ -14,7 +14,8 @@
 
 /*
  * The cases of a result file of `bench` or gcbench-mpi: one for each summary row (a method on an
- * input), each kernel row and each exchange row. A case keeps what a comparison needs.
+ * input) except of memcpy, each kernel row and each exchange row. A case keeps what a comparison
+ * needs.
  */
 
 /* The texts that identify a case; "" if the row lacks the text. Escaped, without control

@@ -17,10 +17,11 @@ struct gcb_merge;
 
 /*
  * Reads the files and checks that each shard of one run is there exactly once, and complete. The
- * strings of `files` must stay valid until gcb_merge_close. GCB_E_INVALID: a shard is missing, is
- * there twice, was interrupted, or belongs to a run with another number of shards, another build,
- * input or list of methods, or other options. GCB_E_CORRUPT: rows of a shard are missing or
- * repeated.
+ * strings of `files` must stay valid until gcb_merge_close. GCB_E_INVALID: a file is not a regular
+ * file or is of another command, or a shard is missing, is there twice, did not reach its end, or
+ * belongs to a run with another number of shards, another build, input or list of methods, or other
+ * options. GCB_E_CORRUPT: rows of a shard are missing or repeated. Also returns the errors of
+ * gcb_results_read.
  */
 int gcb_merge_open(struct gcb_merge **out, const char *const *files, size_t count,
                    struct gcb_diag *diag);

@@ -54,8 +54,8 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
                     struct gcb_diag *diag);
 
 /*
- * Writes the path of an input's file. Looks in the folder of the suite's file (unless `file` is an
- * absolute path), and then in gcbench's own folder of datasets. For a shipped suite, looks only in
+ * Writes the path of an input's file. Looks in the folder of the suite's file (takes an absolute
+ * path as it is), and then in gcbench's own folder of datasets. For a shipped suite, looks only in
  * the latter. Returns false if no folder has the file; `out` is then the last path tried.
  */
 bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file);
