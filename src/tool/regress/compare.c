@@ -157,10 +157,11 @@ static bool same_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
     if (same_size)
         gcb_verdict_explain(out, v, "the contents of the input file differ");
     else
-        gcb_verdict_explain(out, v,
-                            "the inputs differ: %" PRIu64 " elements in %" PRIu64
-                            " messages, was %" PRIu64 " in %" PRIu64,
-                            b->elements, b->messages, a->elements, a->messages);
+        gcb_verdict_explain(
+            out, v,
+            "the inputs differ: %" PRIu64 " elements (%" PRIu64 " bytes) in %" PRIu64
+            " messages, was %" PRIu64 " (%" PRIu64 " bytes) in %" PRIu64,
+            b->elements, b->input_bytes, b->messages, a->elements, a->input_bytes, a->messages);
     return false;
 }
 
