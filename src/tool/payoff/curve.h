@@ -50,7 +50,8 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
 
 /* Reads the `link` rows of a result file. Returns 0 or GCB_E_IO. GCB_E_CORRUPT, with file and line:
  * not a result file, no `link` row, a damaged row, a time or size that is not between 1e-30 and
- * 1e30, a size twice, more than GCB_CURVE_POINTS sizes, or different numbers of workers. */
+ * 1e30, rows with different numbers of workers, or a pattern that has a size twice or more than
+ * GCB_CURVE_POINTS sizes. */
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
 
 #endif

@@ -113,14 +113,15 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 
 /*
  * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the fastest way
- * of each kind. As long as there is room, adds ways that are worth their larger error: each is at
- * least GCB_ANSWER_GAIN times as fast as all ways of its kind with smaller errors, and as the bar.
+ * of each kind that may be recommended. As long as there is room, adds ways that are worth their
+ * larger error. In each kind, in the order of errors, such a way is worth at least GCB_ANSWER_GAIN
+ * times as much as the last one before it; the first such way, as the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {
     const struct gcb_answer *a = &j->answer;
     size_t shown = 0;
-    double most = 1.0; /* what the best way of this kind so far is worth */
+    double most = 1.0; /* worth of the last such way of this kind; 1: of the bar */
 
     for (size_t i = 0; i < j->count; i++) /* fp32 is the default of frameworks */
         if (i == j->bar || gcb_way_is_fp32(j->items[i].way))
@@ -145,7 +146,8 @@ static void choose_lines(struct gcb_judgement *j)
 
 /* ---- all together ---- */
 
-/* Finds the baseline with the fastest exchange, and names it in the answer. */
+/* Finds the baseline with the fastest exchange, and names it in the answer, which names fp16 if
+ * there is no baseline. */
 static void find_bar(struct gcb_judgement *j)
 {
     j->bar = SIZE_MAX;

@@ -106,7 +106,8 @@ void gcb_measured_fini(struct gcb_measureds *m)
 
 /* ---- predictions ---- */
 
-/* True if the exchanges have everything in common except the method. */
+/* True if the rows are from one file and of the same gradients and machines. Method, collective and
+ * algorithm may differ. */
 static bool is_comparable(const struct gcb_measured *a, const struct gcb_measured *b)
 {
     static const enum gcb_field common[] = {

@@ -114,7 +114,7 @@ static double latency_of(const struct algorithm *a, const struct gcb_network *ne
     return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
 }
 
-/* Returns the time of steps that carry only lengths. */
+/* Returns the time of steps that carry only few bytes, such as lengths or scales. */
 static double size_latency(const struct gcb_network *network, double steps)
 {
     return steps * (network->curve
@@ -145,7 +145,7 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each
  * worker encodes all of its values; otherwise the p workers of each of the n nodes share the
  * gradient. `levels`: it encodes all, then its share of the node's sum. `encodes`: how often a
- * message is encoded, one time after the other. */
+ * message is encoded, one time after the other. Includes load->copy. */
 static double coding_time(const struct gcb_exchange_load *load, bool values, bool levels, double n,
                           double p, double encodes)
 {
@@ -166,9 +166,9 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, boo
  * Computes the times with an algorithm. Inside a node of p workers, values are reduced and
  * scattered first, and gathered last; between the nodes each worker exchanges its share. Methods
  * whose messages cannot be summed do this with fp32, and encode only their share; a hierarchical
- * exchange does it with messages, and takes the nodes of the network instead of `inner`. In half of
- * an exchange, the traffic inside nodes takes no time of its own: it overlaps with that between
- * nodes.
+ * exchange does it with messages, in the nodes of the network, whatever its parameter `inner`. In
+ * half of an exchange, the traffic inside nodes takes no time of its own: it overlaps with that
+ * between nodes.
  */
 static void time_algorithm(struct gcb_exchange_times *out, const struct algorithm *a,
                            const struct gcb_network *network, const struct gcb_exchange_load *load)

@@ -43,16 +43,19 @@ struct gcb_exchange_times {
     const char *algorithm;          /* how the bytes travel: "ring" */
     double coding, network, adding; /* seconds that each part takes for a worker */
     double gathered;                /* the part of `network` for load->gathered */
-    double link_bytes;              /* through the busiest link between nodes, in each direction */
-    double inside_bytes;            /* that a worker sends inside its node */
-    double seconds;                 /* coding + network + adding */
-    double step; /* computation and exchange with overlap; NAN without `compute` */
+    /* bytes through the busiest link between nodes, in each direction; without load->gathered */
+    double link_bytes;
+    double inside_bytes; /* that a worker sends inside its node; without load->gathered */
+    double seconds;      /* coding + network + adding */
+    /* seconds of a training step: computing, and its part of an exchange; the two overlap unless
+     * load->inner_steps is above 1. NAN without `compute` */
+    double step;
     double cost; /* seconds that the exchange adds to a training step; the least is the best */
 };
 
 /* Computes the times with the algorithm of the collective that has the least `cost`. If the model
- * has no algorithm for the collective, `algorithm` is NULL, and `seconds` and `cost` are
- * infinite. */
+ * has no algorithm for the collective, or none with a first half for load->half, `algorithm` is
+ * NULL, and `seconds` and `cost` are infinite. */
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 
@@ -65,7 +68,9 @@ struct gcb_wire_rounds {
     double count;          /* number of rounds */
     double bytes;          /* of all rounds over a worker's link, if sent in the best known way */
 };
-/* Returns the seconds that the rounds take on the wire; INFINITY if no algorithm has this name. */
+/* Returns the seconds that the rounds take on the wire, in a network whose nodes are
+ * network->workers workers; 0 without rounds. Includes the exchange of lengths only for RING.
+ * Returns INFINITY if no algorithm of an ALLGATHER or ALLREDUCE has the name. */
 double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds);
 /* Returns the seconds to exchange the lengths of messages before `rounds` rounds. */
 double gcb_sizes_model(const struct gcb_network *network, double rounds);

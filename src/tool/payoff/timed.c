@@ -394,8 +394,8 @@ static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct 
         way->mean.second_error = replayed ? replayed->mean.second_error : m->error;
 }
 
-/* Adds a way for each memory that the method was replayed with, or one way if it was not
- * replayed. */
+/* Adds a way for each memory that the method was replayed with. If it was not replayed, adds one
+ * way, except for a collective that must be named. */
 static void add_ways(struct gcb_ways *w, const struct gcb_timed *t,
                      const struct gcb_timed_method *m, enum gcb_collective collective)
 {

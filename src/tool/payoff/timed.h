@@ -14,7 +14,8 @@ struct gcb_timed_method {
     double elements;       /* elements of all the method's messages */
     double bytes;          /* bytes of the messages for each element */
     double encode, decode; /* seconds for each element */
-    /* For each element, adding n messages takes n * sum + finish seconds. NAN: not timed. */
+    /* For each element, adding n messages takes n * sum + finish seconds. If this was not timed,
+     * sum is NAN and finish is 0. */
     double sum, finish;
     double error; /* relative L2 error of the messages; NAN: unknown */
     bool varies;  /* lengths of messages vary */
@@ -29,8 +30,8 @@ struct gcb_timed {
     size_t count, cap;
     double exchange_elements; /* elements of one step and worker; 0: unknown */
     double copy;              /* bytes per second that memory copies; NAN: unknown */
-    char device[64];          /* device of the rows: "cpu", "cuda:0" */
-    char where[200];          /* device, instruction set and threads, the same for all rows */
+    char device[64];          /* device of the timed rows: "cpu", "cuda:0" */
+    char where[200];          /* device, instruction set and threads, the same for all timed rows */
     char gpu[64], date[16];   /* from the environment row; "": unknown */
     /* ways from `replay` rows; mean.bytes has the bytes of one worker's link in one step */
     struct gcb_ways replayed;
@@ -42,10 +43,10 @@ struct gcb_timed {
 
 /*
  * Reads the rows of files. Reads each file only once, because it may be a pipe. Measured exchanges
- * are added to `measured`; NULL: they are left out. Rows of another device, instruction set or
- * number of threads than the first row are left out. Release *t with gcb_timed_fini, also after a
- * failure. Errors are those of gcb_results_read and gcb_measured_add; GCB_E_CORRUPT: a row without
- * method or spec.
+ * are added to `measured`; NULL: they are left out. `result` and `summary` rows of another device,
+ * instruction set or number of threads than the first of them are left out; `replay` rows may be of
+ * any. Release *t with gcb_timed_fini, also after a failure. Errors are those of gcb_results_read
+ * and gcb_measured_add; GCB_E_CORRUPT: a row without method or spec.
  */
 int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
                    struct gcb_measureds *measured, struct gcb_diag *diag);
@@ -53,9 +54,10 @@ void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 
 /*
  * Writes the cost of a way that sends `bytes` bytes for each element. If this setting of the method
- * was not timed, takes the setting with the nearest number of bytes, and scales its times by the
- * bytes that must move. Returns false if no setting was timed. If `bytes` is NAN, takes only this
- * setting, with its own bytes. If t->memory is above 0, takes the times of an ideal coder instead.
+ * was not timed, takes the setting of the same codec and preset with the nearest number of bytes.
+ * Scales the times by the bytes that must move. Returns false if no such setting was timed. If
+ * `bytes` is NAN, takes only this setting, with its own bytes. If t->memory is above 0, takes the
+ * times of an ideal coder instead; `bytes` must then be known.
  */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
@@ -66,7 +68,8 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
 /*
  * Makes ways of the timed methods. Errors come from `replay` rows. A way without a `replay` row has
  * the error of one message, as if noise did not average out; a two-shot adds a second such error.
- * Sparse all-reduces, and all-reduces of values that are not the messages, need `replay` rows.
+ * `replay` rows are needed for collectives that payoff considers only if they are named, for sparse
+ * all-reduces, and for all-reduces of values that are not the messages.
  */
 void gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t);
 

@@ -10,13 +10,15 @@
 #include "src/tool/measure/stats.h"
 
 #define DRAWS 4 /* exchanges of each step, to find the part of the error that lasts */
-#define STEPS 3 /* most steps on which errors are measured */
-/* Errors are measured on at most this many elements of all workers and steps together. */
+/* Without m->all, errors are measured on at most this many steps, and on at most this many elements
+ * of all workers and steps together. */
+#define STEPS 3
 #define TOGETHER (UINT64_C(12) << 20)
-#define TIMED (UINT64_C(1) << 20) /* elements of each worker on which times are measured */
+/* most elements of each worker on which times, and the bytes of all-reduces, are measured */
+#define TIMED (UINT64_C(1) << 20)
 
-/* Methods whose error lasts are tried with error feedback. If such a method rounds, it is also
- * tried without error feedback. */
+/* Methods whose error lasts are tried with error feedback. If such a method rounds, its finer
+ * settings are also, or only, tried without error feedback. */
 const char *const gcb_ways_default[] = {
     "identity",
     "fp16",

@@ -53,8 +53,9 @@ extern const char *const gcb_ways_default[];
 
 /*
  * Adds the ways of a method, except ways that are there already. If the spec names a collective,
- * there is one way. Otherwise there is one for each collective that the method can use; a baseline
- * has only the all-reduce. GCB_E_INVALID: as gcb_method_parse.
+ * there is one way. Otherwise there is one for each collective that the method can use, except
+ * collectives that must be named; a baseline has only the all-reduce. GCB_E_INVALID: as
+ * gcb_method_parse.
  */
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
 /* Adds a way without figures, and returns it. The pointer is valid until the next way is added. */
@@ -73,7 +74,8 @@ void gcb_ways_label(struct gcb_ways *w);
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
-    struct gcb_mean_config config; /* draws and evict are set by the run */
+    /* gcb_ways_measure sets `draws` and `evict`; `evict` must not be used after it */
+    struct gcb_mean_config config;
     /* worker_count numbers of workers to judge; errors are measured with at most the largest */
     const double *workers;
     size_t worker_count;
@@ -84,12 +86,14 @@ struct gcb_ways_measuring {
     unsigned cpu_flags;
 };
 
-/* Most elements of a worker on which errors and bytes are measured. */
+/* Most elements of a worker on which errors are measured, without `all`. */
 #define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 /*
  * Measures the ways on gradients of a dump: errors and bytes on a sample of at most GCB_WAYS_SAMPLE
- * elements of a worker, times on fewer elements. Ways that fail are left out. Returns 0, a negative
- * status, or 1 after a stop.
+ * elements of a worker, or with `all` on the dump; times, and the bytes of all-reduces, on fewer
+ * elements. Ways that fail are noted in w->left_out: without an error they are removed, and without
+ * times their cost is unknown. Keeps a pointer to m->workers. Returns 0, 1 after a stop, or a
+ * negative status, which is GCB_E_INVALID if no way is left.
  */
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
                      struct gcb_ways_measuring *m, struct gcb_diag *diag);
