@@ -300,7 +300,7 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
             break;
         for (size_t i = 0; !err && i < w->count; i++) {
             /* rounds begin with different ways, so that no way always comes first */
-            err = time_way(w, m, g, &w->items[(i + r * 7) % w->count], r, diag);
+            err = time_way(w, m, g, &w->items[(i + r) % w->count], r, diag);
             if (!err && gcb_watch_stopped(&m->config.watch))
                 return 1;
             gcb_watch_show(
