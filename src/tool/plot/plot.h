@@ -72,7 +72,7 @@ const struct gcb_plot *gcb_plot_at(size_t i);
 /* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and
  * sets diag to GCB_E_INVALID with a suggestion. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
-#define GCB_PLOT_PAGES 32 /* most pages of a plot */
+#define GCB_PLOT_PAGES 32 /* most pages of a plot; rows of further pages are left out */
 /* Returns the number of pages that the rows make; 0 if rows that the plot needs are missing. */
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
 

@@ -49,11 +49,12 @@ extern const char gcb_plot_no_text[];
  * and 2 more" if there are several. For 0 returns a row in which everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
-/* Return a field of a record. NULL, NAN: records have no text, or no number, of this field. */
+/* Return a field of a record. NULL: records have no text of this field. NAN: records have no number
+ * of this field, or this record lacks it. */
 const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
 double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
 
-/* Returns the part of a path after the last '/'. */
+/* Returns the part of a path after the last '/', or the whole path if it ends with '/'. */
 const char *gcb_plot_base_name(const char *path);
 
 /* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages
@@ -87,9 +88,11 @@ struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
     const char *method; /* name of the method; interned */
     struct gcb_plot_style style;
-    size_t first, count; /* index of the first case in the set, and number of cases */
-    double rank;         /* the series with the lowest ranks get names; INFINITY: it gets none */
-    bool named;          /* in the legend; other series are grey, and the legend counts them */
+    /* Index of the first case in the set, and number of cases. An `add` that sorts rows into series
+     * by itself uses both for its rows. */
+    size_t first, count;
+    double rank; /* the series with the lowest ranks get names; INFINITY: it gets none */
+    bool named;  /* in the legend; other series are grey, and the legend counts them */
 };
 
 /* The cases of a page, one for each setting, and the series of these cases. Zero the struct before
@@ -97,7 +100,8 @@ struct gcb_plot_series {
 struct gcb_plot_set {
     struct gcb_plot_cases cases;
     struct gcb_plot_series *items;
-    size_t count, cap, named;
+    size_t count, cap;
+    size_t named; /* number of series that have names */
     /* Speed of the `memcpy` row, which is not a case but an upper bound for methods; NAN if there
      * is no such row. */
     double memcpy_gbps;
@@ -111,11 +115,12 @@ void gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *ro
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own. */
 void gcb_plot_set_divide(struct gcb_plot_set *set, bool apart);
 /* Adds a series of a method, without cases, and returns it. Its style is that of the method's next
- * variant, in a colour that no other method of the set has, as long as there are enough. */
+ * variant, in a colour that no other method of the set has, as long as there are enough. The
+ * pointer is valid until the next series is added. */
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
 /* Chooses at most `most` series that get names: the baselines, and the other series with the lowest
- * ranks. If the other series need them, they get at least half of the names. Sets the styles. Sorts
+ * ranks. If the other series need them, they get at least most / 2 names. Sets the styles. Sorts
  * the series: first those with names, with the baselines last, then those without. */
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
 /* Most names of a legend. It has twelve entries, and the last one counts the other series. */
@@ -132,9 +137,9 @@ char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
  *
  * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the
  * text are doubled, and control characters become '?'. A text in the data is in double quotes; a
- * double quote in the text becomes two single quotes. A number that is not finite is written as
- * NaN. The functions that write return no error; gcb_plot_page_close ends the process if memory ran
- * out.
+ * double quote in the text becomes two single quotes, and backslashes are doubled. A number that is
+ * not finite is written as NaN. The functions that write return no error; gcb_plot_page_close ends
+ * the process if memory ran out.
  */
 struct gcb_plot_page {
     const struct gcb_plot *plot;
@@ -144,7 +149,7 @@ struct gcb_plot_page {
     FILE *script, *csv;
     char *script_text, *csv_text; /* complete after gcb_plot_page_close */
     size_t script_size, csv_size;
-    size_t rows; /* rows of data written so far */
+    size_t rows; /* rows that gcb_plot_row has written so far */
     bool gap;    /* an empty line comes before the next row */
 };
 

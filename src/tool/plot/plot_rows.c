@@ -216,7 +216,8 @@ static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
                          const struct gcb_plot *plot, const struct gcb_plot_data *data)
 {
     const struct gcb_plot_records *rows = &data->kinds[plot->record];
-    bool several[GCB_PLOT_PAGES] = {false}; /* the page has two values on the axis, or no axis */
+    /* the page has two values on the axis, or the plot has no axis */
+    bool several[GCB_PLOT_PAGES] = {false};
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < rows->count; i++) {

@@ -34,7 +34,7 @@ static int by_date(const void *a, const void *b)
 }
 
 /* Ranks the series of a setting. The series whose ratio changed most come first; among series whose
- * ratio changed as much, those whose speed changed most. A series with one run gets no name. `rows`
+ * ratio changed as much, those whose speed changed most. A series with one row gets no name. `rows`
  * are in the order of dates. Returns the number of rows of the setting, and in *last the last of
  * them. */
 static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_record **last,
@@ -55,7 +55,7 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
         speed[1] = fmax(speed[1], x->encode_gbps);
         runs++;
     }
-    /* the factor puts any change of the ratio before all changes of the speed */
+    /* a change of the ratio by 0.001 % counts more than one of the speed by a factor of 10000 */
     s->rank = runs < 2 ? INFINITY : -1e6 * log(ratio[1] / ratio[0]);
     if (runs > 1 && speed[0] > 0.0 && isfinite(speed[0]))
         s->rank -= log(speed[1] / speed[0]);
@@ -63,7 +63,7 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
 }
 
 /* Adds the last figures of each setting to the label of its series. If some settings have several
- * runs, drops the series with one run. */
+ * rows, drops the series with one row. */
 static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     bool several = false;

@@ -176,7 +176,7 @@ static int by_name(const void *a, const void *b)
 
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
 {
-    size_t room = most; /* names for series that are no baselines, at least half of all */
+    size_t room = most; /* names for series that are no baselines, at least most / 2 */
 
     set->named = 0;
     for (size_t i = 0; i < set->count; i++)

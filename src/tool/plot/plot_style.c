@@ -59,7 +59,8 @@ static unsigned look_of(const char *method)
     return hash % LOOKS;
 }
 
-/* Returns the style of a look. Successive looks differ in both colour and mark. */
+/* Returns the style of a look. Successive looks differ in both colour and mark, except the last
+ * COLOURS looks, which share a mark. */
 static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
 {
     const unsigned colour = look % COLOURS, row = look / COLOURS;

@@ -113,7 +113,8 @@ static const char *largest_tensor(const struct gcb_plot_page *page)
     return largest;
 }
 
-/* If some settings have a transform, only these get names, because the picture is about them. */
+/* If some settings have a transform, only these and the baselines get names, because the picture is
+ * about transforms. */
 static void rank_transforms(struct gcb_plot_set *set)
 {
     bool any = false;

@@ -21,7 +21,7 @@ enum worth {
     FASTEST,  /* no way with its kind of error comes nearer to the fastest way */
     UNBEATEN, /* no other way covers it */
     OTHER,    /* the way gets a name only if there are few ways */
-    NEVER,    /* the way is slower than the best baseline everywhere */
+    NEVER,    /* the way is nowhere faster than the best baseline */
 };
 
 /* A way with its rows, which are in the order of places. */
@@ -112,7 +112,8 @@ static const char *kind_of(const struct way *w)
     return w->rows.items[0]->kind;
 }
 
-/* True if `x` has the same kind of error as `y`, and is about as fast and as exact everywhere. */
+/* True if `x` has the same kind of error as `y`, and is at each place about as fast and as exact,
+ * or better. */
 static bool covers(const struct way *x, const struct way *y)
 {
     if (kind_of(x) != kind_of(y) || x->rows.count != y->rows.count)

@@ -140,8 +140,9 @@ static bool limits_error(const struct gcb_plot_record *c)
     return field == GCB_FIELD_ERROR_OF_MEAN || gcb_field_info(field)->gate == GCB_GATE_ERROR;
 }
 
-/* Returns the cost of the mix that meets the target. If the row does not have it, because it is
- * from an older version or missed the target, returns the cost of its setting. */
+/* Returns the cost of the two settings that `sweep` mixes to meet the target exactly. If the row
+ * does not have it, because it is from an older version or missed the target, returns the cost of
+ * its own setting. */
 static double cost_of(const struct gcb_plot_record *c)
 {
     const double matched = limits_error(c) ? c->match_bits : c->match_error;
@@ -283,7 +284,7 @@ static bool is_compaction(const struct gcb_plot_record *row)
                               strcmp(row->transform, "dct") == 0 && strcmp(row->tile, "1x64") != 0);
 }
 
-/* Makes a series for each transform. The rows of a transform follow each other. */
+/* Makes a series for each transform, tile and shuffling. The rows of a series follow each other. */
 static void add_compaction(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *c = NULL;
