@@ -7,7 +7,7 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/measure/fidelity.h"
 
-#define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
+#define BUCKET ((uint64_t)25 << 18) /* most elements of several tensors in a message: 25 MiB */
 #define ROUNDS 64                   /* most rounds that are timed */
 
 /* What was sent, over all messages and workers. */
@@ -401,7 +401,7 @@ bool gcb_mean_averages(const struct gcb_method *method)
  * sum of 2, and so on, and one worker encodes the mean. */
 static double hop_errors(enum gcb_collective collective, double signal, double noise, double n)
 {
-    const double mean = n * signal + noise; /* squared norm, in units of n workers' sum */
+    const double mean = n * signal + noise; /* squared norm of the sum of n workers, over n */
 
     if (collective == GCB_COLLECTIVE_RING)
         return (n + 1.0) * ((2.0 * n + 1.0) / 6.0 * signal + 0.5 * noise) / mean;

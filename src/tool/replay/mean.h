@@ -93,7 +93,8 @@ struct gcb_mean {
     double lasting;      /* lasting error; NAN with one draw */
     double second_error; /* error of encoding sums again, relative to the sums; NAN: not done */
     /* The error of an all-reduce over the error of an all-gather of the same method. It is above 1
-     * if all workers have to take the largest of their scales, and 1 for other collectives. */
+     * if all workers have to take the largest of their scales. It is 1 where this is not measured:
+     * for other collectives, one worker, baselines, and methods without gcb_mean_averages. */
     double shared;
     /*
      * Bytes for each element of the gradient. In an all-gather or an all-reduce: the bytes that a
@@ -116,8 +117,9 @@ bool gcb_mean_averages(const struct gcb_method *method);
  *
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
  * gradients differ. It grows with the shared scale: mean->shared grows by the same factor each time
- * the number of workers doubles. mean->second_error, and the error of all other methods, stay. A
- * ring or tree encodes more sums if there are more workers; each has the same relative error.
+ * the number of workers doubles. With `measured` 1 the error does not change. mean->second_error,
+ * and the error of all other methods, stay. A ring or tree encodes more sums if there are more
+ * workers; each has the same relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);
@@ -136,11 +138,13 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
  * the whole gradient.
  */
 struct gcb_cost {
-    double code;          /* encoding; negative: unknown */
-    double code_share;    /* encoding a share of the sum takes code_share / n */
-    double decode;        /* decoding the result of an all-reduce or a two-shot */
-    double add, add_each; /* decoding and adding what arrives takes add + add_each n */
-    double combine;       /* adding two workers' values, as a network library does to all-reduce */
+    double code;       /* encoding; negative: unknown */
+    double code_share; /* encoding a share of the sum takes code_share / n */
+    double decode;     /* decoding the result, except in all-gathers and sparse all-reduces */
+    /* Decoding and adding what arrives takes add + add_each n. In a ring or tree `add` is the time
+     * for one sum of the whole gradient. */
+    double add, add_each;
+    double combine; /* adding two workers' values, as a network library does to all-reduce */
 };
 /* Returns the cost with all times multiplied by `by`. */
 struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by);

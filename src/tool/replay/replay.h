@@ -34,7 +34,9 @@ double gcb_schedule_theta(const struct gcb_schedule *s, uint64_t index, double o
  *   - of each worker: 4 bytes for the memory (8 with momentum), and 2 bytes for a counter;
  *   - of each message: 16 bytes for sums (20 if messages cover several steps);
  *   - of the largest message and each worker: 4 bytes for the gradient.
- * The space does not grow with the number of steps. Each tensor is read once a step.
+ * The space does not grow with the number of steps. Each tensor is read once a step,
+ * or twice if the memory clips gradients; and once before the first step, unless `nonfinite` is
+ * ZERO.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
@@ -88,7 +90,7 @@ struct gcb_replay_figures {
 struct gcb_replay_step {
     uint64_t index; /* steps replayed before */
     uint64_t loop;  /* repetition, from 0 */
-    uint64_t step;  /* step number in the dump */
+    uint64_t step;  /* step number in the dump; with split_steps: of the first of its steps */
     double theta;   /* used in this step; NAN: none */
     struct gcb_replay_figures figures;
     /* 1 - ||p - s||^2 / ||p||^2 for encoded values p and decoded values s; the least of all

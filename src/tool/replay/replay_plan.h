@@ -33,7 +33,7 @@ struct gcb_replay_plan {
     size_t recorded_count;
     uint32_t recorded_workers;
     size_t messages;   /* messages of one worker in a step */
-    size_t step_count; /* steps of one repetition of the replay */
+    size_t step_count; /* steps of one repetition: recorded_count / merged, rounded down */
     uint32_t workers;  /* workers of a replayed step */
     uint32_t merged;   /* recorded steps in a replayed step */
     uint32_t sources;  /* workers with gradients of their own */

@@ -28,8 +28,8 @@ struct run {
 
 /* ---- opening ---- */
 
-/* Looks for infinities and NaNs. Refuses them unless the policy skips their steps or sets them to
- * 0. */
+/* Looks for infinities and NaNs, unless the policy sets them to 0. Refuses them unless the policy
+ * skips their steps. */
 static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
 {
     const uint64_t largest = r->config.layout->largest ? r->config.layout->largest : 1;
@@ -97,6 +97,7 @@ static double share(uint64_t part, uint64_t whole)
  * d^2 max ||g||^2 for gradients g and contraction d. The bound holds for any share of e that the
  * memory carries on. If a message covers several steps, g is the sum of their gradients, whose norm
  * is at most the sum of their norms. Momentum adds more than the gradients, so it has no bound.
+ * Nor have loco, which rounds e, and ef21, which has no residual.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {

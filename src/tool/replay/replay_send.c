@@ -212,8 +212,9 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
-/* Counts the k largest elements of the worker's tensor (k from the density), and how many of them
- * arrived. An all-reduce sends the same positions for all workers, so few may arrive. */
+/* In an all-reduce, counts the k largest elements of the worker's tensor (k from the density; more
+ * if magnitudes are equal), and how many of them arrived. An all-reduce sends the same positions
+ * for all workers, so few may arrive. */
 static void count_largest(const struct gcb_replay_sending *job)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
