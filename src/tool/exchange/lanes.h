@@ -40,10 +40,11 @@ uint64_t gcb_load_hash(const struct gcb_load *load);
  * Measures real exchanges. Several methods exchange the same gradients in turn, so that a busy
  * machine slows all of them. All ranks call gcb_lanes_measure; the other functions are local.
  *
- * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every
- * method twice. The first run is as in training, for the time of the whole exchange. The second has
- * a barrier before each round, for the times of the phases; the barrier keeps the time in which
- * ranks wait for each other out of the time of transfers.
+ * The first exchange of each method is not timed. With config->serial it is checked (check.h).
+ * After each exchange the updates of all ranks are compared. Then each repeat runs every method
+ * twice. The first run is as in training, for the time of the whole exchange. The second has a
+ * barrier before each round, for the times of the phases; the barrier keeps the time in which ranks
+ * wait for each other out of the time of transfers.
  */
 
 /* The times of a repeat, each of the slowest rank. */
@@ -62,8 +63,8 @@ enum gcb_time {
 /* What ranks sent in one or more exchanges. */
 struct gcb_traffic {
     uint64_t given; /* bytes that ranks gave in all rounds */
-    /* rounds of each kind in which a rank took part; of GCB_ROUND_SCATTER: transfers to another
-     * rank */
+    /* rounds of each kind, of all ranks; of GCB_ROUND_SCATTER: transfers of at least a byte to
+     * another rank */
     uint64_t rounds[GCB_ROUND_KINDS];
     uint64_t bytes[GCB_ROUND_KINDS]; /* on all links, if sent in the best known way (local.h) */
     /* rounds before which a rank exchanged lengths, without shifts, which always do that */
@@ -109,7 +110,7 @@ struct gcb_lanes_config {
  * its error. Any other error ends all ranks (gcb_net_abort). */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
-/* Releases the results; the method and the algorithm stay. */
+/* Releases the results; the method and the algorithm stay. `encode` and `sum` become 0. */
 void gcb_lane_clear(struct gcb_lane *lane);
 
 /*

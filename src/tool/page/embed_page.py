@@ -15,7 +15,7 @@ out, page, style, script = (pathlib.Path(name) for name in sys.argv[1:])
 
 
 def shorten(path):
-    """The text of a file without comments, indents and empty lines."""
+    """The text of a file without comments that begin a line, indents and empty lines."""
     text = re.sub(r"^ */\*.*?\*/\n?", "", path.read_text(), flags=re.S | re.M)
     return "".join(line.strip() + "\n" for line in text.splitlines() if line.strip())
 

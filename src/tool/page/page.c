@@ -122,7 +122,7 @@ static void keep_row(struct page *page, enum gcb_record record, const struct gcb
     gcb_json_append(page->rows[record], copy);
 }
 
-/* Adds the error of a result to the mean of its tensor and method. */
+/* Adds the error of a result to the mean of its tensor and method. Leaves out baselines. */
 static void add_error(struct page *page, const json_t *row)
 {
     const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR),
@@ -249,8 +249,9 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
     return err;
 }
 
-/* Draws all plots that the rows allow. A plot that fails is left out. If gnuplot is not installed,
- * all further plots are left out too. */
+/* Draws the plots that the rows allow, at most MAX_PAGES pictures of each, until config->stop
+ * returns true. A picture that fails is left out. If gnuplot is not installed, all further plots
+ * are left out too. */
 static void draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                          const struct gcb_page_config *config, const struct gcb_plot_data *data)
 {

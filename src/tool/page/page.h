@@ -23,7 +23,7 @@ struct gcb_page_config {
 
 struct gcb_page_outcome {
     size_t plots;      /* number of pictures drawn; a plot may have several */
-    char without[512]; /* why plots are missing; "" if no plot is missing */
+    char without[512]; /* why the first plot that failed could not be drawn; "": none failed */
     bool stopped;      /* config->stop returned true, so plots are missing */
 };
 
