@@ -554,6 +554,9 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
 {
     const double n = workers;
     const enum gcb_collective collective = gcb_method_collective(&lane->method);
+    const bool ring = collective == GCB_COLLECTIVE_RING, tree = collective == GCB_COLLECTIVE_TREE;
+    /* sums that follow each other in a ring or tree; a tree encodes before each of them, too */
+    const double sums = ring ? (n - 1.0) / n : ceil(log2(n));
     struct gcb_cost cost;
     char spec[512];
 
@@ -561,8 +564,9 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
         return gcb_invalid(
             diag, "%s has no times of %s; measure them: gcbench bench --method %s --results FILE",
             path, gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
-    lane->encode = elements * (cost.code + cost.code_share / n);
-    lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
+    lane->encode = elements * (cost.code * (tree ? sums + 1.0 : 1.0) + cost.code_share / n);
+    lane->sum =
+        elements * (cost.decode + cost.add * (ring || tree ? sums : 1.0) + cost.add_each * n);
     if (gcb_collectives[collective].sends == GCB_SENDS_VALUES) /* ranks add the values they move */
         lane->sum += elements * cost.combine * (n - 1.0) / n;
     return 0;
