@@ -33,7 +33,7 @@ struct inspector {
     struct session s;
     const struct inspect_options *options;
     struct gcb_survey *survey;
-    struct gcb_table *table, *spectra; /* a line for each tensor; print_tables releases them */
+    struct gcb_table *table, *spectra; /* a line for each tensor; NULL once they are printed */
     struct gcb_histogram all;          /* of the values of all tensors */
     uint64_t nonfinite;                /* infinities and NaNs in all tensors */
     uint64_t untransformed;            /* number of tensors whose transform needs FFTW */
@@ -142,7 +142,7 @@ static void print_histogram(const struct inspector *p)
     }
 }
 
-/* Prints and releases the tables. */
+/* Prints the table, the histogram and the spectra, as far as they are asked for. */
 static void print_tables(struct inspector *p)
 {
     FILE *out = p->s.report.out;

@@ -226,8 +226,8 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
             names[0] ? append_names(text, sizeof(text), names) : "deterministic, lossy, biased");
 }
 
-/* Prints the collectives that the method can use, and the parameters of two-shot if it is one of
- * them. `from`: index of the parameter "collective". */
+/* Prints the collectives that the method can use. If two-shot is one of them, also prints the other
+ * parameters of exchanges. `from`: index of the parameter "collective". */
 static void print_exchange(const struct out_report *r, const struct gcb_method *m, size_t from)
 {
     const char *names[GCB_COLLECTIVES + 1];

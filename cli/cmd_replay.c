@@ -119,8 +119,8 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     return err ? err : check_methods(&c->config, c->methods, c->count, diag);
 }
 
-/* Opens the dump and plans the replay; for that, all values are searched for infinities and
- * NaNs. */
+/* Opens the dump and plans the replay; for that, all values are searched for infinities and NaNs,
+ * except with --nonfinite zero. */
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
     const struct opt_message *m = &c->o->common.message;

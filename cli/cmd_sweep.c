@@ -381,7 +381,8 @@ static size_t rank(const struct sweep *c, size_t i)
 }
 
 /* Writes the order of the table's lines: by --sort, or else by `rank`; settings of equal rank by
- * size if the goal is an error, and by error if the goal is a size. */
+ * size if the first goal is an error, and by error if it is a size. Without goals, and without
+ * --sort, the order is that of the methods. */
 static void sort_settings(size_t *order, const struct sweep *c)
 {
     const size_t n = c->result.method_count;
@@ -791,7 +792,7 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
 }
 
 /* Marks the settings that no other beats in c->pareto. Settings that miss their target do not
- * count. */
+ * count. After an interruption none is marked. */
 static void mark_pareto(struct sweep *c)
 {
     struct gcb_pareto_point *points = gcb_must_array(c->count, sizeof(*points));

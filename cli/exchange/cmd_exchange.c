@@ -148,8 +148,8 @@ static int require_same(const struct exchange *c, uint64_t value, const char *wo
     return gcb_net_same(c->net, value) ? 0 : gcb_invalid(diag, "%s", words);
 }
 
-/* GCB_E_INVALID if ranks have different methods or options, because some would then wait for others
- * for ever. Called by all ranks. */
+/* GCB_E_INVALID if ranks differ in methods, or in options that decide what they exchange and how
+ * often, because some would then wait for others for ever. Called by all ranks. */
 static int require_same_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,
@@ -306,7 +306,7 @@ static void show_link(const struct out_report *report, const struct gcb_link *li
 
 /* ---- measuring ---- */
 
-/* Called by all ranks after each round of exchanges: transfers of --calibrate follow each. */
+/* Called by all ranks after each repeat of all lanes, which transfers of --calibrate follow. */
 static void on_progress(void *ctx, double done)
 {
     struct exchange *c = ctx;
@@ -379,7 +379,8 @@ static int prepare_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return gcb_net_agree(c->net, err, diag);
 }
 
-/* Begins to measure the network, with transfers up to the size of the load. */
+/* Begins to measure the network, with transfers up to the size of the load, or up to LINK_BYTES
+ * without methods. Forgets the transfers that were measured with an earlier load. */
 static int prepare_link(struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t most = c->count ? sizeof(float) * c->load.elements : LINK_BYTES;

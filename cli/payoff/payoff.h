@@ -70,7 +70,7 @@ void payoff_show_origin(const struct out_report *report, const struct gcb_ways *
  * they have in common. */
 void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,
                          const struct gcb_setting *s, bool several);
-/* Prints the table of ways for one place: with -v all, otherwise those worth showing. */
+/* Prints the table of ways for one place: with -v all, otherwise those with `shown`. */
 void payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j);
 
 /* Prints notes: which ways are left out, and for what the errors and times do not hold. */

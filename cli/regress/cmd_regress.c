@@ -22,7 +22,8 @@ void regress_forward(struct opt_list *out, const struct opt_result *parsed, bool
     }
 }
 
-/* Without --against: refuses options that need --against, and any number of files except two. */
+/* Without --against: refuses options that need --against or are for `bench`, any number of files
+ * except two, and standard input as both. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const names[] = {"budget", "pairs",   "calibrate", "counts",
@@ -225,8 +226,8 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     return out_put(&r->report, &row, diag);
 }
 
-/* Collects the words that are passed on to `bench`, with `--suite ci` if no file, suite or kernels
- * are named. */
+/* Collects the words that are passed on to `bench`. If times of two builds are compared, and no
+ * file, suite or kernels are named, adds `--suite ci`. */
 static void forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;

@@ -24,8 +24,8 @@ struct regress_own {
 
 struct regress_options {
     struct regress_own own;
-    /* parsed to check them, because `bench` gets their words; `regress` itself uses only those of
-     * the output */
+    /* `bench` gets their words; `regress` itself uses those of the output, and reads a few others,
+     * such as the methods to count */
     struct bench_options bench;
 };
 
