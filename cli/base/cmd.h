@@ -121,7 +121,8 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 /*
  * From here on, Ctrl-C, SIGTERM and SIGHUP only set a mark, which interrupt_seen reads: a long
  * command ends between two pieces of work, shows what was measured, and removes unfinished files.
- * Its child processes get SIGTERM. A signal that comes again ends the process.
+ * Its child processes get SIGTERM. A signal that comes again ends the process. A signal that the
+ * process was started to ignore, as by nohup, stays ignored.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* true if a caught signal has arrived */

@@ -81,7 +81,7 @@ extern const char *const opt_devices[], *const opt_isas[];
 /* Where methods run. */
 struct opt_backend {
     char device[16];       /* the device as rows name it: "cpu", "cuda:0" */
-    struct gcb_device gpu; /* the open device; its `module` is NULL if `device` is "cpu" */
+    struct gcb_device gpu; /* the open device; its `module` is NULL if there is none */
     /* copy bandwidth of the device; `bytes` is 0 if it was not measured */
     struct gcb_device_copying gpu_copying;
     const char *isa; /* the widest instruction set in use: "avx2" */
@@ -144,7 +144,8 @@ struct opt_shapes {
     bool histogram, spectrum;
 };
 extern const struct opt_row opt_shapes_rows[];
-/* GCB_E_INVALID if --histogram or --spectrum is given, but the command only prints a table. */
+/* GCB_E_INVALID if --histogram or --spectrum is given, but rows are neither printed as json nor
+ * saved. */
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
                      const struct opt_save *save, struct gcb_diag *diag);
 
@@ -178,7 +179,8 @@ bool opt_methods_all(const struct gcb_method *m);
  * is given. GCB_E_INVALID also for more than one --method. *out starts zeroed. Call gcb_policy_bind
  * when the source is open. Release *out with gcb_policy_fini, also on failure. */
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
-/* Appends the method `spec` to an array that opt_methods_resolve made; *methods may move. */
+/* Appends the method `spec` to an array that opt_methods_resolve made; *methods may move. After an
+ * error the new item is not valid, but *count includes it. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 

@@ -138,8 +138,8 @@ struct promise_counts {
 void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
                   const struct gcb_row *row);
 
-/* Prints a table with the number of each method's checks by outcome, and the sums of all methods.
- * `messages`: number of messages that were checked. */
+/* Prints a table with the number of each method's checks by outcome, and how many promises of all
+ * methods were kept and broken. `messages`: number of messages that were checked. */
 void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                          size_t count, const struct promise_counts *counts, uint64_t messages);
 

@@ -81,9 +81,9 @@ void session_fill_setting(struct session *s);
 int session_open_report(struct session *s, unsigned records);
 /* Sends the `environment` row, if rows are wanted. */
 int session_put_environment(struct session *s);
-/* Opens the report and sends the `environment` row. If `measure` is set and rows are wanted, first
- * measures the bandwidth of memory and of the device: that of memory with the backend's threads,
- * over as many bytes as the messages need. */
+/* Opens the report and sends the `environment` row. If `measure` is set and rows are wanted,
+ * measures the bandwidth of memory and of the device before that row: that of memory with the
+ * backend's threads, over as many bytes as the messages need. */
 int session_start_report(struct session *s, unsigned records, bool measure);
 /* Sends a row to the session's report and releases the row, as out_put does. */
 int session_put(struct session *s, struct gcb_row *row);
@@ -133,7 +133,8 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
 /* Prints the heading of a table: the dump, and the settings of session_describe with `more`. Does
  * nothing if rows are printed instead of a table. */
 void session_print_heading(const struct session *s, const char *more);
-/* Writes the names of the input files for rows; `files` has SESSION_FILES bytes. Returns files. */
+/* Writes the names of the input files for rows; `files` has SESSION_FILES bytes, and what does not
+ * fit is cut. Returns files. */
 #define SESSION_FILES 4096
 const char *session_name_files(char *files, const struct session *s);
 
