@@ -68,9 +68,9 @@ struct gcb_wire_rounds {
     double count;          /* number of rounds */
     double bytes;          /* of all rounds over a worker's link, if sent in the best known way */
 };
-/* Returns the seconds that the rounds take on the wire, in a network whose nodes are
- * network->workers workers; 0 without rounds. Includes the exchange of lengths only for RING.
- * Returns INFINITY if no algorithm of an ALLGATHER or ALLREDUCE has the name. */
+/* Returns the seconds that the rounds take on the wire between network->workers workers, each with
+ * a link of its own; 0 without rounds. Includes the exchange of lengths only for RING. Returns
+ * INFINITY if no algorithm of an ALLGATHER or ALLREDUCE has the name. */
 double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds);
 /* Returns the seconds to exchange the lengths of messages before `rounds` rounds. */
 double gcb_sizes_model(const struct gcb_network *network, double rounds);

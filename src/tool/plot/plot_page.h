@@ -89,7 +89,7 @@ struct gcb_plot_series {
     const char *method; /* name of the method; interned */
     struct gcb_plot_style style;
     /* Index of the first case in the set, and number of cases. An `add` that sorts rows into series
-     * by itself uses both for its rows. */
+     * by itself may use both for its rows. */
     size_t first, count;
     double rank; /* the series with the lowest ranks get names; INFINITY: it gets none */
     bool named;  /* in the legend; other series are grey, and the legend counts them */

@@ -140,9 +140,9 @@ static bool limits_error(const struct gcb_plot_record *c)
     return field == GCB_FIELD_ERROR_OF_MEAN || gcb_field_info(field)->gate == GCB_GATE_ERROR;
 }
 
-/* Returns the cost of the two settings that `sweep` mixes to meet the target exactly. If the row
- * does not have it, because it is from an older version or missed the target, returns the cost of
- * its own setting. */
+/* Returns the cost of the settings that `sweep` mixes to meet the target exactly. If the row does
+ * not have it, because it is from an older version or missed the target, returns the cost of its
+ * own setting. */
 static double cost_of(const struct gcb_plot_record *c)
 {
     const double matched = limits_error(c) ? c->match_bits : c->match_error;
