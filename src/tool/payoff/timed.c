@@ -138,7 +138,7 @@ static void read_environment(struct gcb_timed *t, const json_t *row)
     snprintf(t->date, sizeof(t->date), "%.10s", date ? date : "");
 }
 
-/* True if a `replay` row has an error and bytes. */
+/* True if a `replay` row has an error, bytes and steps. */
 static bool is_whole(const json_t *row)
 {
     return gcb_results_amount(row, GCB_FIELD_ALPHA) >= 0.0 &&

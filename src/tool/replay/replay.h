@@ -75,9 +75,10 @@ struct gcb_replay_traffic {
  * figures of all steps. */
 struct gcb_replay_figures {
     struct gcb_replay_traffic sent;
-    double ratio;            /* input bytes over bytes of the messages */
-    double density;          /* share of the positions that were sent */
-    double union_density;    /* share of elements that any worker sent; of all steps: the mean */
+    double ratio;   /* input bytes over bytes of the messages */
+    double density; /* share of the positions that were sent */
+    /* share of elements that any worker sent; of all steps: the mean over those with messages */
+    double union_density;
     double alpha, cosine;    /* error and cosine of the update against what was owed for it */
     double second_error;     /* of sums that were encoded again; NAN: none were */
     double overlap;          /* share of what top-k would send that an all-reduce sent */
