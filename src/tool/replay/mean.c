@@ -281,14 +281,16 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
     const double norm =
         gcb_reduce_blocks(t->config->compute.kernels->reduce.sum_sq, mean, g->count);
     double one = 0.0, all;
-    int err = 0;
+    int err;
 
     memset(drift, 0, g->count * sizeof(*drift));
-    for (unsigned r = 0; !err && r < t->config->draws; r++) {
+    for (unsigned r = 0; r < t->config->draws; r++) {
         if (gcb_watch_stopped(&t->config->watch))
             return 1;
         err = exchange_all(t, step, step * DRAWS_OF_STEP + r, NULL, diag);
-        for (uint64_t i = 0; !err && i < g->count; i++) {
+        if (err)
+            return err;
+        for (uint64_t i = 0; i < g->count; i++) {
             t->update[i] -= mean[i];
             drift[i] += t->update[i];
         }
@@ -298,11 +300,11 @@ static int draw_step(struct team *t, size_t step, float *drift, struct errors *e
     all = gcb_reduce_blocks(t->config->compute.kernels->reduce.sum_sq, drift, g->count) /
           (draws * draws);
     if (!(norm > 0.0)) /* the error is relative to this norm */
-        return err;
+        return 0;
     errors->one += one / norm;
     errors->lasting += fmax(0.0, (draws * all - one) / (draws - 1.0)) / norm;
     errors->steps++;
-    return err;
+    return 0;
 }
 
 /* Returns `bytes` of struct gcb_mean. `elements` are those of all workers, steps and draws. */
