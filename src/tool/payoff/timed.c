@@ -67,10 +67,10 @@ static void add_result(struct gcb_timed *t, const struct gcb_results_row *row,
     if (m && m->rank > rank)
         return;
     if (!m || m->rank < rank) {
-        if (!m)
+        if (!m) {
             gcb_must_grow(&t->items, &t->cap, t->count, sizeof(*t->items));
-
-        m = m ? m : &t->items[t->count++];
+            m = &t->items[t->count++];
+        }
         *m = (struct gcb_timed_method){.method = *method, .rank = rank};
     }
     add_sums(m, row->json, elements);
