@@ -13,7 +13,7 @@
 /*
  * A way to exchange a gradient is a method with its setting and a collective. A way has the bytes
  * that it sends, the time that it costs a worker, and its error. Bytes and times are for each
- * element of the gradient. All are measured on a dump (gcb_ways_measure) or come from rows
+ * element of the gradient. Each is measured on a dump (gcb_ways_measure) or comes from rows
  * (timed.h).
  */
 struct gcb_way {

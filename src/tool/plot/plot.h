@@ -39,7 +39,8 @@ struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/pl
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
 /* Which runs the rows of a page may come from. ONE_RUN: all from one run, and so from one result
- * file. DATES: from any runs whose inputs have the same file name, in any folder. */
+ * file; rows without an environment row count as one run. DATES: from any runs whose inputs have
+ * the same file name, in any folder. */
 enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 
 #define GCB_PLOT_FIELDS 16 /* room of a list of fields, which ends with GCB_FIELD_NONE */
