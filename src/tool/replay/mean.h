@@ -118,8 +118,8 @@ bool gcb_mean_averages(const struct gcb_method *method);
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
  * gradients differ. It grows with the shared scale: mean->shared grows by the same factor each time
  * the number of workers doubles. If `measured` is 1, neither happens. mean->second_error, and the
- * error of all other methods, stay. A ring or tree encodes more sums if there are more workers; each
- * has the same relative error.
+ * error of all other methods, stay. A ring or tree encodes more sums if there are more workers;
+ * each has the same relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);
