@@ -34,9 +34,8 @@ double gcb_schedule_theta(const struct gcb_schedule *s, uint64_t index, double o
  *   - of each worker: 4 bytes for the memory (8 with momentum), and 2 bytes for a counter;
  *   - of each message: 16 bytes for sums (20 if messages cover several steps);
  *   - of the largest message and each worker: 4 bytes for the gradient.
- * The space does not grow with the number of steps. Each tensor is read once a step,
- * or twice if the memory clips gradients; and once before the first step, unless `nonfinite` is
- * ZERO.
+ * The space does not grow with the number of steps. Each tensor is read once a step, or twice if
+ * the memory clips gradients; and once before the first step, unless `nonfinite` is ZERO.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
