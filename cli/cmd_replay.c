@@ -214,7 +214,6 @@ static void add_errors(struct gcb_table *table, const struct gcb_replay_figures 
     out_cell(table, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error, 0);
 }
 
-/* Adds the line of a step. */
 static void add_step(const struct replay *c, const struct gcb_replay_step *s)
 {
     const struct gcb_replay_figures *f = &s->figures;

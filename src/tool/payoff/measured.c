@@ -158,7 +158,6 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
     x->predicted = x->coding + x->predicted_network;
 }
 
-/* Labels the exchanges. */
 static void label_all(struct gcb_measureds *m)
 {
     struct gcb_label *labels = gcb_must_zero(m->count + 1, sizeof(*labels));

@@ -4,7 +4,6 @@
 
 #include "src/tool/rows/results.h"
 
-/* Writes the rounds of the exchanges and their bytes. */
 static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
 {
     json_t *bytes = json_array();
