@@ -16,8 +16,8 @@
  * Long names are written in full (no abbreviations), as `--name value` or `--name=value`. Short
  * names are written as `-o value` or `-ovalue`, and short flags may be joined (`-qv`). `--` ends
  * options; a single `-` is an operand. A value that begins with `--` has to be written
- * `--name=--value`. An option given twice is an error, unless it is a flag, its type repeats, or it
- * is a parameter of methods (struct opt_extra).
+ * `--name=--value`. An option given twice is an error, unless it is a flag or its type repeats; for
+ * parameters of methods (struct opt_extra), gcb_method_set checks this and not opt_parse.
  */
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
