@@ -342,7 +342,7 @@ static void show_groups(const struct compress *c)
     fputc('\n', c->s.report.out);
 }
 
-/* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if it is the only method. */
+/* Prints "METHOD loses most: a 41 %, b 20 %"; without METHOD if the user named only one. */
 static void print_loss(struct compress *c, size_t method, FILE *out)
 {
     const bool several = c->given > 1;

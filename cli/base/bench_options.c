@@ -11,8 +11,8 @@
 #define PRECISION 0.02
 #define TIME_BUDGET 30.0
 #define MAX_SAMPLES 10000
-/* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down
- * all calls. */
+/* Default of --min-time without --repeat: least time of all timed calls together, in seconds. In
+ * less time, one disturbance could slow down all calls. */
 #define MIN_TIME 0.005
 
 static const char *const cache_words[] = {"warm", "cold", "both", NULL};

@@ -38,7 +38,8 @@ extern const char *const opt_steps[], *const opt_workers[];
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
-/* Options on how tensors are grouped into messages, and which tensors are sent as fp32. */
+/* Options on how tensors are grouped into messages, which tensors are sent as fp32 or are output
+ * layers, and what is done about infinities and NaNs. */
 struct opt_message {
     int scope;             /* enum gcb_scope */
     uint64_t bucket_bytes; /* 0: the default, 25 MiB */

@@ -62,7 +62,8 @@ void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
 
-/* Replaces the times of all ways by the times of `t`. Notes ways without such times as left out. */
+/* Replaces the times of all ways by the times of `t`, which have no rounds. Notes ways without such
+ * times as left out; their cost is unknown. */
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
 
 /*
