@@ -82,7 +82,8 @@ enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GC
  * NULL. */
 extern const char *const gcb_plot_type_names[];
 
-/* What to draw. `folder` must exist: the function makes temporary files there and removes them. */
+/* What to draw: page `page`, from 0. `folder` must exist: gcb_plot_draw makes temporary files there
+ * and removes them. */
 struct gcb_plot_job {
     const struct gcb_plot *plot;
     const struct gcb_plot_data *data;

@@ -190,7 +190,7 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
     gcb_plot_row(page, text, (const double[]){__VA_ARGS__}, \
                  sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
-/* The functions gcb_plot.add of plots whose data are not simply columns of rows. */
+/* The functions gcb_plot.add of plots that have a file of their own. */
 void gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
 void gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */
 void gcb_plot_add_ways(struct gcb_plot_page *page);     /* plot_ways.c */

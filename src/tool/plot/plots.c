@@ -1,4 +1,4 @@
-/* The table of plots, and the plots whose data are simply columns of rows. */
+/* The table of plots, and what plots do that have no file of their own. */
 #include "src/tool/plot/plot_page.h"
 
 #include <stdio.h>
