@@ -29,7 +29,7 @@ rows() {
 # ---- options that are wrong, or contradict each other ----
 digits=$(printf '9%.0s' $(seq 4095))
 for options in "--workers $digits" "--bandwidth ${digits}Gb" "--workers 1" "--workers 8..4" "--workers 65537" "--bandwidth 10" \
-    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb," "--latency -1us" "--params 0" \
+    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb," "--latency -1us" "--params 0" "--params ${digits}M" \
     "--model-bytes 100X" "--compute fast" "--inner-steps 0" "--bucket-bytes 0" "--host-copy fast" "--exact 0" "--exact 2" "--noise 0" \
     "--cluster nosuch" "--nodes 16x8" "--nodes 1x8 --intra 400GB/s" "--nodes 16 --intra 400GB/s" "--nodes 16x8 --intra 400" \
     "--intra 400GB/s" "--nodes 16x8 --intra 400GB/s --workers 8" "--cluster h100-8x400 --workers 12" \
@@ -55,6 +55,11 @@ done
 rows --params 25M --workers 8 --bandwidth 100Mb --exact 0.01 --noise 0.5 "$results"
 run payoff --format json --params 25M --cluster h100-8x400 "$results"
 cp "$out" "$tmp/cluster.json"
+for billions in 1.3b 1.3B; do
+    run payoff --format json --params $billions --workers 4 --bandwidth 10Gb "$results"
+    grep -v '"environment"' "$out" >"$tmp/$billions.json"
+done
+check "1.3b and 1.3B parameters are the same" cmp "$tmp/1.3b.json" "$tmp/1.3B.json"
 run payoff --format json --params 25M --nodes 16x8 --intra 400GB/s --bandwidth 3200Gb --latency 5us "$results"
 check "a named network is its options" python3 -c "
 import json

@@ -168,6 +168,7 @@ done
 joined "Slurm"
 # --- shards of wrong options
 refused 2 "such as 0/8" compress --method topk --shard 1/0 plain.h5
+refused 2 "such as 0/8" compress --method topk --shard 000000000000000000000001/8 plain.h5
 refused 2 "the last is 6/7" compress --method topk --shard 7/7 plain.h5
 refused 2 "given twice" compress --method topk --method topk --shard 0/2 plain.h5
 refused 2 "--shard has no meaning with --kernels" bench --kernels --shard 0/2

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -176,17 +175,20 @@ static int end_process(struct gcb_child *c)
  * if there is none. */
 static void read_last_line(char *out, size_t size, FILE *errs)
 {
-    char *line = NULL;
-    size_t cap = 0;
+    char part[256], last[256] = "";
+    bool begins = true; /* `part` begins a line */
 
-    out[0] = '\0';
     rewind(errs);
-    while (getline(&line, &cap, errs) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0])
-            gcb_escape(out, size, line);
+    while (fgets(part, sizeof(part), errs)) {
+        const size_t end = strcspn(part, "\n");
+        const bool first = begins;
+
+        begins = part[end] == '\n';
+        part[end] = '\0';
+        if (first && part[0])
+            memcpy(last, part, sizeof(last));
     }
-    free(line);
+    gcb_escape(out, size, last);
 }
 
 /* Returns 0 if the child reached no limit and exited with 0. Otherwise returns GCB_E_IO with a
