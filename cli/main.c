@@ -1,5 +1,4 @@
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"

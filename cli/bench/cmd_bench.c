@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/bench_options.h"

@@ -2,7 +2,6 @@
 #define KERNELS_FFT_FFT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/fft/engine.h"

@@ -1,7 +1,6 @@
 #ifndef KERNELS_RANGE_RANGE_CUDA_H
 #define KERNELS_RANGE_RANGE_CUDA_H
 
-#include <stddef.h>
 
 #include "kernels/cuda/group.h"
 #include "kernels/range/range_choose.h"

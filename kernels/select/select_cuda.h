@@ -1,7 +1,6 @@
 #ifndef KERNELS_SELECT_SELECT_CUDA_H
 #define KERNELS_SELECT_SELECT_CUDA_H
 
-#include <stddef.h>
 
 #include "kernels/cuda/stream.h"
 

@@ -1,7 +1,6 @@
 #ifndef SRC_LIB_BASE_QUEUE_H
 #define SRC_LIB_BASE_QUEUE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The largest number of threads that a caller may ask for. */

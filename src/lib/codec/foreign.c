@@ -1,6 +1,5 @@
 #include "src/lib/codec/foreign.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <xxhash.h>
 

@@ -1,7 +1,6 @@
 #include "src/lib/codec/param.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

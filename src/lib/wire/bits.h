@@ -2,7 +2,6 @@
 #define SRC_LIB_WIRE_BITS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "src/lib/wire/buf.h"

@@ -2,7 +2,6 @@
 #define SRC_TOOL_BASE_DATA_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define GCB_DATA_PATH 4096 /* size of a path, with its terminator */
 

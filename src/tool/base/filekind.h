@@ -2,7 +2,6 @@
 #define SRC_TOOL_BASE_FILEKIND_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /*

@@ -1,7 +1,6 @@
 #ifndef SRC_TOOL_BASE_HOST_H
 #define SRC_TOOL_BASE_HOST_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The machine, for the environment row. An unknown fact is an empty string, -1 or 0 bytes. */

@@ -1,7 +1,6 @@
 #ifndef SRC_TOOL_BASE_TEMP_H
 #define SRC_TOOL_BASE_TEMP_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 /*

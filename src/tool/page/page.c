@@ -1,7 +1,6 @@
 #include "src/tool/page/page.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"

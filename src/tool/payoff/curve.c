@@ -1,6 +1,5 @@
 #include "src/tool/payoff/curve.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 

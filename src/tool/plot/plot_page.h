@@ -1,7 +1,6 @@
 #ifndef SRC_TOOL_PLOT_PLOT_PAGE_H
 #define SRC_TOOL_PLOT_PLOT_PAGE_H
 
-#include <math.h>
 #include <stdio.h>
 
 #include "src/tool/base/strings.h"

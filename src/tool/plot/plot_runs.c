@@ -2,7 +2,6 @@
  * training. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"

@@ -2,7 +2,6 @@
 #include "src/tool/plot/plot_page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"

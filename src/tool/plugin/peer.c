@@ -1,7 +1,6 @@
 #include "src/tool/plugin/peer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "src/tool/rows/answer.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/rows/number.h"
