@@ -29,10 +29,11 @@
 
 /*
  * A table that finds the nearest code of the dynamic book. A cell has the numbers of one sign with
- * the same leading bits: the exponent and six bits of the mantissa. The nearest code changes at
- * most once within a cell. A word has the code of the cell's smallest magnitude in its low 8 bits.
- * Above it is the least value of the other GCB_CELL_BITS bits for which the next code, away from 0,
- * is the nearest; 1 << GCB_CELL_BITS if there is none.
+ * the same leading bits: the exponent and six bits of the mantissa; cell 0 has all magnitudes below
+ * 2^-22, whose nearest value is 0. The nearest code changes at most once within a cell. A word has
+ * the code of the cell's smallest magnitude in its low 8 bits. Above it is the least value of the
+ * other GCB_CELL_BITS bits for which the next code, away from 0, is the nearest; 1 << GCB_CELL_BITS
+ * if there is none.
  */
 #define GCB_CELL_BITS 17
 #define GCB_CELL_FIRST ((0x34800000u >> GCB_CELL_BITS) - 1) /* cell 0 ends at 2^-22 */

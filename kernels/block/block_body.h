@@ -8,7 +8,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Calls `group` for m elements from i on, with a constant m where it can. */
+/* Evaluates the expression `group` for each group of elements: it has m elements from element i on.
+ * m is a constant except in a shorter last group. */
 #define EACH_GROUP(n, length, group) \
     for (size_t i = 0; i < (n); i += (length)) { \
         if ((n)-i >= (length)) { \

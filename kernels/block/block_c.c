@@ -4,8 +4,8 @@
 
 #include "src/lib/base/cpu_flags.h"
 
-/* True if the code nearest to t is the one after `code`, away from 0, and not `code` itself. t is
- * not nearer to 0 than the value of `code`. */
+/* True if the code nearest to t is the one after `code`, away from 0, and not `code` itself. The
+ * caller knows that it is one of the two. */
 static bool is_next(uint32_t code, float t)
 {
     if (t > 0.0f)

@@ -153,8 +153,8 @@ struct gcb_scaling {
     struct gcb_small_float e4; /* e4m3, for scales */
     enum gcb_scale_format format;
     enum gcb_scale_rule rule;
-    float tensor; /* e4m3: multiplies all scales */
-    float per;    /* GCB_SCALE_TE: what the tensor's elements are multiplied by */
+    float tensor; /* the tensor's scale; with e4m3, it multiplies the scales of blocks */
+    float per;    /* GCB_SCALE_TE: 1 / tensor, rounded by itself; 1 if `tensor` is 0 */
     int drawn;    /* codes are drawn, and so tiny elements must not be lost */
 };
 
@@ -237,7 +237,8 @@ GCB_HD void gcb_scale_tensor(struct gcb_scaling *s, uint32_t most)
     s->per = scale > 0x1p-122f ? largest / amax : 1.0f;
 }
 
-/* True if decoding with this scale gives finite values only. */
+/* True if decoding with this scale gives finite values only; for e4m3, if s->tensor is not too
+ * large, which the caller checks. */
 GCB_HD int gcb_scale_valid(uint32_t code, const struct gcb_scaling *s)
 {
     if (s->format == GCB_SCALE_E8M0)
@@ -289,7 +290,8 @@ GCB_HD float gcb_affine_cut(float t, float top)
     return t < top ? t : top;
 }
 
-/* The nearest code: ties to even with offset=zero, upwards with offset=minimum. */
+/* The nearest code. Ties go to an even number of steps with offset=zero, upwards with
+ * offset=minimum. */
 GCB_HD uint32_t gcb_affine_nearest(float x, const struct gcb_affine *a, float top, int minimum)
 {
     const float t = gcb_affine_steps(x, a, minimum);

@@ -29,16 +29,17 @@ struct gcb_cuda_blocks {
     float top;   /* integers: the largest code */
 };
 
-/* Bytes of scratch that encoding a message needs. */
+/* Bytes of scratch that encoding a message needs; the scratch is aligned to 16 bytes. */
 uint64_t gcb_cuda_blocks_scratch(const struct gcb_cuda_blocks *how, uint64_t n);
-/* Writes the payload, with draws from `stream` if codes are drawn. Unless `result` is NULL, sets
- * result->length and adds to clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least
- * too_much. With a tensor's scale, sets max_bits. */
+/* Writes the payload, with draws from `stream` if codes are drawn. Sets result->length and adds to
+ * clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least too_much or, for means of
+ * bins, if the sum of squares is at least GCB_BINS_MOST. With a tensor's scale, sets max_bits;
+ * without it, `result` may be NULL. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
                            uint64_t stream, void *scratch, struct gcb_device_result *result);
-/* Sets result->status to GCB_E_CORRUPT if a scale or a code is invalid; `out` is then
- * unspecified. */
+/* Sets result->status to GCB_E_CORRUPT if a scale, a value of the book or a code is invalid; `out`
+ * is then unspecified. */
 int gcb_cuda_blocks_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                            const struct gcb_cuda_blocks *how, struct gcb_device_result *result);
 /* The sum of messages of n elements (kernels/slot/slot_cuda.h). */

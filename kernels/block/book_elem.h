@@ -43,7 +43,7 @@ GCB_HD int gcb_dynamic_up(float t, float below, float above)
 
 /* Values are counted in widths from the mean, w, and rounded to the integers low to high. */
 struct gcb_bins {
-    float mean, per; /* per: 1 / width, or 0 for equal values */
+    float mean, per; /* per: 1 / width, or 0 if the width is below 2^-126, as for equal values */
     double width;
     float low, high;
 };
@@ -101,7 +101,8 @@ GCB_HD int64_t gcb_bin_parts(uint64_t sum)
     return (int64_t)((sum & UINT32_MAX) - (sum >> 32) * GCB_BIN_HALF);
 }
 
-/* The mean of the `count` elements of bin `code`, whose parts add up to `parts`. */
+/* The mean of the `count` elements of bin `code`, whose parts add up to `parts`; 0 if there are
+ * none. */
 GCB_HD float gcb_bin_mean(const struct gcb_bins *b, uint32_t code, int64_t parts, uint64_t count)
 {
     const double part = count ? (double)parts / (double)count / (double)GCB_BIN_PART : 0.0;

@@ -62,8 +62,8 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
 }
 
 /* Returns eight bf16, each in the low half of its 32-bit lane. `large` has all ones in each lane
- * that saturates. Rounding covers the sign bit too, but no carry reaches it: only infinities, NaNs
- * and lanes that saturate could carry so far, and their results are replaced. */
+ * that saturates. Rounding covers the sign bit too, but only a NaN could carry into it, and the
+ * result of a NaN is replaced. */
 static inline __m256i narrow8(__m256i bits, __m256i large)
 {
     const __m256i one = _mm256_set1_epi32(1),

@@ -27,7 +27,8 @@ inline int status_of(cudaError_t error)
 }
 
 /*
- * Every CUDA call goes through this macro. Its value is 0, GCB_E_NOMEM or GCB_E_DEVICE. If the call
+ * Every CUDA call goes through this macro, except calls that release something
+ * (src/lib/device/module/released.cuh). Its value is 0, GCB_E_NOMEM or GCB_E_DEVICE. If the call
  * fails, the macro stores the failure in *fault, unless *fault has an earlier one. CUDA would
  * report the error again at the next launch, so the macro clears it.
  */

@@ -87,7 +87,7 @@ __device__ __forceinline__ uint32_t lanes_before()
     return (1u << lane()) - 1;
 }
 
-/* ---- what threads find together ---- */
+/* ---- what the threads of a warp or a block find together; all of them call the function ---- */
 
 /* The sum of v over the warp, in every lane. For types that warp_add does not take. */
 template <typename T> __device__ __forceinline__ T warp_sum(T v)
@@ -121,15 +121,16 @@ template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_
         atomic_add(to, T{v});
 }
 
-/* Sets an array in shared memory to zero. Called by every thread of the block. */
+/* Sets an array in shared or device memory to zero. Called by every thread of the block; a barrier
+ * must follow before the block uses the array. */
 template <unsigned N> __device__ __forceinline__ void clear_counts(uint32_t (&count)[N])
 {
     for (unsigned i = threadIdx.x; i < N; i += blockDim.x)
         count[i] = 0;
 }
 
-/* Adds counts in shared memory to an array in device memory. Called by every thread of the
- * block. */
+/* Adds counts in shared memory to an array in device memory. Called by every thread of the block,
+ * after a barrier. */
 template <typename T, unsigned N>
 __device__ __forceinline__ void add_counts(T *to, const uint32_t (&count)[N])
 {

@@ -40,9 +40,9 @@ __device__ __forceinline__ block_work find_work(const single &where)
 }
 
 /* Searches for the last message whose first block is at or before this block. A message without
- * blocks has the same first block as a later message, so it is not found. Called by every thread of
- * the block. Each warp compares 32 messages at a time, so two steps are enough for a thousand
- * messages. */
+ * blocks is not found: a later message has the same first block, or the grid ends there. Called by
+ * every thread of the block. Each warp compares 32 messages at a time, so two steps are enough for
+ * a thousand messages. */
 __device__ __forceinline__ block_work find_work(const message_group &where)
 {
     unsigned from = 0, left = where.count;

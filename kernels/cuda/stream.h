@@ -4,8 +4,8 @@
 /*
  * A CUDA stream as the module's C code sees it, and the result that kernels write. Launchers
  * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or
- * GCB_E_DEVICE without waiting. The stream keeps the description of a failure
- * (src/lib/device/module.h).
+ * GCB_E_DEVICE without waiting (GCB_E_NOMEM if CUDA found no memory for a launch). The stream keeps
+ * the description of a failure (src/lib/device/module.h).
  */
 #include "kernels/base/hd.h"
 
@@ -14,13 +14,15 @@ struct gcb_device_stream; /* kernels/cuda/fault.cuh defines it; C code cannot se
 /*
  * The result of a call, in device memory. It is complete when the call's last kernel has ended. The
  * results of a step's messages are contiguous, so one synchronisation and one small copy fetch all
- * of them. A result must be all zero before its call, because kernels add to it.
+ * of them; only the result of a slot (src/lib/coder/slot.h) is at the beginning of the slot. A
+ * result must be all zero before its call, because kernels add to it.
  */
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
     uint64_t clamped; /* encode: elements that were clamped to a limited range */
     /* 0 if all is well. An encoder sets GCB_E_SEND_RAW if the method's arithmetic overflowed; a
-     * decoder sets GCB_E_CORRUPT if the message is damaged. */
+     * decoder sets GCB_E_CORRUPT if the message is damaged; gcb_cuda_slot_end sets
+     * GCB_E_NONFINITE. */
     int32_t status;
     /* The largest sign-cleared bit pattern of the elements, if it was computed. The coder computes
      * it to find infinities and NaNs; a codec computes it if its range depends on the data. */

@@ -31,8 +31,8 @@ __host__ __device__ inline uint64_t tile_count(uint64_t n)
     return pieces_of(n, kTile);
 }
 
-/* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the
- * position of each code. */
+/* Calls op.at<w>() for w = `given`, or for w = 16 if `given` is not 1 to 15. So the compiler knows
+ * the position of each code. */
 template <unsigned width = 1, class Op>
 __device__ __forceinline__ void by_width(unsigned given, const Op &op)
 {
@@ -44,7 +44,7 @@ __device__ __forceinline__ void by_width(unsigned given, const Op &op)
         by_width<width + 1>(given, op);
 }
 
-/* Packs a thread's codes, for pack_codes. Each width has its own code. */
+/* Packs a thread's codes, for pack_codes. Each width is compiled separately. */
 struct packing {
     uint8_t *tile;
     const uint32_t (&code)[kTileEach];
@@ -68,7 +68,7 @@ struct packing {
     }
 };
 
-/* Unpacks a thread's codes, for unpack_codes. Each width has its own code. */
+/* Unpacks a thread's codes, for unpack_codes. Each width is compiled separately. */
 struct unpacking {
     const uint32_t *tile;
     unsigned skip; /* bytes before the codes */

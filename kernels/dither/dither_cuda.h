@@ -8,7 +8,7 @@
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`,
  * `terngrad` and `natural`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and
- * results are device memory; x is aligned to 16 bytes.
+ * results are device memory; x and scratch are aligned to 16 bytes, payloads to 4.
  */
 GCB_BEGIN_C
 

@@ -24,8 +24,9 @@ struct elias_message {
     uint64_t n, buckets;
     uint32_t levels, sign_bit;
     bool sparse;
-    uint8_t *fixed;   /* norms, then codes */
-    uint64_t *offset; /* offset of each block after the directory, and the last block's end */
+    uint8_t *fixed; /* norms, then codes */
+    /* offset of each block after the directory; in the decoder, also the last block's end */
+    uint64_t *offset;
 };
 
 __device__ inline uint64_t blocks_of(const elias_message &e)

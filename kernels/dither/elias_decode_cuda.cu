@@ -132,7 +132,7 @@ __device__ uint32_t elements_of(const code_reader &r, const code_place &start, u
 }
 
 /* Writes this thread's codes to their places; the first is element `next` of `total`. Sets *done if
- * the block ends after these codes, where its last element is. Returns false if a code is
+ * these codes reach the last element and the block ends after them. Returns false if a code is
  * damaged. */
 __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, uint64_t at,
                           uint32_t next, unsigned total, bool *done)
@@ -161,7 +161,7 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, 
 }
 
 /* Reads a block's codes into shared memory. Returns false in every thread if the bits are not a
- * valid block. */
+ * valid block. Called by every thread of the block. */
 __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
 {
     uint32_t elements, all, next;

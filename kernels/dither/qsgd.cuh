@@ -140,7 +140,8 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
     return sum_blocks_of(bucket);
 }
 
-/* Writes the norms of a message's buckets to its payload: L2 norms, or largest magnitudes. */
+/* Writes the norms of a message's buckets to its payload: L2 norms, or largest magnitudes. Adds
+ * error feedback to x. So does the function for a group below. */
 int compute_norms(gcb_device_stream *s, const single &message, bool l2);
 
 /* The sizes of grids 1 and 2 of a group of messages. cut_norms divides these grids among the

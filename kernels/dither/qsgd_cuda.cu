@@ -63,7 +63,7 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[kTileEach], unsigne
 }
 
 /* Computes the L2 norms of the tile's buckets. sum_lanes(bucket) neighbouring lanes share a bucket,
- * so that every lane has something to add. */
+ * so that few lanes have nothing to add. */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
     const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;

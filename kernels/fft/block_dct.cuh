@@ -59,7 +59,8 @@ struct dct_quad {
 
 /* ---- elements to numbers ---- */
 
-/* Loads the block's elements as the complex numbers of the FFT's input. */
+/* Loads the block's elements as the complex numbers of the FFT's input. Called by every thread of
+ * the block; a barrier follows. */
 __device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_input &in,
                                             uint64_t start, unsigned m)
 {
@@ -86,7 +87,8 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
 }
 
 /* Loads the numbers of butterfly j. A thread reads four elements at a time. Two of them belong to
- * its own butterfly, and two to the mirrored butterfly of lane 31 - lane(). */
+ * its own butterfly, and two to the mirrored butterfly of lane 31 - lane(). Called by every thread
+ * of the warp. */
 __device__ __forceinline__ void load_first(complex *v, const gcb_device_input &in, uint64_t start,
                                            unsigned j)
 {
@@ -199,7 +201,8 @@ __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dc
 }
 
 /* Does the FFT's last round and the work of numbers_to_coefficients, with the numbers in registers
- * between the two. Only for a transform that fills the block. */
+ * between the two. Only for a transform that fills the block. Called by every thread of the block,
+ * after a barrier; a barrier follows. */
 __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;
@@ -226,7 +229,8 @@ __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const
     sync_block();
 }
 
-/* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). */
+/* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). Called by
+ * every thread of the block; a barrier follows the coefficients. */
 template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const gcb_device_input &in,
                                                 const gcb_cuda_dct &d)

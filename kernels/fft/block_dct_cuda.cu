@@ -135,7 +135,7 @@ __device__ void store_unfolded(const output &to, dct_room &room, unsigned m)
 }
 
 /* Transforms all numbers of the block as one, and stores the elements from the registers of the
- * last round. */
+ * last round. Called by every thread of the block, after a barrier. */
 __device__ void transform_whole(const output &to, dct_room &room, const complex *twiddles)
 {
     constexpr unsigned kPart = kLastPart;
@@ -163,7 +163,8 @@ struct put_coefficient {
     }
 };
 
-/* Fills the block's room with the message's coefficients; 0 if a coefficient was not kept. */
+/* Fills the block's room with the message's coefficients; 0 if a coefficient was not kept. Called
+ * by every thread of the block; a barrier follows. */
 __device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
                                   const gcb_cuda_dct &d, uint64_t start)
 {

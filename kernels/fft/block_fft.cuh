@@ -116,7 +116,8 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
 /*
  * The rounds of one transform of all 2048 numbers: three of radix 8 (write_first, middle_rounds),
  * then one of radix 4 (read_last). The last round leaves its results in registers: a thread
- * computes two butterflies, which the caller chooses.
+ * computes two butterflies, which the caller chooses. The functions are called by every thread of
+ * the block; a barrier follows write_first and middle_rounds.
  */
 constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a last butterfly's results */
 

@@ -93,7 +93,8 @@ struct put_bin {
     }
 };
 
-/* Fills the block's room with the message's bins; 0 if a bin was not kept. */
+/* Fills the block's room with the message's bins; 0 if a bin was not kept. Called by every thread
+ * of the block; a barrier must follow. */
 __device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
                           const gcb_cuda_block_fft &f, float unitary)
 {

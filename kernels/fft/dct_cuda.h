@@ -38,8 +38,9 @@ struct gcb_cuda_dct {
 /* ---- tables of floats or doubles, filled on the host ---- */
 
 /* The block way's table and its number of bytes. The table has three arrays of complex floats. With
- * m = length / 2, they are the m twiddle factors of the complex FFT's stages (block_fft.cuh);
- * exp(-2 pi i k / length) for k < m; and exp(pi i k / (2 length)) for k <= m. */
+ * m = length / 2, they are m places, of which the first have the twiddle factors of the complex
+ * FFT's rounds (block_fft.cuh) and the others are not set; exp(-2 pi i k / length) for k < m; and
+ * exp(pi i k / (2 length)) for k <= m. */
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);
 

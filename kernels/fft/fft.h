@@ -7,15 +7,16 @@
 #include "kernels/fft/engine.h"
 
 /*
- * Real-to-complex FFT of n floats, whole or in chunks: our own (steps.h) for even lengths with the
- * factors 2, 3, 5 and 7, FFTW's single-precision library for all others. Only this folder sees
- * FFTW.
+ * Real-to-complex FFT of n floats, whole or in chunks, and the DCTs made from it (GCB_FFT_DCT): our
+ * own (steps.h) for even lengths with the factors 2, 3, 5 and 7, unless `engine` asks for FFTW;
+ * FFTW's single-precision library for all others. Only this folder sees FFTW.
  *
- * A chunk of length L has L/2 + 1 bins. Chunks are stored one after the other, each bin as (re,
- * im). The exponent of the forward transform is negative: exp(-2 pi i jk / L). The last chunk may
- * be shorter; it is transformed at its own length, without padding. chunk = 0, or a chunk of n or
- * more, means one chunk of n. The transforms are unscaled: inverse(forward(x)) = L * x. The inverse
- * ignores the imaginary part of a chunk's first bin and, for even L, of its last bin.
+ * A chunk of length L has L/2 + 1 bins (of a DCT: engine.h). Chunks are stored one after the other,
+ * each bin as (re, im). The exponent of the forward transform is negative: exp(-2 pi i jk / L). The
+ * last chunk may be shorter; it is transformed at its own length, without padding. chunk = 0, or a
+ * chunk of n or more, means one chunk of n. The transforms are unscaled: inverse(forward(x)) = L *
+ * x. The inverse ignores the imaginary part of a chunk's first bin and, for even L, of its last
+ * bin.
  *
  * The last `zeros` of the n elements may be missing in x: forward adds them as zeros, and inverse
  * drops them. So a caller can pad a message to a length that our own FFT can transform
@@ -83,8 +84,8 @@ uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 bool gcb_fft_can(uint64_t length);
 
 /* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. Returns 0,
- * GCB_E_NOMEM or, if a length needs FFTW and the build is without it, GCB_E_UNSUPPORTED. On failure
- * *out is NULL. */
+ * GCB_E_NOMEM or, if a length or `engine` needs FFTW and the build is without it,
+ * GCB_E_UNSUPPORTED. On failure *out is NULL. */
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* fft may be NULL */
 
@@ -98,7 +99,8 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
 /* The number of chunks that gcb_fft_forward_chunks best transforms at once, at most GCB_FFT_LANES;
  * 0 if only gcb_fft_forward can transform the message. Sets *workers to the number of calls that
- * may run at the same time, each with another which->worker below *workers. */
+ * may run at the same time, each with another which->worker below *workers; if the result is 0,
+ * *workers may be left unset. */
 unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
 
 /* Transforms some chunks: at most a group of whole ones, or the shorter last one alone. x is the

@@ -20,15 +20,17 @@ GCB_BEGIN_C
 
 /* ---- chunks of a power of two ---- */
 
-/* The chunks to transform: `count` elements in all, a multiple of `length`. `count` may be 0. */
+/* The chunks to transform: `count` elements in all, a multiple of `length`. If `count` is 0, none
+ * of the launchers below may be called. */
 struct gcb_cuda_block_fft {
     uint64_t count, length; /* length: of a chunk, 8 to 4096 */
     const void *table;      /* device memory */
 };
 
 /* The table's number of bytes, and a function that fills it on the host. The table has two arrays
- * of complex floats. With m = length / 2, they are the m twiddle factors of the complex FFT's
- * stages (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
+ * of complex floats. With m = length / 2, they are m places, of which the first have the twiddle
+ * factors of the complex FFT's rounds (block_fft.cuh) and the others are not set; and exp(-2 pi i k
+ * / length) for k < m. */
 uint64_t gcb_cuda_fft_block_bytes(uint64_t length);
 void gcb_cuda_fft_block_table(void *table, uint64_t length);
 

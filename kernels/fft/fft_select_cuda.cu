@@ -75,7 +75,7 @@ __device__ void fill_magnitudes(bin_chunk *c)
 }
 
 /* Chooses from the bins in shared memory, compared at the scale of `top`, and writes the entries.
- * Returns the smallest power that is kept, in thread 0. */
+ * Returns, in thread 0, a power that all kept bins reach. Called by every thread of the block. */
 __device__ uint32_t select_bins(select_room &room, const gcb_cuda_fft_selection &how,
                                 const chunk_place &place, uint32_t top)
 {

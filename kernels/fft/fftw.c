@@ -69,7 +69,7 @@ static uint64_t largest_prime(uint64_t n)
  * An upper bound of the floats that FFTW allocates, to plan or to execute once. Measured from
  * length 65,536 on with version 3.3.10, planning takes up to 1.6 times the length, and 5.9 times
  * for a prime length. Executing takes 2 times the length for twice a prime, and 5.1 times for a
- * prime. The bound is 1.5 times these figures, because FFTW's allocations leave gaps.
+ * prime. The bound is at least 1.5 times these figures, because FFTW's allocations leave gaps.
  */
 static uint64_t most_floats_taken(uint64_t length)
 {

@@ -122,8 +122,8 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
 
 /* ---- chunks in lanes ---- */
 
-/* The `spare` of gcb_fft_forward_fn: the memory of the bins if it is large enough, because the
- * second-level cache has hardly room for more. */
+/* The `spare` of gcb_fft_forward_fn and gcb_fft_inverse_fn: the memory of the bins if it is large
+ * enough and aligned, because the second-level cache has hardly room for more. */
 static float *spare_room(const struct own *o, const struct gcb_fft_chunks *which, float *bins)
 {
     return which->count == o->fns->lanes && (uintptr_t)bins % 64 == 0

@@ -24,7 +24,8 @@ struct gcb_cuda_spectrum {
 int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most);
 
 /* Computes the squared magnitudes of bins, at the scale of the largest part, which is
- * most->max_bits. If the largest part is not finite, result->status becomes GCB_E_SEND_RAW. */
+ * most->max_bits. Those of a shorter last chunk are multiplied by length / rest. If the largest
+ * part is not finite, result->status becomes GCB_E_SEND_RAW. */
 int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
                              const struct gcb_cuda_spectrum *how,
                              const struct gcb_device_result *most,

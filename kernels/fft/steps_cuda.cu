@@ -64,8 +64,8 @@ FORCE void next_round(complex *z, unsigned m, unsigned p, const float *twiddle, 
     sync_block();
 }
 
-/* Does all rounds. The numbers must be in `from` before a barrier; a barrier follows the
- * results. */
+/* Does all rounds. The numbers must be in `from` before a barrier; a barrier follows the results.
+ * Called by every thread of the block. */
 __device__ void transform(const gcb_fft_steps *steps, const complex *from, complex *to)
 {
     GCB_FFT_TRANSFORM(steps, from, to);
@@ -192,7 +192,8 @@ __device__ complex get_bin(const float *bins, const gcb_cuda_steps &f, unsigned 
     return {bins[2 * k], bins[2 * k + 1]};
 }
 
-/* Makes number 0, with its parts swapped (join_pair), from bins or coefficients 0 and m. */
+/* Makes number 0, times two and with its parts swapped (join_pair), from bins or coefficients 0 and
+ * m. */
 template <bool Dct> __device__ complex get_ends(const float *bins, const gcb_cuda_steps &f)
 {
     const unsigned m = f.steps.m;

@@ -4,12 +4,12 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * The randomised Walsh-Hadamard transform of a message on the device, bit for bit as in
- * src/lib/sparse/transform_hadamard.c. The message is cut into pieces of `length` elements, a power
- * of two. The rest is cut into smaller powers of two, whose coefficients are brought to the same
- * scale. The first launch does twelve stages, and each further launch does four stages; a launch
- * reads and writes each element once. Arrays are aligned to 16 bytes. Functions return 0 or
- * GCB_E_DEVICE.
+ * The randomised Walsh-Hadamard transform of a message on the device (H and D are those of
+ * kernels/hadamard/hadamard.h), bit for bit as in src/lib/sparse/transform_hadamard.c. The message
+ * is cut into pieces of `length` elements, a power of two. The rest is cut into smaller powers of
+ * two, whose coefficients are brought to the same scale. The first launch does twelve stages, and
+ * each further launch does four stages; a launch reads and writes each element once. Arrays are
+ * aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

@@ -139,7 +139,7 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
 }
 
 /* Reads a block's positions; threads share the block's bits. If the bits are not a valid block, at
- * least one thread returns false. */
+ * least one thread returns false. Called by every thread of the block. */
 __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {

@@ -67,8 +67,8 @@ GCB_HD void gcb_gap_cost_add(struct gcb_gap_cost *t, uint64_t count)
 /*
  * The approximate cost of a code for these counts, in units of 2^-16 bits: the entropy, plus 12
  * bits and 3 bits per symbol for the code lengths. If one symbol makes up more than half of all
- * occurrences, its entropy is below one bit, but its codeword takes one bit. Then the cost is one
- * bit for each occurrence of any symbol, plus the entropy of the other symbols.
+ * occurrences, but not all, its entropy is below one bit, but its codeword takes one bit. Then the
+ * cost is one bit for each occurrence of any symbol, plus the entropy of the other symbols.
  */
 GCB_HD uint64_t gcb_gap_cost_of(struct gcb_gap_cost t)
 {

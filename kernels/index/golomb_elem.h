@@ -27,8 +27,8 @@ GCB_HD double gcb_golomb_density(unsigned b)
 }
 
 /* The Rice parameter b of Golomb's code if p = kept / n of the positions are kept, by SBC's rule: b
- * = 1 + floor(log2(log(phi - 1) / log(1 - p))). A table of thresholds replaces the logarithms,
- * whose last bits differ between machines. */
+ * = 1 + floor(log2(log(phi - 1) / log(1 - p))), limited to 0..GCB_GOLOMB_PARAMETERS. A table of
+ * thresholds replaces the logarithms, whose last bits differ between machines. */
 GCB_HD unsigned gcb_golomb_parameter(uint64_t kept, uint64_t n)
 {
     const double p = n ? (double)kept / (double)n : 1.0;

@@ -3,7 +3,7 @@
 
 /* Error feedback inside an encoder's kernels (gcb_device_input). The residual is added when the
  * tensor is first read, and the new residual is written when the codes are made. Below, p stands
- * for carry * residual + x, the value to encode. */
+ * for the value to encode: carry * residual + x, or x if there is no residual. */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/vector.cuh"
@@ -30,7 +30,7 @@ __device__ __forceinline__ uint64_t runs_apart()
     return threads_of_grid() * runs::each;
 }
 
-/* Element i of p. */
+/* Computes element i of p, of an input that needs_feedback. */
 __device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t i)
 {
     return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);

@@ -17,8 +17,8 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
  * 4, which adds the gradient once more. */
 enum gcb_nesterov { GCB_NESTEROV_NO, GCB_NESTEROV_YES, GCB_NESTEROV_REDSYNC };
 
-/* The new momentum, from the momentum u and the gradient x. gmc adds the result to what is left,
- * where u is the last update. `nesterov` is an enum gcb_nesterov. */
+/* The new momentum, from the momentum u and the gradient x. For the memory gmc, u is the last
+ * update, and the caller adds the result to what is left. `nesterov` is an enum gcb_nesterov. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
 {
     return nesterov == GCB_NESTEROV_YES ? factor * (u + x) : factor * u + x;

@@ -7,7 +7,7 @@
  * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
  * SC'11): a counter of four words and a key of two words give four random words. There is no state.
  *
- * Here the key is the seed (low word first) and the counter is
+ * Here the key is a number of 64 bits (low word first), such as the seed, and the counter is
  *   { block low, block high, stream low, stream high },
  * where `stream` says what the draw is for (see kernels/philox/philox.h).
  */

@@ -22,9 +22,9 @@ struct range_room {
     double error[kWidths];              /* by mantissa width */
 };
 
-/* Sets s.error of `width` and the kAtOnce - 1 widths after it, as gcb_range_expected_error computes
- * it: all threads compute octaves, and then one thread per width adds them up in order. Called by
- * all threads of the block. */
+/* Sets s.error of `width` and of the kAtOnce - 1 widths after it, except those that no format has
+ * (gcb_range_valid), as gcb_range_expected_error computes it: all threads compute octaves, and then
+ * one thread per width adds them up in order. Called by all threads of the block. */
 __device__ inline void expected_errors(range_room &s, unsigned width, float max, unsigned bits,
                                        enum gcb_range_rounding rounding)
 {

@@ -8,9 +8,10 @@
 
 /*
  * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the
- * `range` codec. If max and mantissa are given, one launch reads each element once. Otherwise two
- * more launches and one more read come first, to choose what is not given. Functions return 0 or
- * GCB_E_DEVICE. Payloads, tensors, scratch and results are device memory; x is aligned to 16 bytes.
+ * `range` codec. If max and mantissa are given, encoding is one launch that reads each element
+ * once. Otherwise two more launches and one more read come first, to choose what is not given.
+ * Functions return 0 or GCB_E_DEVICE. Payloads, tensors, scratch and results are device memory; x
+ * is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
@@ -24,7 +25,7 @@ struct gcb_cuda_range {
 
 #define GCB_CUDA_RANGE_HEAD 5 /* bytes: the topmost value (float32) and the mantissa width */
 
-/* Bytes of scratch for encoding n elements. */
+/* Bytes of scratch for encoding n elements; the scratch is aligned to 16 bytes. */
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
 /* Writes the head and the codes. Sets result->length and, if max comes from the data, max_bits;

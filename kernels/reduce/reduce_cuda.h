@@ -3,8 +3,8 @@
 
 #include "kernels/cuda/group.h"
 
-/* Family `reduce` on the device (kernels/reduce/reduce.h). Functions return 0 or GCB_E_DEVICE. All
- * pointers are device memory. */
+/* Family `reduce` on the device (kernels/reduce/reduce.h). Functions return 0 or GCB_E_DEVICE.
+ * Elements and results are device memory. */
 GCB_BEGIN_C
 
 /* Raises result->max_bits to the largest sign-cleared bit pattern of x[0..n). x is aligned to 16

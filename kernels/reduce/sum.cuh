@@ -28,8 +28,8 @@ __device__ __forceinline__ unsigned sum_block_size(uint64_t n, uint64_t b)
     return from < n ? elements_from(n, from, GCB_SUM_BLOCK) : 0;
 }
 
-/* The number of lanes that sum n floats, rounded up to a power of two, at most a warp. The
- * accumulators of further lanes would be +0.0, which changes no sum. */
+/* The number of lanes that sum n floats: n rounded up to a power of two, at least 1 and at most a
+ * warp. The accumulators of further lanes would be +0.0, which changes no sum. */
 __host__ __device__ inline unsigned sum_lanes(uint64_t n)
 {
     unsigned lanes = 1;
@@ -48,8 +48,8 @@ __device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
     return acc;
 }
 
-/* The accumulator of lane `mine` of `lanes` lanes over x[0..n), n <= GCB_SUM_BLOCK. `lanes` is
- * sum_lanes(n). `term` maps a float to a double. */
+/* The accumulator of lane `mine` of `lanes` lanes over x[0..n), n <= GCB_SUM_BLOCK. `lanes` is at
+ * least sum_lanes(n). `term` maps a float to a double. */
 template <class Term>
 __device__ __forceinline__ double lane_sum(const float *x, unsigned n, unsigned mine,
                                            unsigned lanes, Term term)
@@ -132,9 +132,9 @@ __device__ __forceinline__ double add_parts(double total, const double *part, un
     return total;
 }
 
-/* The run of n parts from this start. It is steady if each sum is further than 2^-20 of itself from
- * a power of two, has an exponent at most 1 above the start's, and is not 2^11 times smaller than
- * the start. */
+/* The run of n parts from this start. It is steady if each sum, and the start, is further than
+ * 2^-20 of itself from a power of two, and no sum has an exponent more than 1 above or more than 11
+ * below the start's. */
 __device__ __forceinline__ chain_run guess_run(double start, const double *part, unsigned n)
 {
     const uint32_t first = pattern_of(start) >> 32 & GCB_MAGNITUDE_MASK;

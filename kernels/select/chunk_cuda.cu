@@ -97,7 +97,8 @@ struct long_room {
     search_room search;
 };
 
-/* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`. */
+/* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`.
+ * Called by every thread of the block. */
 __device__ void count_digits(search_room &room, const long_chunk &c, unsigned level,
                              uint32_t prefix)
 {
@@ -115,7 +116,7 @@ __device__ void count_digits(search_room &room, const long_chunk &c, unsigned le
 }
 
 /* Finds the k-th largest magnitude digit by digit, with one read of the chunk per digit. Stops as
- * soon as all magnitudes with the digits found are kept. */
+ * soon as all magnitudes with the digits found are kept. Called by every thread of the block. */
 __device__ chunk_cut find_long_cut(search_room &room, const long_chunk &c, uint32_t k)
 {
     uint32_t prefix = 0, left = k;

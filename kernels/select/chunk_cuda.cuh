@@ -162,8 +162,8 @@ struct chunk_place {
     uint32_t entry;       /* number of this chunk's first entry in the list */
 };
 
-/* The sum of v over the block. `turn` differs by 1 from that of the call before, which saves a
- * barrier. */
+/* The sum of v over the block, in every thread, all of which call this. `turn` differs by 1 from
+ * that of the call before, which saves a barrier. */
 template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
     v = warp_add(v);
@@ -202,7 +202,7 @@ __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
 }
 
 /* Continues the search with the whole block, until a list of the magnitudes that reach s->low is
- * short. */
+ * short, or the search is finished. Called by every thread of the block. */
 template <class Room, class Chunk>
 __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t k)
 {

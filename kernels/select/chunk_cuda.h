@@ -8,7 +8,8 @@
  * This takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up
  * to six times: up to three times for the digits of the smallest magnitude to keep, once if only
  * some of the elements with this magnitude are kept, and twice to write. If error feedback must
- * still be added, a pass before these adds it. Functions return 0 or GCB_E_DEVICE.
+ * still be added, a further pass over a longer chunk adds it first. Functions return 0 or
+ * GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -20,8 +21,8 @@ struct gcb_cuda_chunks {
     uint64_t first; /* the functions below handle the chunks from number `first` on */
 };
 
-/* Sets *chosen to a list of `most` of n positions in the scratch. Returns its number of bytes. If
- * scratch is NULL, only returns the number. */
+/* Sets *chosen, except `residual` and `message`, to a list of `most` of n positions in the scratch.
+ * Returns the list's number of bytes. If scratch is NULL, only returns the number. */
 uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
                                  void *scratch);
 

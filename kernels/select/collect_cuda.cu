@@ -73,8 +73,8 @@ __device__ uint32_t rank_sample(search_room &room, const uint32_t *taken, const 
     return prefix;
 }
 
-/* Sets the state *c of a choice, with one block of threads: clears the counts, and computes
- * c->least from the sample that take_sample has taken. */
+/* Sets the state *c of a choice, with one block of threads: clears the counts, and sets c->least
+ * from the sample that take_sample has taken or, if there is none, to how.least. */
 __global__ __launch_bounds__(kOneBlock, 1) void init_selection(selection_state *c,
                                                                const uint32_t *taken, sample how,
                                                                unsigned sides, uint32_t want)
@@ -161,7 +161,7 @@ __device__ __forceinline__ void add_feedback(float (&v)[kTileEach], const gcb_de
 }
 
 /* Puts this thread's elements that `pass` has a bit for to their places among those of its warp, in
- * index order. Returns the number of the warp's elements. Called by every thread of the warp. */
+ * index order. Returns how many of the warp's elements pass. Called by every thread of the warp. */
 template <unsigned Sides>
 __device__ __forceinline__ uint32_t gather_warp(collect_room<Sides> &room,
                                                 const float (&v)[kTileEach], uint32_t pass)

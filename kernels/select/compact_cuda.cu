@@ -45,7 +45,7 @@ __device__ uint32_t kept_of(uint64_t counts, uint32_t most)
 using count_room = scan_room_of<uint64_t>;
 
 /* Counts the entries above keep.prefix and those that equal it, of each tile of the block, and of
- * all of them. Each warp handles one tile at a time. */
+ * all of them. Each warp handles one tile at a time. Called by every thread of the block. */
 __device__ void count_tiles_of(count_room &room, const slots &in, const kept_side &keep,
                                const tile_range &range, uint64_t *all)
 {

@@ -46,8 +46,9 @@ struct gcb_cuda_chosen {
      * When values are written, the residuals of the kept positions are set to what the decoder will
      * not get. */
     float *residual;
-    /* The caller sets this. If there is a message, `pos` and `value` are not set: the selector
-     * writes all of the payload, and the residuals. gcb_cuda_select_one_sided makes a list only. */
+    /* The caller sets this. If there is a message, the arrays `pos` and `value` are not written:
+     * the selector writes all of the payload, and the residuals. Only the selectors of this header
+     * except gcb_cuda_select_one_sided can do this; all others make a list. */
     struct gcb_cuda_message message;
     uint64_t n;    /* positions to choose from, at most 2^31 */
     uint64_t most; /* most entries that may be kept */
@@ -59,8 +60,9 @@ uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most);
 /*
  * Each function lays out *chosen in the scratch, and queues the choice from in->n = n floats, all
  * finite. The caller has set chosen->n, and chosen->most to at least the number of positions that
- * can be chosen. If there is error feedback, the first read adds it and sets the residual as if
- * nothing were kept; the residual is corrected when values are written.
+ * can be chosen. If error feedback must still be added, the first read adds it and sets the
+ * residual as if nothing were kept; otherwise the caller has set the residual so. The residual is
+ * corrected when values are written.
  */
 
 /* Chooses the k largest, 1 <= k <= n (k = 0 for n = 0); ties go to the lower index. */
@@ -82,13 +84,14 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             void *scratch);
 
 /* Chooses the k largest of the side (positive or negative values) with the larger sum
- * (src/lib/sparse/select_one_sided.c). Makes lists of both sides, so it needs its own scratch. */
+ * (src/lib/sparse/select_one_sided.c). If all values are 0, chooses the first k positions. Makes
+ * lists of both sides, so it needs its own scratch. */
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch);
 
 /* Chooses the k largest of `side` (0: positive values, 1: negative values), or of the other side if
- * `side` is empty. */
+ * `side` is empty, or the first k positions if all values are 0. */
 int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                          const struct gcb_device_input *in, uint64_t k, unsigned side,
                          void *scratch);

@@ -50,7 +50,8 @@ struct gcb_cuda_scale {
 /* Bytes of scratch for gcb_cuda_put_values; at most `most` positions are kept. */
 uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most);
 
-/* Writes everything before the positions except the side bytes. Adds to result->clamped.
+/* Writes everything before the positions except the side bytes. Adds to result->clamped. If
+ * chosen->residual is not NULL, sets the residuals of the kept positions; how->width is 1 then.
  * chosen->value has how->width floats per kept position. */
 int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
@@ -94,8 +95,8 @@ struct gcb_cuda_decoding {
  * wanted. */
 uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch);
 
-/* Reads the head of the payload. If the payload is damaged, sets result->status to
- * GCB_E_CORRUPT. */
+/* Reads the head of the payload. If the payload's length, the number of kept positions or a scale
+ * is wrong, sets result->status to GCB_E_CORRUPT; the positions are not checked. */
 int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                           const struct gcb_cuda_values *how,
                           const struct gcb_cuda_index_length *length,

@@ -11,8 +11,8 @@
 GCB_BEGIN_C
 
 /* Before encoding: adds in->carry * in->residual to in->x if there is a residual, and raises
- * result->max_bits to the largest sign-cleared bit pattern of the sum. Moves 4 bytes per element,
- * 12 with a residual. */
+ * result->max_bits to the largest sign-cleared bit pattern that in->x then has. Moves 4 bytes per
+ * element, 12 with a residual. */
 int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         struct gcb_device_result *result);
 

@@ -24,7 +24,7 @@ int gcb_cuda_strata_encode(struct gcb_device_stream *s, uint8_t *payload, const 
 int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
                            const struct gcb_strata *where, struct gcb_device_result *result);
 /* Like gcb_cuda_strata_decode; the values are the elements of x at the places of *where, times the
- * factor. */
+ * factor. x and out do not overlap. */
 int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
                          const struct gcb_strata *where, float factor);
 
