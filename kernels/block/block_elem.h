@@ -159,7 +159,7 @@ struct gcb_scaling {
 };
 
 #define GCB_E8M0_ONE 127u       /* the code of 1 */
-#define GCB_SCALE_LEAST 0x1p-6f /* the smallest e4m3 scale that an encoder uses */
+#define GCB_SCALE_LEAST 0x1p-6f /* the smallest e4m3 scale of an encoder, except GCB_SCALE_TE */
 
 /* The largest power of two of a small float, as an exponent. */
 GCB_HD uint32_t gcb_small_exponent(const struct gcb_small_float *f)
@@ -167,7 +167,8 @@ GCB_HD uint32_t gcb_small_exponent(const struct gcb_small_float *f)
     return (gcb_bits_of(f->largest) >> 23) - 127;
 }
 
-/* e8m0: 2^(code - 127) by the rule, for a block with this largest magnitude. */
+/* e8m0: the code that the rule gives a block with this largest magnitude; the scale is 2^(code -
+ * 127). */
 GCB_HD uint32_t gcb_scale_power(uint32_t most, const struct gcb_scaling *s)
 {
     const uint32_t ratio = gcb_bits_of(gcb_float_of(most) / s->f.largest);

@@ -182,7 +182,8 @@ template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &r
 
 /* Prefix sums of `count` numbers, with one block of threads. Calls put(i, before, value) for each i
  * < count: value is value_of(i), and before is `start` plus the sum of the values before it.
- * Returns `start` plus the sum of all values. Called by every thread of the block. */
+ * Returns `start` plus the sum of all values. T must have room for the sum of blockDim.x values.
+ * Called by every thread of the block. */
 template <typename T, class ValueOf, class Put>
 __device__ __forceinline__ uint64_t scan_all(scan_room_of<T> &room, uint64_t count, uint64_t start,
                                              const ValueOf &value_of, const Put &put)

@@ -124,7 +124,8 @@ inline uint64_t tile_blocks(uint64_t n)
 }
 
 /* Divides grid 0 among the messages, one block per tile. Returns the number of blocks. Every
- * launcher of a group calls this. */
+ * launcher that sends a group's table calls this, because gcb_cuda_max_bits_group uses grid 0 of
+ * the table after it. */
 inline uint64_t cut_tiles(const gcb_device_group *g)
 {
     return cut_grid(g, 0, [](const gcb_device_item &item) { return tile_blocks(item.in.n); });

@@ -31,7 +31,8 @@ struct gcb_fft_need {
     uint64_t chunks; /* at least one */
     uint64_t zeros;  /* number of elements at the end of the last chunk that x does not have */
     int threads;     /* at least one */
-    /* True if the chunk is a whole message, which FFTW may transform with several threads. */
+    /* True if no chunks were asked for (chunk = 0): FFTW may transform the message with several
+     * threads. */
     bool whole;
     bool inverse;
     enum gcb_fft_engine engine;

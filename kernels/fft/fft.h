@@ -72,8 +72,8 @@ static inline uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
     return n / chunk * (chunk / 2 + 1) + (n % chunk ? n % chunk / 2 + 1 : 0);
 }
 
-/* The next even number of at least n whose prime factors are 2, 3, 5 and 7; 0 for n = 0. n is at
- * most 2^62. */
+/* The smallest even number of at least n that has no prime factors except 2, 3, 5 and 7; 0 for n =
+ * 0. n is at most 2^62. */
 uint64_t gcb_fft_smooth(uint64_t n);
 
 /* The number of zeros to append to n elements so that the last chunk has a length of

@@ -76,9 +76,9 @@ int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *b
 /*
  * Bins are compared at a scale that depends on the largest part of the whole message, which is
  * known only after all chunks are transformed. So each chunk first chooses at the scale of its own
- * largest part. It also writes its reach: the largest exponent of the message's largest part for
- * which the choice is the same (gcb_select_power_reach). Then the chunks whose reach is too small,
- * usually few or none, are done again.
+ * largest part. It also writes its reach: the choice is the same for the whole message if the
+ * exponent of the message's largest part is not above the reach (gcb_select_power_reach). Then the
+ * chunks whose reach is too small, usually few or none, are done again.
  */
 struct gcb_cuda_fft_selection {
     struct gcb_cuda_chosen to; /* laid out for all positions */

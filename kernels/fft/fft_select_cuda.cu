@@ -5,7 +5,8 @@
 
 using namespace gcb;
 
-/* Each block handles a chunk of 4096 elements: 2049 bins, nine per thread. */
+/* Each block handles a chunk of 4096 elements: 2049 bins, eight per thread and one more in
+ * thread 0. */
 namespace
 {
 

@@ -27,7 +27,7 @@ __device__ gcb_gap_past past_of(const gap_run &g)
 
 /* ---- counting ---- */
 
-/* Sets all counts to 0, with one block of threads. */
+/* Sets all counts to 0, and m->golomb, with one block of threads. */
 __global__ void reset_codes(gap_codes *m, gcb_cuda_chosen c)
 {
     clear_counts(m->count);

@@ -16,7 +16,7 @@ constexpr unsigned kDigits = 2048;
 constexpr unsigned kLevels = 3;
 constexpr unsigned kSides = 2;       /* positive values, then negative ones */
 constexpr unsigned kRatios = 1024;   /* ratios of a threshold search, i / kRatios */
-constexpr unsigned kOneBlock = 1024; /* threads of a kernel that is launched with one block */
+constexpr unsigned kOneBlock = 1024; /* threads of a block that works alone on a tensor or a side */
 
 /* Which elements of a side to keep. A side has the elements whose bits, masked with `mask`, equal
  * `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. During the
@@ -36,7 +36,7 @@ struct selection_state {
     uint32_t again;             /* collect a second time */
     uint32_t reused;            /* an earlier step's threshold is used */
     uint32_t want[kSides];      /* rank to find on each side; 0: `keep` is already set */
-    kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
+    kept_side keep[kSides + 1]; /* one for each side; the last: that of gcb_cuda_select_side */
     uint32_t kept[kSides];      /* lengths of lists that are made together */
     /* for each list, what each block of count_tiles counted */
     uint64_t counts[kSides][kMostBlocks];

@@ -17,8 +17,9 @@
  *   digits    finds the exact k-th largest of the collected elements, digit by digit
  *   compact   counts what each tile keeps; adds up the counts and writes the kept entries
  *
- * No result depends on the sample, the order of blocks or the order of atomic operations. Functions
- * return 0 or GCB_E_DEVICE.
+ * No result depends on this sample (that of gcb_cuda_select_sampled is another, which the method
+ * prescribes), the order of blocks or the order of atomic operations. Functions return 0 or
+ * GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

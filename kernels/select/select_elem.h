@@ -37,9 +37,9 @@ GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 }
 
 /*
- * Bins were ordered by their powers at the scale of a part `top`, and `least` (a pattern) is the
- * smallest power that was kept. Returns the largest exponent (of a part's pattern, shifted down by
- * 23) at whose scale the same bins are kept. Exponents below that of `top` are not considered.
+ * Bins were ordered by their powers at the scale of a part `top`, and all kept bins reach the power
+ * `least` (a pattern). Returns an exponent (of a part's pattern, shifted down by 23), at least that
+ * of `top`: at the scales of all exponents between the two, the same bins are kept.
  *
  * Proof: the scales differ by 2^-d, and the powers by 2^-2d, except for underflow. Take a power
  * that is 2^-96 or more at the new scale. Its larger part's square is at least 2^-98, so it is

@@ -50,8 +50,8 @@ int find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n);
 
 /* ---- measurements of the kept values ---- */
 
-/* Measurements of the kept values: means need sums of blocks, range floats need counts of
- * exponents. */
+/* Measurements of the kept values: means need sums of blocks, range floats counts of exponents,
+ * uniform only the maximum. */
 struct value_measures {
     gcb_cuda_scale scale;
     uint32_t max_bits;

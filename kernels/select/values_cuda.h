@@ -39,7 +39,8 @@ struct gcb_cuda_values {
 
 /* The scales of the values, in device memory. */
 struct gcb_cuda_scale {
-    /* The means of positive and of other values. For range and uniform, `up` is the maximum. */
+    /* For means, the means of positive and of other values; for sign-mean, plus and minus the mean
+     * magnitude. For mean, `up` is the mean of all values; for range and uniform, the maximum. */
     float up, down;
     struct gcb_range_format format;
 };
