@@ -30,6 +30,12 @@ __device__ __forceinline__ uint64_t runs_apart()
     return threads_of_grid() * runs::each;
 }
 
+/* The grid of a kernel that handles n elements in runs. */
+inline uint64_t grid_of_runs(uint64_t n)
+{
+    return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
+}
+
 /* Computes element i of p, of an input that needs_feedback. */
 __device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t i)
 {

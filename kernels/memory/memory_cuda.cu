@@ -28,12 +28,6 @@ __global__ void store_residuals(float *__restrict__ left, const float *__restric
     }
 }
 
-/* A grid for runs of n elements. */
-uint64_t grid_of_runs(uint64_t n)
-{
-    return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
-}
-
 } /* namespace */
 
 int gcb_cuda_memory_compensate(gcb_device_stream *s, const gcb_device_input *in)

@@ -10,12 +10,6 @@ using namespace gcb;
 namespace
 {
 
-/* A grid for runs of n elements. */
-unsigned grid_of_runs(uint64_t n)
-{
-    return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
-}
-
 __device__ bool nonfinite(const gcb_device_result *result)
 {
     return result->max_bits >= GCB_INF_BITS;
