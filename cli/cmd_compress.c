@@ -4,7 +4,6 @@
 
 #include "cli/base/session.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/columns.h"
 #include "src/tool/base/memory.h"
 #include "src/tool/rows/labels.h"
 #include "src/tool/run/breakdown.h"

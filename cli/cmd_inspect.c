@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/base/session.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/measure/compaction.h"

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "cli/base/output.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/device/load.h"
 #include "src/lib/exchange/exchange.h"

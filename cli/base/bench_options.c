@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/run/trial.h"
 

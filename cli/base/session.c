@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/columns.h"
 #include "src/tool/base/host.h"
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/rows/number.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/base/progress.h"
-#include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"

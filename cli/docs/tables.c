@@ -3,7 +3,6 @@
 
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
-#include "src/lib/base/text.h"
 #include "src/tool/read/reader.h"
 #include "src/tool/rows/fields.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/base/units.h"
 #include "src/tool/rows/number.h"
 
 /* ---- numbers ---- */

@@ -1,4 +1,3 @@
-#include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
 #include "src/lib/base/cpu_flags.h"

@@ -4,7 +4,6 @@
 
 #include "kernels/base/hd.h"
 #include "kernels/cuda/align.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/coder/coder_private.h"
 
 static const struct gcb_device_module *module_of(const struct gcb_coder *c)

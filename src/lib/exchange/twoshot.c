@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 #include "src/lib/exchange/shares.h"

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "kernels/base/hd.h"
-#include "kernels/select/select.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 #include "src/lib/codec/shared_scale.h"

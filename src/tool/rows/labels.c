@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/base/columns.h"
 #include "src/tool/base/memory.h"
 
 bool gcb_spec_next(const char **at, size_t *length)
