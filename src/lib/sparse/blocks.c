@@ -40,7 +40,8 @@ static unsigned group_from(const struct gcb_transform_state *t, uint64_t first, 
 }
 
 /* Floats from the coefficients of a chunk to those of the next, in an encoder's room: a multiple of
- * 64 bytes, but not of a page, because such coefficients would compete for places in a cache. */
+ * 64 bytes, but for long chunks of a power of two not of a page, because such coefficients would
+ * compete for places in a cache. */
 static uint64_t chunk_pitch(const struct gcb_transform_state *t, unsigned width)
 {
     return chunk_positions(t, width) * width / 16 * 16 + 16;
@@ -205,10 +206,11 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
-#define SAMPLE_STRIDE 8   /* one in 8 chunks of a message with fewer than 8 * 64 is sampled */
+/* one in 8 chunks of a message with fewer than 8 * 64 is sampled, rounded up to a group */
+#define SAMPLE_STRIDE 8
 
-/* A sample of m values costs time in proportion to m, and saves time in proportion to n / sqrt(m).
- * The sum is least if m grows like n^(2/3). */
+/* A sample of m values costs time in proportion to m. Because of its error, about n / sqrt(m) more
+ * values than needed are collected. The sum of both is least if m grows like n^(2/3). */
 static struct gcb_sample sample_array(struct gcb_selection *s)
 {
     const uint64_t n = s->positions;

@@ -7,8 +7,9 @@
  * Blocks: what a selector reads of a message, and what a decoder fills. A block is some consecutive
  * positions whose coefficients are in the cache. Without a transform, blocks are parts of the
  * tensor. If the transform takes chunks apart, a block is a chunk, which is transformed when it is
- * visited: the coefficients of the whole message are never in memory at the same time. Other
- * transforms compute all coefficients first, and blocks are parts of them.
+ * visited: the coefficients of the whole message are never in memory at the same time. For other
+ * transforms, and for selectors that need all coefficients, gcb_blocks_all computes them first, and
+ * blocks are parts of them.
  */
 struct gcb_block {
     uint64_t first;     /* number of its first position */
@@ -27,12 +28,13 @@ struct gcb_share {
  * to 0. `width`: floats per position. Returns 0 or GCB_E_NOMEM. */
 int gcb_blocks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag);
 
-/* Sets s->from.order, the floats that order all positions, if it is NULL. Returns false if a
- * coefficient is not finite. */
+/* Sets s->from.order, the floats that rank all positions, if it is NULL. Returns false if a
+ * coefficient of a transform is not finite. */
 bool gcb_blocks_all(struct gcb_selection *s);
 
-/* Called for each block, to append positions and values to the share. Adds the number of positions
- * to s->segment_kept (gcb_blocks_count). Shares are filled at the same time, each in order. */
+/* Called for each block, to append positions and values to the share, and bins if s->pair is not
+ * NULL. Adds the number of positions to s->segment_kept (gcb_blocks_count). Shares are filled at
+ * the same time, each in order. */
 typedef void gcb_block_fn(void *ctx, struct gcb_share *share, const struct gcb_block *block);
 
 static inline void gcb_blocks_count(struct gcb_selection *s, uint64_t segment, uint64_t found)
@@ -41,10 +43,11 @@ static inline void gcb_blocks_count(struct gcb_selection *s, uint64_t segment, u
 }
 
 /*
- * Calls fn for all blocks; those of an array have `length` positions. Then moves the shares
- * together: sets s->kept and s->largest. If positions are bins of chunks, s->pair becomes t->coef,
- * which then has only the collected bins. Returns false if a chunk has a coefficient that is not
- * finite, if fn has appended it. A value of an array that is not finite sets s->nonfinite.
+ * Calls fn for all blocks; those of an array have `length` positions, the last one maybe fewer.
+ * Then moves the shares together: sets s->kept and, if s->from.t is not NULL, s->largest. If
+ * positions are bins of chunks, s->pair becomes t->coef, which then has only the collected bins.
+ * Returns false if fn has appended a value of a chunk that is not finite. An appended value of an
+ * array that is not finite sets s->nonfinite instead.
  */
 bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn, void *ctx);
 
@@ -52,13 +55,14 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 struct gcb_sample {
     size_t m, each;
 };
-/* Fills s->sample with floats of evenly spaced blocks. For bins, also sets t->top. */
+/* Fills s->sample with evenly spaced floats of an array, or with floats of evenly spaced chunks.
+ * For bins of chunks, also sets t->top. */
 struct gcb_sample gcb_blocks_sample(struct gcb_selection *s);
 
 /*
- * True if the same positions are kept when the powers of bins have the scale of t->top and when
- * they have the scale of the largest part, as in fft_order (transform_fft.c). `least` is the bits
- * of the least kept power. Always true for other positions.
+ * True if certainly the same positions are kept when the powers of bins have the scale of t->top
+ * and when they have the scale of the largest part, as in fft_order (transform_fft.c). `least` is
+ * the bits of the least kept power. Always true for other positions.
  */
 bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
 

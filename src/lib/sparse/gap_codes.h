@@ -33,7 +33,7 @@ struct gcb_gap_block {
     uint16_t symbol[GCB_TILE], sum[GCB_TILE];
 };
 
-/* Fills `block` for n <= GCB_TILE positions. `next`: lowest possible position of the first. */
+/* Fills `block` for n positions, 1 <= n <= GCB_TILE. `next`: lowest possible value of the first. */
 void gcb_gap_block_fill(struct gcb_gap_block *block, const uint32_t *pos, size_t n, uint32_t next);
 
 /* The codes of one message. The struct has about 20 KiB. */

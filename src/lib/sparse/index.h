@@ -4,10 +4,10 @@
 #include "src/lib/sparse/stages.h"
 
 /*
- * The block directory, which several index coders share. A stream of gaps is cut into blocks of
- * GCB_TILE positions. Each block starts at a byte. The directory is before the stream. For each
- * block except the first, the directory has the position before the block and the block's byte
- * offset in the stream (32 bits each). So blocks can be decoded independently.
+ * The block directory, which several index coders share. A stream of coded positions is cut into
+ * blocks of GCB_TILE positions. Each block starts at a byte. The directory is before the stream.
+ * For each block except the first, the directory has the position before the block and the block's
+ * byte offset in the stream (32 bits each). So blocks can be decoded independently.
  */
 
 /* Bytes of the directory for `kept` positions. */

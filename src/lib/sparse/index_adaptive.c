@@ -8,11 +8,11 @@
  * Gaps in prefix codes that are made for the message. src/lib/sparse/gap_codes.h defines the
  * symbols, their sums, and which code writes which symbol.
  *
- * Stream: a byte, the codes, the blocks. If Golomb's stream is not longer, the byte is Golomb's
- * parameter (below 32), and Golomb's stream follows instead. Otherwise the byte is 31 + the number
- * of codes. Each code is for an interval of sums. For each code except the first, 6 bits give the
- * lowest sum. Then come the lengths of all codes (src/lib/sparse/prefix.h) and zero bits up to a
- * whole byte. At the beginning of a block the sum is 0.
+ * Stream: a byte, the codes, the blocks. Unless that is certainly shorter than Golomb's stream, the
+ * segment has Golomb's stream instead, whose first byte is below 32 (index_golomb.c). Otherwise the
+ * byte is 31 + the number of codes. Each code is for an interval of sums. For each code except the
+ * first, 6 bits give the lowest sum. Then come the lengths of all codes (src/lib/sparse/prefix.h)
+ * and zero bits up to a whole byte. At the beginning of a block the sum is 0.
  */
 
 /* ---- encoding ---- */

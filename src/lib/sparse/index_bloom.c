@@ -7,8 +7,9 @@
  * ---- bloom: a Bloom filter of the selected positions (DeepReduce, Xu et al. 2021) ----
  *
  * Each selected position sets some bits of the filter. The decoder finds all positions whose bits
- * are set: the positives. They are the selected ones and some others, so the encoder changes its
- * selection to what the decoder will find (gcb_bloom_choose), and the values follow.
+ * are set: the positives. They are the selected ones and some others. The filter's policy (enum
+ * gcb_bloom_policy) says which of them are kept. So the encoder changes its selection to what the
+ * decoder will keep (gcb_bloom_choose), and the values follow.
  *
  * Bytes of a segment: the policy and the number of hashes (a byte), the number of bits (uint32),
  * the bits.
@@ -134,8 +135,8 @@ static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint
     return to;
 }
 
-/* Lists the positions that a decoder finds in a segment of n, of which `want` were selected.
- * Returns their number. */
+/* Lists the positions that a decoder keeps in a segment of n, of which `want` were selected.
+ * Returns their number. `found` has room for n numbers. */
 static uint64_t find(const struct filter *f, uint32_t *found, uint64_t n, uint64_t want,
                      uint8_t *count)
 {
@@ -157,7 +158,8 @@ static uint32_t bits_of(unsigned hashes, uint64_t k, uint64_t n)
     return bits < (double)n ? (uint32_t)bits : (uint32_t)n;
 }
 
-/* The number of hashes and bits for k of n positions: the share `fpr` of all others is positive. */
+/* Sets the number of hashes and bits for k of n positions, so that at most about the share `fpr` of
+ * all others is positive; more if that needs over HASHES_MOST hashes or n bits. */
 static void size_filter(struct filter *f, const struct gcb_bloom_params *p, uint64_t k, uint64_t n)
 {
     const double fpr = p->fpr > 0.0 ? p->fpr : 0.1 * (double)k / (double)n;

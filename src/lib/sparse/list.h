@@ -38,8 +38,8 @@ uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos);
 /* Returns the elements at positions `first` to `end` - 1. The result borrows the arrays of l. */
 struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end);
 
-/* out = a + weight * b. Each product and each sum is rounded to float32. `out` must be neither a
- * nor b. Returns 0 or GCB_E_NOMEM. */
+/* out = a + weight * b. Each product and each sum is rounded to float32. `out` owns its arrays and
+ * is neither a nor b; its elements are replaced. Returns 0, or GCB_E_NOMEM; then `out` is empty. */
 int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
                  float weight);
 
@@ -52,8 +52,8 @@ void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels
 
 /* ---- lists as an encoder of the sparse codec selects and sends them; without a transform ---- */
 
-/* Selects elements of x (env->count floats) as an encoder does. Replaces the elements of `out`.
- * Returns 0 or GCB_E_NOMEM. */
+/* Selects elements of x (env->count floats, all finite) as an encoder does. Replaces the elements
+ * of `out`. Returns 0, or GCB_E_NOMEM; then `out` is empty. */
 int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
                       struct gcb_list *out);
 
@@ -63,7 +63,8 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
  */
 
 /* Appends the piece of a list to `out`; sets out->failed if it does not fit. All elements of the
- * list are in the part. Adds the bytes to the counts of `parts`. */
+ * list are in the part. Adds the bytes to the counts of `parts`; the numbers of kept positions are
+ * index bytes. Overwrites the positions of s->selection. */
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
                           const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts);
 

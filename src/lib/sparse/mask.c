@@ -13,8 +13,9 @@
  * positions. They agree on the elements in the first step, and when a period of `every` steps
  * begins. Such a step has one more round, before the values:
  *
- *   agree=union   Each worker votes for its k largest elements, but not for zeros. All elements
- *                 with a vote are kept. Votes are added as integers, one for each element.
+ *   agree=union   Each worker votes for its k largest elements, but not for zeros (a worker of
+ *                 weight 0 for none). All elements with a vote are kept. Votes are added as
+ *                 integers, one for each element.
  *   agree=leader  One worker, in turn, sends the positions of its k largest elements, 16 bits at a
  *                 time. The others send zeros, so the sums are the positions.
  *   agree=moment  Like union, but a worker votes by the moving average of its tensors, with their
@@ -30,9 +31,10 @@
  * far, and the next step agrees again.
  */
 struct gcb_mask {
-    struct gcb_quantiser q; /* of the kept values, for quant=ternary; q.shared.wide: of votes too */
-    uint64_t words;         /* in a mask, of 64 elements each */
-    uint64_t *mask, *next;  /* a bit for each element; `next` is of a step that agrees */
+    /* of the kept values, for quant=ternary; q.shared.wide is also for votes */
+    struct gcb_quantiser q;
+    uint64_t words;           /* in a mask, of 64 elements each */
+    uint64_t *mask, *next;    /* a bit for each element; `next` is of a step that agrees */
     uint64_t kept, next_kept; /* elements in `mask` and in `next` */
     uint64_t period;          /* of the mask, plus 1; 0: there is no mask */
     float *room;              /* scratch, a float for each element */
@@ -266,7 +268,8 @@ static void average(const struct gcb_sparse *s, const float *x, float *out)
 }
 
 /* Writes what this worker sends in the round of a step that agrees. A worker of weight 0 does not
- * vote. As leader it still sends positions, because nobody else does. */
+ * vote. As leader it still sends positions, because nobody else does. Returns 0 or
+ * GCB_E_SEND_RAW. */
 static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    void *values)
 {

@@ -4,14 +4,15 @@
 #include "kernels/index/prefix_elem.h"
 #include "src/lib/wire/bits.h"
 
-/* Prefix codes that are made for a message and sent before it (kernels/index/prefix_elem.h). The
- * array `length` has the code length of each symbol; 0: the symbol does not occur. */
+/* Prefix codes that are made for the gaps of a message and sent before them
+ * (kernels/index/prefix_elem.h). The array `length` has the code length of each of
+ * GCB_PREFIX_SYMBOLS symbols; 0: the symbol does not occur. */
 
 /*
  * Fills a decoding table of GCB_PREFIX_ENTRIES entries. The next GCB_PREFIX_BITS bits of a stream
  * are the number of an entry. They begin with the code of a symbol s; the entry is value[s] plus
- * the length of this code. Returns 0, or GCB_E_CORRUPT if the lengths are not those of a complete
- * code.
+ * the length of this code, or plus 0 if s is the only symbol that occurs. Returns 0, or
+ * GCB_E_CORRUPT if the lengths are not those of a complete code.
  */
 int gcb_prefix_table(uint16_t *table, const uint8_t *length, const uint16_t *value);
 

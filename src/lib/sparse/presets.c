@@ -33,7 +33,7 @@ static double sbc_nominal(const void *state)
     return p * (golomb_bits(p) + value_bits(s));
 }
 
-/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. A
+/* RedSync: 32 bits for each position, and those of each value: none if all values share a mean. A
  * tensor that is sent whole has no positions. */
 static double redsync_nominal(const void *state)
 {
@@ -53,7 +53,7 @@ static double dgc_nominal(const void *state)
 }
 
 /* DeMo and SparseLoCo: each position is an index within its chunk or tile, in as many bits as that
- * needs. */
+ * needs. With tile=kernel, whose size depends on the tensor, it is an index within the tensor. */
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -66,7 +66,7 @@ static double demo_nominal(const void *state)
 }
 
 /* DeepReduce: the values, and a Bloom filter. For the false positive rate f, the filter has
- * ceil(log2(1/f)) / ln 2 bits for each position. */
+ * ceil(log2(1/f)) / ln 2 bits for each selected position. */
 static double deepreduce_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;

@@ -5,9 +5,8 @@
 
 /*
  * Functions that several selectors share. They are in select_topk.c unless a comment names another
- * file. A magnitude is a float's bit pattern without the sign. x has one float for each position of
- * the selection. Counts are integers, and sums follow the order of elements, so no result depends
- * on the number of threads.
+ * file. A magnitude is a float's bit pattern without the sign. Counts are integers, and sums follow
+ * the order of elements, so no result depends on the number of threads.
  */
 
 /* The values of one sign, or all values: those whose bits under `mask` equal `sign`. */
@@ -31,8 +30,8 @@ void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct g
 /* Collects in a visit of its own. Returns what gcb_blocks_visit returns. */
 bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold);
 
-/* Keeps those collected positions whose values are on the side and above the threshold, and the
- * first `ties` whose values equal the threshold. Drops the other collected positions. */
+/* Keeps the collected positions whose values are on the side and have a magnitude above the
+ * threshold, and the first `ties` of those with a magnitude equal to it. Drops all others. */
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties);
 
@@ -46,7 +45,8 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 /*
  * Two magnitudes that are estimated from a sample. Slightly more than k values of the side are
  * expected to reach `low`, and slightly fewer than k to reach `high`. low = 0: the sample is too
- * small, or its blocks too different, for that. high = GCB_INF_BITS: unknown. Uses s->ranked.
+ * small, or its blocks too few or too different, for that. high = GCB_INF_BITS: unknown. Uses
+ * s->ranked.
  */
 struct gcb_bracket {
     uint32_t low, high;

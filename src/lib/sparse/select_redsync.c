@@ -15,8 +15,8 @@
  * allows three halvings, too few for heavy tails.
  *
  * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is
- * kept whole, so its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All
- * others are searched, and the threshold is used for `interval` steps.
+ * kept whole, so with values=fp32 its message is sent raw. A tensor below `trimmed_below` bytes is
+ * trimmed. All others are searched, and the threshold is used for `interval` steps.
  */
 
 /* Mean and largest of the magnitudes, while those that reach a threshold are collected. */

@@ -4,16 +4,18 @@
 
 /*
  * SIDCo's selection (Abdelmoniem et al. 2021): a distribution is fitted to the magnitudes, and its
- * quantile is the threshold. Far in the tail a fit is poor, so there are stages. The first has a
- * threshold for a quarter of the positions. Each further stage fits the magnitudes above the
- * threshold, less the least of them, and raises the threshold. Zeros are left out of all fits.
+ * quantile is the threshold. Far in the tail a fit is poor, so there are stages, if less than a
+ * quarter is to be kept. Then the first has a threshold for a quarter of the magnitudes. Each
+ * further stage fits the magnitudes from the threshold on, less the least of them, and raises the
+ * threshold. Zeros are left out of all fits.
  *
  * Logarithms and exponentials are computed here, so that all machines find the same threshold.
  */
 
 enum fit { FIT_EXPONENTIAL, FIT_GAMMA, FIT_PARETO };
 
-#define FIRST_RATIO 0.25 /* what the first stage keeps, and each further stage if stages = 0 */
+/* share that the first of several stages keeps and, if stages = 0, each further one but the last */
+#define FIRST_RATIO 0.25
 
 /* The natural logarithm of x > 0. */
 static double logarithm(double x)

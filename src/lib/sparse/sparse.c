@@ -39,10 +39,10 @@ static const struct gcb_transform *transform_of(const struct gcb_sparse *s)
     return s->tile == GCB_TILE_NONE ? gcb_transforms[s->transform] : &gcb_transform_tiles;
 }
 
-/* Sets parameters that have no meaning with the others to the value that does nothing. Sets
- * pad=none if no zeros would be appended, so that a message says pad=smooth only if there are
- * zeros. An encoder also sets pad=none if gcb_sparse_pads is false; a decoder keeps what the
- * message says. */
+/* Sets tile, chunk and pad to the value that does nothing if the other parameters give them no
+ * meaning. Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if
+ * there are zeros. Also sets pad=none if gcb_sparse_pads is false, unless a message gave the
+ * parameters: a decoder keeps what the message says. */
 static void resolve(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (s->transform == GCB_TRANSFORM_NONE)
@@ -183,8 +183,9 @@ static void sparse_fini(void *state)
     gcb_mask_fini(s->mask);
 }
 
-/* The parameters of selection, values and index may change. The transform, its chunk, its padded
- * length and its input may not, because init has allocated arrays for them. The arrays of the
+/* The parameters of selection, values and index may change. The transform, its chunk, tile, padded
+ * length and input may not, because init has allocated arrays for them. For the same reason, an
+ * encoder cannot change to or from values=fit, and index=bloom needs its tables. The arrays of the
  * selection have room for all positions, so any density fits. */
 static int sparse_rebind(void *state)
 {

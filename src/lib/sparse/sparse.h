@@ -17,10 +17,12 @@ struct gcb_sparse {
     struct gcb_codec_base base;
     double theta;
     int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
-    uint64_t chunk; /* elements in a chunk of the transform or of the selection; 0: all */
-    int pad;        /* enum gcb_transform_pad */
-    int input;      /* enum gcb_transform_input; not in messages: a decoder does not need it */
-    uint64_t tile;  /* GCB_TILE_NONE, ... (src/lib/codec/param.h) */
+    /* elements in a chunk of the transform or of the selection, or in a row of agree=sketch; 0:
+     * all */
+    uint64_t chunk;
+    int pad;       /* enum gcb_transform_pad */
+    int input;     /* enum gcb_transform_input; not in messages: a decoder does not need it */
+    uint64_t tile; /* GCB_TILE_NONE, ... (src/lib/codec/param.h) */
     struct gcb_bloom_params bloom; /* not in headers: each filter in a payload says its policy */
     int agree;                     /* enum gcb_agree */
     uint64_t every;                /* steps for which a mask is kept */
@@ -34,7 +36,7 @@ struct gcb_sparse {
     const struct gcb_index *index_ops;
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
-    uint64_t max_kept; /* largest number of positions that the selector may keep */
+    uint64_t max_kept; /* largest number of positions in a message, with those of positives=all */
     void *tables;      /* of the index coder (struct gcb_index_cursor), or NULL */
     size_t table_bytes;
     uint32_t *listed; /* scratch of an addition: the message's positions; NULL before the first */
@@ -97,8 +99,8 @@ unsigned gcb_sparse_caps(const double *value);
 bool gcb_sparse_selects(const double *value, uint64_t count);
 unsigned gcb_sparse_collectives(const double *value);
 
-/* The longest chunk that a device transforms by our own FFT. Longer chunks go through cuFFT, so
- * their messages differ from those of the CPU. */
+/* The longest chunk that a device transforms by our own FFT. Longer chunks, and lengths that our
+ * own FFT does not have, go through cuFFT, so their messages differ from those of the CPU. */
 #define GCB_DEVICE_FFT_MOST 4096
 
 /* True if pad=smooth has a meaning with chunks of this length: it is 0, or even with no prime

@@ -218,8 +218,8 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
 /*
  * In the sparse collectives, workers send sums of other workers' elements. So positions must be
  * elements of the tensor, exactly those that are kept, and the value coder must accept values of
- * both signs and have no state. An all-reduce needs positions that all workers share, and adds
- * float32.
+ * both signs and have no state. An all-reduce needs positions that all workers share. It adds
+ * float32 or, with quant=ternary, integers, so no value coder is used.
  */
 unsigned gcb_sparse_collectives(const double *value)
 {

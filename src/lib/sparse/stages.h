@@ -46,21 +46,23 @@ struct gcb_transform_state {
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
-    float *coef;      /* width * positions floats; may be NULL without a transform or elements */
-    float *magnitude; /* positions floats; NULL if coefficients give the order, or in a decoder */
+    float *coef; /* width * positions floats; may be NULL without a transform or elements */
+    /* fft, encoding: the squared magnitudes of the bins; NULL without elements */
+    float *magnitude;
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/blocks.h), or 0 */
-    unsigned workers; /* tasks that transform chunks at the same time */
+    unsigned workers; /* tasks that transform chunks, or tiles, at the same time */
     /* for each such task: a group's coefficients, and one chunk's order; NULL if group is 0 */
     float *room;
-    /* fft, chunk by chunk: bits of the largest magnitude in a sample, for the scale of powers */
+    /* fft, chunk by chunk: bits of the largest part (re or im) in some chunks, for the scale of
+     * powers */
     uint32_t top;
     float unitary; /* dct, hadamard: the factor of `scale`, the same for all chunks */
     uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
     /* The rest is of transforms of tiles (transform_tiles.c). */
     enum gcb_transform_id id;
     uint64_t tile;             /* the parameter (src/lib/codec/param.h) */
-    struct gcb_tiling *tiling; /* NULL: a decoder has read no message yet */
-    float *scratch;            /* room for each worker */
+    struct gcb_tiling *tiling; /* NULL: no tiles, or a decoder that has read no message yet */
+    float *scratch;            /* two groups of tiles for each worker */
     bool joins;                /* a message of other tiles is refused */
 };
 
@@ -70,7 +72,8 @@ struct gcb_transform {
     bool pads;      /* accepts zeros after the elements */
     /* Number of positions. NULL: one per transformed element. */
     uint64_t (*positions)(uint64_t length, uint64_t chunk);
-    /* Allocates what `forward` or, in a decoder, `inverse` needs. Returns 0 or an error. */
+    /* Allocates what `forward` or, in a decoder, `inverse` needs. Returns 0 or an error; fini is
+     * called in either case. */
     int (*init)(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_transform_state *t);
@@ -97,11 +100,12 @@ struct gcb_transform {
     void (*chunks)(const struct gcb_transform_state *t, float *coef, const float *x, float *out,
                    const struct gcb_fft_chunks *which);
     /* Finishes the coefficients of a chunk of n positions, the first of which is position `first`,
-     * in place, as `forward` does. Returns what `order` would: `room`, n floats, or `coef`. Needed
-     * with `chunks`. */
+     * in place, as `forward` does. Returns the n floats that rank the positions, as `order` does,
+     * in `room` or `coef`; never NULL, also if they are not finite. Needed with `chunks`. */
     const float *(*order_chunk)(const struct gcb_transform_state *t, float *coef, uint64_t first,
                                 size_t n, float *room);
-    /* Begins the inverse of a chunk: undoes what order_chunk does to the coefficients. */
+    /* Begins the inverse of a chunk of n positions: changes the coefficients in place as `inverse`
+     * does before it transforms them. */
     void (*unscale_chunk)(const struct gcb_transform_state *t, float *coef, size_t n);
     /*
      * Multiplies the coefficients at n positions (width * n floats) in place by the factors that
@@ -151,7 +155,7 @@ struct gcb_selection_params {
     uint64_t interval;      /* redsync: steps for which a threshold is used */
     int quant;              /* redsync, mask: enum gcb_quant */
     int fit;                /* sidco: number of a name in gcb_sidco_fit_names */
-    uint64_t stages;        /* sidco: number of fits; 0: as many as the density needs */
+    uint64_t stages;        /* sidco: most fits; 0: as many as the density needs */
 };
 
 /* What a selection selects from (src/lib/sparse/blocks.h). */
@@ -172,14 +176,15 @@ struct gcb_selection {
     struct gcb_source from; /* borrowed */
     uint32_t *pos;          /* kept positions, segment after segment */
     float *value;           /* the floats that rank the kept positions (struct gcb_source) */
-    float *pair;            /* borrowed: the bins at the kept positions; NULL: not gathered yet */
-    uint64_t *segment_kept; /* number of kept positions in each segment */
-    uint64_t kept;          /* number of kept positions in all segments */
-    uint32_t largest;       /* bits of the largest magnitude that was collected */
-    bool nonfinite;         /* an infinity or NaN was collected */
-    uint64_t count;         /* elements of the tensor */
-    struct gcb_step at;     /* step and worker of the message */
-    uint64_t positions;     /* number of positions to select from */
+    /* borrowed: the bins at the kept positions, two floats each; NULL: not gathered yet, or none */
+    float *pair;
+    uint64_t *segment_kept;     /* number of kept positions in each segment */
+    uint64_t kept;              /* number of kept positions in all segments */
+    uint32_t largest;           /* bits of the largest magnitude that was collected */
+    bool nonfinite;             /* an infinity or NaN was collected */
+    uint64_t count;             /* elements of the tensor */
+    struct gcb_step at;         /* step and worker of the message */
+    uint64_t positions;         /* number of positions to select from */
     uint64_t segment, segments; /* most positions in a segment; number of segments */
     float *ranked;              /* scratch: positions + 1 floats */
     float *sample;              /* scratch: GCB_SAMPLE_MAX values */
@@ -199,8 +204,8 @@ struct gcb_selector {
     /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* Selects about k positions of s->from. Fills pos, value, segment_kept and kept. Always
-     * collects the largest magnitude; that of an infinity or NaN exceeds all others. Returns false
-     * if a coefficient is not finite. */
+     * collects infinities and NaNs, whose magnitudes exceed all others, and sets s->nonfinite.
+     * Returns false if a coefficient of a transform is not finite. */
     bool (*select)(struct gcb_selection *s, uint64_t k);
 };
 
@@ -265,16 +270,17 @@ struct gcb_values_state {
     struct gcb_range_format format; /* range */
     uint64_t clamped;               /* number of clamped values */
     double sum_up, sum_down;        /* means: sum of the positive values, and of the other values */
-    uint64_t positive, count;       /* means: number of positive values, and of all values */
+    uint64_t positive;              /* means: number of positive values */
+    uint64_t count; /* means, bins, fit: number of all values; while measuring: of those so far */
     struct gcb_bins bins;      /* bins; sum_up: sum of the values; sum_down: sum of their squares */
     int64_t parts[GCB_BOOK];   /* bins: as kernels/block/block.h has them */
     uint64_t in_bin[GCB_BOOK]; /* bins: number of values in each */
     float mean[GCB_VALUE_BINS];                 /* bins: what replaces the values of each */
     uint8_t *scale;                             /* bins, encoding: where the means go (borrowed) */
-    struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit; `count` is the number of values */
+    struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit */
     struct gcb_fit_scratch *fit;                /* fit: NULL in a decoder */
     unsigned rank_bits;                         /* fit: bits of a rank (gcb_values_set_count) */
-    float up, down; /* means: what replaces the values; uniform: `up` is the largest */
+    float up, down; /* means: what replaces the values; uniform: `up` is the largest magnitude */
 };
 
 /* Forgets what earlier tiles have added to the state. */
@@ -296,7 +302,8 @@ struct gcb_value_coder {
     uint64_t scale_bytes; /* bytes of the scale, before the values */
     /* Called for each tile, before put_scale and the first put. NULL: not needed. */
     void (*measure)(struct gcb_values_state *v, const float *x, size_t n);
-    /* Chooses and writes the scale. NULL: there is no scale. */
+    /* Chooses and writes the scale; bins: takes its bytes, which `put` fills. NULL: there is no
+     * scale. */
     void (*put_scale)(struct gcb_values_state *v, struct gcb_wbuf *out);
     /* Reads the scale. Returns 0 or GCB_E_CORRUPT. */
     int (*get_scale)(struct gcb_values_state *v, struct gcb_rbuf *in);
@@ -345,7 +352,7 @@ static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
 
 struct gcb_bloom_params {
     int policy; /* enum gcb_bloom_policy */
-    double fpr; /* share of the other positions that are positive; 0: a tenth of the density */
+    double fpr; /* share of the unselected positions that are found; 0: a tenth of the density */
 };
 extern const char *const gcb_bloom_policy_names[]; /* index_bloom.c */
 
@@ -400,6 +407,8 @@ extern const char *const gcb_index_names[];
 
 /* ---- what an encoder needs of index=bloom, besides its row ---- */
 
+/* Which positions that the filter finds are kept: all; or as many as were selected, drawn at
+ * random, or (CONFLICT) first those that account for the bits of the filter. */
 enum gcb_bloom_policy { GCB_BLOOM_ALL, GCB_BLOOM_RANDOM, GCB_BLOOM_CONFLICT };
 
 /* Bytes of scratch for each position: 4 for the list of found positions, 1 for the count of a bit,
@@ -408,12 +417,12 @@ enum gcb_bloom_policy { GCB_BLOOM_ALL, GCB_BLOOM_RANDOM, GCB_BLOOM_CONFLICT };
 
 /*
  * Writes the message of a segment of n positions, of which kept >= 1 are selected, and lists the
- * positions that a decoder finds. Returns their number: `kept`, or with positives=all more.
+ * positions that a decoder keeps. Returns their number: `kept`, or with positives=all maybe more.
  * `message` has room for 5 + (n + 7) / 8 bytes, `found` for n numbers, `count` for n bytes.
  */
 uint64_t gcb_bloom_choose(const struct gcb_bloom_params *p, uint8_t *message, uint32_t *found,
                           const uint32_t *pos, uint64_t kept, uint64_t n, uint8_t *count);
-/* Appends the message. */
+/* Appends the message. Sets out->failed if it does not fit. */
 void gcb_bloom_put(struct gcb_wbuf *out, const uint8_t *message);
 
 #endif

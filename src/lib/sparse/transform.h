@@ -11,9 +11,9 @@ uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 /* `fini` of FFT, DCT and Hadamard transform. */
 void gcb_transform_fini(struct gcb_transform_state *t);
 
-/* For FFT and DCT: allocates the coefficients and plans the transform. There must be at least one
- * element. Returns 0, GCB_E_NOMEM, or GCB_E_UNSUPPORTED if this build lacks an FFT of this
- * length. */
+/* For FFT and DCT: allocates the coefficients, plans the transform, and sets t->group and
+ * t->workers. There must be at least one element. Returns 0, GCB_E_NOMEM, or GCB_E_UNSUPPORTED if
+ * this build lacks an FFT of this length. */
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
                        struct gcb_diag *diag);
 /* `has_room` and `chunks` of FFT and DCT. */

@@ -114,9 +114,9 @@ static double orthogonalise(double *m, unsigned n, unsigned k)
     return sqrt(square);
 }
 
-/* A random orthogonal matrix. The rows are nearly Gaussian vectors, so that no direction is
- * preferred: each number is a sum of 12 uniform numbers. Each row is made orthogonal to those
- * before it, twice, because of rounding. */
+/* A random orthogonal matrix; m is all zeros at first. The rows are nearly Gaussian vectors, so
+ * that no direction is preferred: each number is a sum of 12 uniform numbers. Each row is made
+ * orthogonal to those before it, twice, because of rounding. */
 static void fill_random(double *m, unsigned n, uint64_t key)
 {
     for (unsigned k = 0; k < n; k++)

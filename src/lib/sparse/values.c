@@ -56,9 +56,9 @@ static void range_get(const struct gcb_values_state *v, float *x, const uint8_t 
 /*
  * ---- uniform ----
  *
- * Divides the range from 0 to max, the parameter or the largest kept magnitude, into s equal steps,
- * and rounds to the nearest level (kernels/select/uniform_elem.h). The error is at most half a
- * step, except for values larger than max, which become max.
+ * Divides the range from 0 to max, the parameter or the largest kept magnitude, into equal steps,
+ * and rounds magnitudes to the nearest level (kernels/select/uniform_elem.h). The error is at most
+ * half a step, except for magnitudes larger than max, which become max.
  */
 
 static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)

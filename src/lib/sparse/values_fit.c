@@ -7,9 +7,9 @@
 /*
  * ---- fit: curves through the sorted values (DeepReduce, Xu et al. 2021) ----
  *
- * The values, in ascending order, are cut into GCB_FIT_PIECES pieces. Polynomials of degree 5 are
- * fitted to the pieces by least squares, in Legendre's basis, over u from -1 to 1. Each value is
- * sent as its rank, from which the decoder computes it.
+ * The values, in ascending order, are cut into up to GCB_FIT_PIECES pieces. Polynomials of degree 5
+ * (less for fewer than six values) are fitted to the pieces by least squares, in Legendre's basis,
+ * over u from -1 to 1. Each value is sent as its rank, from which the decoder computes it.
  *
  * Scale: for each piece the rank at which it ends (uint32) and its coefficients (float32).
  */
@@ -91,7 +91,8 @@ static void sort_pairs(struct gcb_fit_scratch *s)
 }
 
 /* Returns the rank between `from` and `end` - 1 whose value is farthest from the line between these
- * two. *distance: how far; 0 if no value is off the line, or the piece is too short to be cut. */
+ * two, among the ranks that leave at least TERMS values on both sides. *distance: how far; 0 if no
+ * such value is off the line, or the piece is too short to be cut. */
 static uint64_t farthest(const uint64_t *pair, uint64_t from, uint64_t end, double *distance)
 {
     const double first = value_of(pair[from]), last = value_of(pair[end - 1]);
