@@ -230,7 +230,7 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
         slack = 8.0 + four_sigma(s, x, sample,
                                  gcb_select_kth(s->kernels, x, sample.m,
                                                 expected < 1.0 ? 1 : (uint64_t)expected, &above));
-    if (expected + slack >= (double)sample.m)
+    if (!(expected + slack < (double)sample.m)) /* also if there is one block: slack is NaN */
         return b;
     if (expected > slack + 1.0)
         b.high = gcb_select_kth(s->kernels, x, sample.m, (uint64_t)(expected - slack), &above);
