@@ -39,7 +39,7 @@ const char *gcb_blas_fastest(void);
  * share the work, and their number does not change the result. OpenBLAS has one number of threads
  * for the whole process: if the program also calls OpenBLAS, its calls run in one thread meanwhile.
  * Several threads may be between begin and end at once. Between begin and end is a section
- * (src/lib/base/fork.h).
+ * (src/lib/base/fork.h). OpenBLAS must be open.
  */
 void gcb_blas_begin(void);
 void gcb_blas_end(void);
@@ -47,7 +47,7 @@ void gcb_blas_end(void);
 /*
  * c = alpha op(a) op(b) + beta c, for row-major matrices: c has m rows of n elements, op(a) m rows
  * of k, op(b) k rows of n. op transposes if the flag is set. A row begins lda, ldb or ldc elements
- * after the previous row. If beta is 0, c is not read. OpenBLAS must be open.
+ * after the previous row. If beta is 0, c is not read. Multiply only between begin and end.
  */
 struct gcb_product {
     int m, n, k;

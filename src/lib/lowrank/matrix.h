@@ -46,9 +46,10 @@ void gcb_matrix_to_q(const struct gcb_factors *f, float *q, float weight, const 
 void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, const float *p, const float *q);
 
 /*
- * Makes the rows of `a` (rank * n floats) orthonormal by the modified Gram-Schmidt process, in
- * double precision and in the order of the rows. A row that depends on earlier rows (less than 1e-7
- * of its length is left), or is zero, becomes zero. `work` is scratch of rank * n doubles.
+ * Makes the rows of `a` (rank * n floats, all finite) orthonormal by the modified Gram-Schmidt
+ * process, in double precision and in the order of the rows. A row that depends on earlier rows
+ * (less than 1e-7 of its length is left), or is zero, becomes zero. `work` is scratch of rank * n
+ * doubles.
  */
 void gcb_orthonormalise(float *a, unsigned rank, uint64_t n, double *work);
 

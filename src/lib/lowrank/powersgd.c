@@ -23,8 +23,8 @@
  * (uint32), the parts, the vectors.
  */
 #define RANK_MOST 1024
-/* The largest element of a worker's P or Q. So no sum of them, and no element of P Q^T,
- * overflows. */
+/* The largest element of a worker's Q and, in an all-reduce, of its P. So no sum of them, and no
+ * element of P Q^T, overflows. */
 #define LARGEST GCB_SUMMAND_MOST
 #define DRAW_BYTES 4096 /* random bytes that are drawn at a time */
 
@@ -213,7 +213,8 @@ static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
     }
 }
 
-/* Sets `first`. With tiles, a vector that is zero will be drawn by gcb_tiles_factor. */
+/* Sets `first`. With tiles, gcb_tiles_factor will draw the vectors that are zero: all vectors with
+ * start=cold. */
 static void begin_step(struct powersgd *s, uint64_t step)
 {
     const bool warm = s->start == START_WARM;

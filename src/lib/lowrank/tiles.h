@@ -5,29 +5,33 @@
 
 /*
  * The tiles of a message (src/lib/codec/parts.h) as products P Q^T of few vectors, whose elements
- * are rounded to integers. Loops work on several tiles at a time, a lane for each tile. A tile's
- * operations do not depend on its lane, so results are the same on every machine.
+ * are rounded to integers. A "vector" of a tile is a column of P with the same column of Q. Loops
+ * work on several tiles at a time, a lane for each tile. A tile's operations do not depend on its
+ * lane, so results are the same on every machine.
  *
  * In a message, a vector is its scale (the upper half of a float32), then an integer for each row
- * and each column of the tile, plus 2^(bits - 1) - 1, packed to whole bytes. Bit 15 of the scale
- * says that another vector of the tile follows. A tile without vectors is a scale of 0.
+ * (P) and each column (Q) of the tile, plus 2^(bits - 1) - 1, packed to whole bytes. Bit 15 of the
+ * scale says that another vector of the tile follows. A tile without vectors is a scale of 0.
  */
 #define GCB_TILE_STEPS 4 /* of power iteration, for each vector */
 
 struct gcb_tiles {
     /* set by the caller, who zeroes the rest */
     const struct gcb_codec_env *env;
-    uint64_t tile, rank; /* most vectors of a tile */
+    uint64_t tile, rank; /* the parameter (src/lib/codec/param.h); most vectors of a tile */
     unsigned bits;       /* of an integer, 2 to 8 */
 
     uint8_t *wire; /* the parts */
     size_t wire_bytes;
     struct gcb_part *part;
     size_t parts;
-    uint64_t tiles, q_floats, vectors; /* of all tiles with as many vectors as they can have */
-    uint64_t bytes;                    /* of these vectors in a message */
-    uint64_t *at;                      /* where the vectors of a tile begin, in bytes */
-    uint8_t *ranks;                    /* number of vectors of a tile */
+    /* number of tiles; floats of Q and number of vectors, if tiles have as many as they can */
+    uint64_t tiles, q_floats, vectors;
+    uint64_t bytes; /* of these vectors in a message */
+    /* where the vectors of each tile begin, in bytes: in `record` or, after gcb_tiles_find, in the
+     * message's vectors */
+    uint64_t *at;
+    uint8_t *ranks; /* number of vectors of each tile */
     float *scratch;
     size_t scratch_floats; /* of a thread */
 };
@@ -38,27 +42,27 @@ struct gcb_tiles {
 int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes, uint64_t room);
 void gcb_tiles_drop(struct gcb_tiles *t);
 
-/* Arrays of an encoder. Q of the first tile has a vector of as many floats as the tile has columns,
- * then its next vector; then that of the second tile follows. */
+/* Arrays of an encoder. Q has q_floats floats: those of the first tile's first vector, one for each
+ * column of the tile; those of its other vectors; then those of the second tile, and so on. */
 struct gcb_tile_factors {
     const float *first; /* the Q to begin with. A vector that is 0 is drawn at random */
     struct gcb_step at; /* of draws */
-    float *kept;        /* becomes Q before rounding; the next step begins with it */
-    uint8_t *record;    /* becomes the vectors of a message: `bytes` bytes */
+    float *kept;        /* becomes Q before rounding, with which the next step may begin */
+    uint8_t *record;    /* becomes all vectors as in a message: `bytes` bytes */
     float *gain;        /* `vectors` floats */
 };
 
 /*
  * Factors the tiles of x, whose elements are at most 2^90 in magnitude. Each vector is found by
  * power iteration on what is left of the tile. P is scaled and rounded, and Q is the best for the
- * rounded P. What the decoder will rebuild is subtracted from the tile. gain becomes about the
- * root of the squared error that a vector takes away per byte.
+ * rounded P. What the decoder will rebuild is subtracted from a copy of the tile. gain becomes
+ * about the root of the squared error that a vector takes away per byte.
  */
 void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *f, const float *x);
-/* Appends the vectors of all tiles whose gain is above a limit, the lowest limit at which they fit
- * `budget` bytes. A tile's vectors end before its first one that is not above the limit. Tiles with
- * one row or column ignore the limit, and a tile without vectors takes two bytes. Changes
- * f->record. Sets out->failed if the vectors do not fit. */
+/* Appends the vectors with a gain above a limit: the lowest limit at which they fit `budget` bytes.
+ * A tile's vectors end before its first one that is not above the limit. Tiles with one row or
+ * column ignore the limit, and a tile without vectors takes two bytes: these are appended even if
+ * they exceed the budget. Changes f->record. Sets out->failed if `out` is too small. */
 void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, uint64_t budget,
                    struct gcb_wbuf *out);
 
