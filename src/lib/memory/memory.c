@@ -26,7 +26,7 @@ struct gcb_memory {
     bool waits;        /* loco: e has a gradient that gcb_memory_update has not seen yet */
     double norm;       /* norm of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
-    float total;       /* gmc: sum of the workers' weights */
+    float total;       /* gmc: sum of the workers' weights; ef21: 1 */
 };
 
 /* ---- elementwise passes ---- */
@@ -403,8 +403,8 @@ struct input_pass {
     float *sum;
 };
 
-/* What gcb_memory_add_input adds for element k: except for ef21, what this step has added to the
- * array e. `in` is the gradient. */
+/* What gcb_memory_add_input adds for element k: what this step has added to the array e, if that
+ * takes gradients; the gradient for none and ef21. `in` is the gradient. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)
 {
     const float momentum = (float)m->p.momentum, g = in[k];

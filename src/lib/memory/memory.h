@@ -16,7 +16,10 @@
  * nothing is sent), all in float32. The memory keeps these arrays: e, v, a (not yet sent), u
  * (momentum) and h (the last update, divided by the sum of the workers' weights). m is the
  * momentum's factor. The second line of each rule says which sum over all steps is conserved, with
- * e_old, u_old and h_old for the values at the beginning of a step.
+ * e_old, u_old and h_old for the values at the beginning of a step. "u = 0 where s != 0" does not
+ * apply with masking=no. Neither that nor residual=clear applies to a method whose messages leave
+ * no elements out. With clip-norm (dgc), g is first scaled down to the norm clip-norm /
+ * sqrt(workers), if its norm is larger.
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s
@@ -77,14 +80,17 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
  * counts the step. Returns true if this step sends a message. */
 bool gcb_memory_skip(struct gcb_memory *m);
 
-/* Called after each step that sent a message. `sent` is the decoded message (count floats). Without
- * this call nothing counts as sent, and a message that is due stays due. */
+/* Called after each step that sent a message. `sent` is the decoded message (count floats); NULL:
+ * it has been added already (gcb_memory_addition), or the step's gradient did not enter the memory
+ * (gcb_memory_skip). Without this call nothing counts as sent, and a message that is due stays
+ * due. */
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
 
 /*
  * Does what gcb_memory_update does in two steps, for a sender that knows which few elements it
  * sent. The caller adds the sent elements as the returned struct says, and then calls
  * gcb_memory_update with NULL. The arrays in the struct belong to the memory and have count floats.
+ * `acc` is NULL for the kind none.
  */
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m);
 
@@ -97,8 +103,9 @@ void gcb_memory_complete(const struct gcb_memory *m, float *update);
 
 /* Tells the memory the update of a step; does nothing unless gcb_memory_wants_update. `update` is
  * the weighted sum of all workers' tensors (count floats). `total` is the sum of their weights, for
- * gmc not 0. All workers must pass the same update and total. An update with an infinity or NaN is
- * ignored. Returns false if the step must then be forgotten (ef21). */
+ * gmc not 0. All workers must pass the same update and total. An update is ignored if it has an
+ * infinity or NaN, or overflows when gmc divides it by the total. Returns false if the step must
+ * then be forgotten (ef21). */
 bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
 
 /*
