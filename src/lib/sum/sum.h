@@ -8,8 +8,8 @@
  * and finish. A sum has up to two accumulators:
  *
  *   the canvas    coefficients, if the sum's method has a transform. Messages with the same codec
- *                 and transform (its kind, chunk, tile, padding and Hadamard key) are added here.
- *                 In the end one inverse transform turns the canvas into elements.
+ *                 and transform (its kind, chunk, padding, tiles and key of random signs) are added
+ *                 here. In the end one inverse transform turns the canvas into elements.
  *   the elements  all other messages are added here: messages without a transform, stored messages,
  *                 messages of another method.
  *
@@ -32,8 +32,8 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
                         struct gcb_diag *diag);
 
 /* Drops what was added, and makes `into` the accumulator of the next sum, as in gcb_sum_open. NULL:
- * the sum has an accumulator of its own. If the method has no transform, sets `into` to zero now,
- * so that the first addition does not have to. */
+ * the sum has an accumulator of its own. If the method is known and has no transform, sets `into`
+ * to zero now, so that the first addition does not have to. */
 void gcb_sum_set_into(struct gcb_sum *s, float *into);
 
 /* Drops what was added since the last result. */

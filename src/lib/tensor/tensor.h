@@ -34,8 +34,8 @@ int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
 /* Writes a shape as text: "64x3x7x7", or "" for a scalar. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* Parses a text that gcb_shape_text wrote. *count becomes the product of the dimensions. Returns 0,
- * or GCB_E_CORRUPT if the text is malformed or the product overflows. */
+/* Parses a text that gcb_shape_text wrote. *count becomes the product of the dimensions, 1 for a
+ * scalar. Returns 0, or GCB_E_CORRUPT if the text is malformed or the product overflows. */
 int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 #endif

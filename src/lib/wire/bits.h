@@ -50,7 +50,8 @@ static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
     return w->p;
 }
 
-/* Reads only inside [p, end). A read past the end gives zeros and sets `failed`. */
+/* Reads only inside [p, end). A read past the end sets `failed`; its result has the bits that were
+ * left, then zeros. Later reads give zeros. */
 struct gcb_bitr {
     const uint8_t *p, *end; /* the next byte to load, and the end of the stream; borrowed */
     uint64_t acc;           /* loaded bits that have not been read */
@@ -106,7 +107,7 @@ static inline bool gcb_bitr_is_done(const struct gcb_bitr *r)
 }
 
 /* Reads the ones before the next zero, and the zero. Returns the number of ones. More than `limit`
- * ones set `failed`; then it returns 0. */
+ * ones, or no zero up to the end, set `failed`; then it returns 0. */
 static inline uint64_t gcb_bitr_ones(struct gcb_bitr *r, uint64_t limit)
 {
     uint64_t n = 0;

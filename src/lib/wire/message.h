@@ -13,7 +13,7 @@
  *   5   1   flags: 1 stored, 2 checksum, 4 wide
  *   6   1   source element type (enum gcb_dtype)
  *   7   1   bytes of parameters, P
- *   8   4   element count         (8 bytes each when wide)
+ *   8   4   element count         (8 bytes each when wide, so all that follows is later)
  *   12  4   payload bytes
  *   16  P   parameters of the codec, in the order of its table
  *       ..  payload
@@ -45,7 +45,8 @@ size_t gcb_frame_head(const struct gcb_frame *f);
 /* Bytes of the frame after the payload. */
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
-/* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later. */
+/* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later.
+ * Sets out->failed if they do not fit, or if a length needs a wide frame. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
 /* Rewrites the fields before the parameters, such as the lengths, of a frame that begins at
  * `head`. */
@@ -56,7 +57,8 @@ void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
  * message's payload, borrowed. Does not check the checksum. Returns 0 or:
  *   GCB_E_CORRUPT      not a message, or cut, or its lengths contradict each other
  *   GCB_E_UNSUPPORTED  a newer version, or unknown flags
- *   GCB_E_INVALID      `message` is NULL
+ *   GCB_E_INVALID      `message` is NULL, but `length` is not 0
+ * After an error *f and *payload are unchanged.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag);
