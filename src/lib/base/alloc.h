@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * All memory of the library comes from gcb_alloc. A test can define gcb_alloc and gcb_free itself
- * to make an allocation fail; for this reason, alloc.c contains only these two functions.
+ * All memory that the library itself allocates comes from gcb_alloc. A test can define gcb_alloc
+ * and gcb_free itself to make an allocation fail; for this reason, alloc.c contains only these two
+ * functions.
  */
 #define GCB_ALIGN 64
 

@@ -1,10 +1,11 @@
-/* Functions that allocate by calling gcb_alloc and gcb_free. They are not in alloc.c, so that a
- * test can replace alloc.c. */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/status.h"
+
+/* Functions that allocate by calling gcb_alloc and gcb_free. They are not in alloc.c, so that a
+ * test can replace alloc.c. */
 
 void *gcb_alloc_array(uint64_t count, size_t size)
 {

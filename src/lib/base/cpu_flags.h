@@ -25,9 +25,9 @@ void gcb_cpu_relax(void);
 unsigned gcb_cpu_detect(void);
 
 /*
- * Sets *flags for a name that --isa takes: "auto" and "c" always work; "avx2", "avx512" and "neon"
- * need the processor's support. Returns 0; GCB_E_INVALID for an unknown name; GCB_E_BACKEND if this
- * processor lacks the instruction set.
+ * Sets *flags for a name that --isa takes: "auto" (all features of this processor) and "c" always
+ * work; "avx2", "avx512" and "neon" need the processor's support. Returns 0; GCB_E_INVALID for an
+ * unknown name; GCB_E_BACKEND if this processor lacks the instruction set.
  */
 int gcb_cpu_isa(unsigned *flags, const char *name);
 /* Name of the widest instruction set in the flags: "c", "avx2", "avx512" or "neon". */

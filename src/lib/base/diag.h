@@ -4,9 +4,10 @@
 #include "src/lib/base/status.h"
 
 /*
- * Stores `status` and a message of one line (printf style), and returns `status`. So a failing
- * function can write `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path, why);`. diag may be NULL.
- * Names that come from files must go through gcb_escape first (src/lib/base/text.h).
+ * Stores `status` and a message of one line (printf style), cut to GCB_DIAG_TEXT bytes, and returns
+ * `status`. So a failing function can write `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path,
+ * why);`. diag may be NULL. Names that come from files must go through gcb_escape first
+ * (src/lib/base/text.h).
  */
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

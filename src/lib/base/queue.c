@@ -62,8 +62,8 @@ static void withdraw(struct job *job)
     job->wanted = 0;
 }
 
-/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the lock;
- * the function releases it while it waits. */
+/* Waits for a job and joins it. Returns NULL if the process is ending or the library is being
+ * unloaded. The caller holds the lock; the function releases it while it waits. */
 static struct job *join_job(void)
 {
     struct job *job;

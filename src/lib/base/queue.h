@@ -14,8 +14,9 @@ struct gcb_queue {
 
 /*
  * Calls task(ctx, i) once for each i in [0, tasks), on up to queue->threads threads, and returns
- * when all calls have returned. No task may read or write what another task writes. So the result
- * is the same for any number of threads. A task may call gcb_parallel itself, but not fork.
+ * when all calls have returned. No task may read or write what another task writes, except by
+ * atomic operations whose order does not matter (sums of integers, maxima, flags). So the result is
+ * the same for any number of threads. A task may call gcb_parallel itself, but not fork.
  *
  * The calling thread works too. The other threads are started when they are first needed. All
  * callers in the process share them, and they wait for the next call. If a thread cannot be

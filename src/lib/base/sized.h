@@ -12,7 +12,8 @@
  */
 #define GCB_STRUCT_MOST 4096 /* most bytes of a public struct */
 
-/* Returns 0, or GCB_E_INVALID if the caller's struct is NULL or its size is impossible. */
+/* Returns 0, or GCB_E_INVALID if the caller's struct is NULL, or its size is impossible or above
+ * GCB_STRUCT_MOST. */
 int gcb_struct_check(const void *in, const char *type, struct gcb_diag *diag);
 /* Checks the caller's struct and copies it to `out`, which has `known` bytes. Fields that the
  * caller's header does not have become 0. Returns 0, or GCB_E_INVALID as gcb_struct_check, or if a

@@ -10,7 +10,7 @@
 /*
  * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters,
  * backslashes and invalid UTF-8 become \xNN, so that a name from a file cannot send commands to a
- * terminal. A text that is too long is cut and ends with "...".
+ * terminal. A text that is too long is cut and ends with "...", as far as that fits.
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
@@ -40,13 +40,14 @@ char *gcb_escape_again(char *out, size_t size, const char *s);
  * on overflow. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
-/* Parses a count or size, optionally followed by a unit: K, M, G or T, or KiB and so on, are powers
- * of 1024; KB and so on are powers of 1000: "25M", "1.4GB". A product with a unit is rounded to
- * whole bytes; a number without a unit must be whole. */
+/* Parses a count or size, optionally followed by a unit: K (or k), M, G or T, or KiB and so on, are
+ * powers of 1024; KB and so on are powers of 1000: "25M", "1.4GB". A product with a unit is rounded
+ * to a whole number; a number without a unit must be whole. Returns false for any other text, for a
+ * sign, and on overflow. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
 /* Returns the name that is closest to `word`, by edit distance, among `count` names (entries may be
- * NULL). Returns NULL if none is close enough to suggest. */
+ * NULL). Returns NULL if none is close enough to suggest, or all have more than 63 bytes. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
 /* Writes "; did you mean '--topk'?" for the name that gcb_suggest returns, with `dashes` before it;
@@ -67,8 +68,9 @@ bool gcb_lists(const char *names, const char *name);
  * [..] is a class; \ makes the next character literal. */
 bool gcb_glob(const char *pattern, const char *name);
 
-/* Writes the shortest decimal text that reads back as the same double ("0.8", "1e-05"), in any
- * locale. `out` has at least 32 bytes. Returns out. */
+/* Writes the decimal text with the fewest digits that reads back as the same double ("0.8",
+ * "1e-05"), in any locale. Whole numbers below 1e15 have no exponent ("100000"). `out` has at least
+ * 32 bytes. Returns out. */
 char *gcb_real_text(char *out, double value);
 
 #endif
