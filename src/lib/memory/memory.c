@@ -175,7 +175,7 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
 /* ---- one memory ---- */
 
 static const struct kind {
-    span_fn *add;        /* adds a gradient; NULL: the kind keeps nothing */
+    span_fn *add;        /* takes a gradient; NULL: the kind keeps nothing */
     bool keeps_momentum; /* the array u is momentum, or h, which gmc multiplies by `momentum` */
 } kinds[] = {
     [GCB_MEMORY_NONE] = {.add = NULL},

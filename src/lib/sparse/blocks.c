@@ -12,14 +12,10 @@
 #define LEAST_GROUPS 4
 #define MOST_WORKERS 64
 
-/* Number of whole chunks, and of chunks including a shorter last one. */
+/* Number of chunks, without a shorter last one. */
 static uint64_t whole_chunks(const struct gcb_transform_state *t)
 {
     return t->length / t->chunk;
-}
-static uint64_t chunk_count(const struct gcb_transform_state *t)
-{
-    return whole_chunks(t) + (t->length % t->chunk != 0);
 }
 
 /* Number of positions of a whole chunk. */
@@ -299,7 +295,8 @@ bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least)
 int gcb_blocks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
                       float *out, gcb_blocks_read_fn *read, void *ctx)
 {
-    const uint64_t chunks = chunk_count(t), positions = chunk_positions(t, ops->width);
+    const uint64_t chunks = whole_chunks(t) + (t->length % t->chunk != 0);
+    const uint64_t positions = chunk_positions(t, ops->width);
     struct gcb_fft_chunks which = {.apart = 1, .pitch = positions * ops->width};
 
     for (; which.first < chunks; which.first += which.count) {

@@ -36,7 +36,7 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
                     uint64_t ties);
 
 /* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index.
- * Returns false if a coefficient is not finite. */
+ * Returns false if a coefficient of a transform is not finite. */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k);
 
 /* Keeps exactly those collected positions that have the k largest magnitudes, k <= s->kept. */

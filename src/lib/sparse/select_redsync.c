@@ -6,7 +6,8 @@
  * |x|. An element passes a threshold if its magnitude is at least the threshold.
  *
  * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass. Then it keeps
- * exactly the k largest, which every ratio has let pass. So here it is exact top-k.
+ * exactly the k largest of them, the same for every ratio that lets k pass. So here it is exact
+ * top-k.
  *
  * search: bisects the interval of ratios until between k and 2k elements pass. If no ratio does
  * that, it takes the highest tried ratio that lets at least k elements pass, or without one the k

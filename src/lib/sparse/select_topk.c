@@ -153,8 +153,8 @@ static uint64_t cut_entries(struct gcb_selection *s, uint64_t to, uint64_t from,
     return to - start;
 }
 
-/* Drops entries below the threshold by a kernel, which does not know sides, surplus ties and
- * pairs. */
+/* A kernel drops the entries below the threshold. It knows no sides, surplus ties and pairs: for
+ * these, cut_entries finishes the work or, with pairs, does all of it. */
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties)
 {

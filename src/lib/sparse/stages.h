@@ -19,6 +19,8 @@
 
 /* ---- transform ---- */
 
+/* FFT, DCT and HADAMARD transform the message, its chunks or its tiles; MEAN, HAAR and RANDOM only
+ * tiles (transform_tiles.c). */
 enum gcb_transform_id {
     GCB_TRANSFORM_NONE,
     GCB_TRANSFORM_FFT,
@@ -370,10 +372,10 @@ enum gcb_index_id {
 
 /* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n. */
 struct gcb_index_cursor {
-    const uint8_t *body, *end;  /* the bytes of the positions; bitmap: those not yet read */
-    const uint8_t *directory;   /* where the blocks are (index.h); block: counts of positions */
-    uint64_t n, kept, done;     /* positions in the segment; kept positions; read positions */
-    uint64_t next;              /* lowest position that may come next; bitmap: of the next word */
+    const uint8_t *body, *end; /* the bytes of the positions; bitmap: those not yet read */
+    const uint8_t *directory;  /* where the blocks are (index.h); block: counts of positions */
+    uint64_t n, kept, done;    /* positions in the segment; kept positions; read positions */
+    uint64_t next; /* lowest position that may come next; bitmap: first position of the next word */
     unsigned param;             /* golomb, adaptive, block: the first byte */
     uint64_t word, word_base;   /* bitmap: unread flags of a word, and its first position */
     uint64_t block, block_left; /* block: number of the current block, and its unread positions */

@@ -21,8 +21,8 @@ bool gcb_transform_has_room(const struct gcb_transform_state *t);
 void gcb_transform_chunks(const struct gcb_transform_state *t, float *coef, const float *x,
                           float *out, const struct gcb_fft_chunks *which);
 
-/* `order` of the transforms that have one real coefficient for each element: returns coef, or NULL
- * if a coefficient is not finite. */
+/* `order` of the transforms that have one real coefficient for each transformed element: returns
+ * coef, or NULL if a coefficient is not finite. */
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
 /* `scale` of DCT and Hadamard transform. */
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
@@ -57,7 +57,8 @@ static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
     return chunk == 0 || chunk > count ? UINT64_C(1) << (63 - __builtin_clzll(count)) : chunk;
 }
 
-/* The key of a step's random signs, the same for all workers. */
+/* The key of a step's random signs, the same for all workers. Also of the matrices of
+ * transform=random (step 0), and of the signs of agree=sketch. */
 static inline uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
 {
     return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_SIGNS) ^ env->seed;
