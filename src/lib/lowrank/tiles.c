@@ -142,7 +142,8 @@ static void add_product(lanes *restrict m, lanes *restrict p, lanes *restrict q,
 }
 
 /* In each lane, divides n elements by a scale, so that the largest magnitude is at most `top`. The
- * scale has 8 significant bits. If `rounds`, rounds to the nearest integers, ties to even. */
+ * scale has 8 significant bits. If it would be below TINY, it and the elements become 0. If
+ * `rounds`, rounds to the nearest integers, ties to even. */
 static void rescale(lanes *x, unsigned n, float top, bool rounds, float *scale)
 {
     const float magic = rounds ? 0x1.8p23f : 0.0f;

@@ -17,12 +17,13 @@
  * of the calls, and each is rounded to float32.
  */
 
-/* Opens a sum of messages of this method, with config->env.count elements. `into` is the
- * accumulator, as in gcb_sum_open. The caller frees *out with gcb_sum_close. Returns 0 or an error
- * of gcb_coder_create. */
+/* Opens a sum of messages of this method, with config->env.count elements, on the host:
+ * config->place is not used. `into` is the accumulator, as in gcb_sum_open. The caller frees *out
+ * with gcb_sum_close. Returns 0 or an error of gcb_coder_create. */
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Does what gcb_sum_create does, but a message gives the method and the number of elements. */
+/* Does what gcb_sum_create does, but a message gives the method and the number of elements. The
+ * message is not added. Returns also errors of gcb_frame_parse. */
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
