@@ -238,8 +238,8 @@ static void put_selection(struct gcb_sparse *s, void *values)
         }
 }
 
-/* Writes the sums of all rows. Bit t of an element's random byte is set if the element is
- * subtracted from sum t. */
+/* Writes the sums of all rows, times this worker's weight. Bit t of an element's random byte is set
+ * if the element is subtracted from sum t. */
 static void sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    float *values)
 {

@@ -129,7 +129,8 @@ static double quantile(enum fit fit, const struct moments *m, double least, doub
     return least - 0.5 * excess * (excess * excess / variance + 1.0) * l * mean_power(shape * l);
 }
 
-/* The bits of a threshold from 1 to the largest magnitude `most`. */
+/* The bits of the threshold, but at least 1 and at most `most`, the bits of the largest
+ * magnitude. */
 static uint32_t threshold_bits(double threshold, uint32_t most)
 {
     const uint32_t bits = threshold > 0.0 ? gcb_bits_of((float)threshold) : 1;

@@ -1,7 +1,11 @@
 #include "src/lib/sparse/select.h"
 
-/* Keeps all values of at least a given magnitude (Strom 2015; some papers call it "threshold-v").
- * Zeros are never kept. */
+/*
+ * Keeps all values of at least a given magnitude (Strom 2015; some papers call it "threshold-v").
+ * Zeros are never kept. With a transform, the threshold is compared with the floats that rank the
+ * positions: real coefficients before `scale` multiplies them (struct gcb_transform), and for fft
+ * the bins' powers, scaled so that the largest is near 1.
+ */
 
 static bool select_threshold(struct gcb_selection *s, uint64_t k)
 {

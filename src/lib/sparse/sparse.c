@@ -93,7 +93,7 @@ static void set_base(struct gcb_sparse *s)
      * them finite. */
     base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16;
     base->density = s->selector_ops->by_magnitude ? (double)NAN : 1.0 - s->theta;
-    /* As most papers count: only the kept values. A transform has as many real numbers as its
+    /* As most papers count: only the kept values. A transform has about as many real numbers as its
      * input, so the density is also the share of numbers kept. */
     base->nominal_bits = base->density * gcb_values_bits(s->values_ops, &s->v);
 }
