@@ -16,8 +16,8 @@ struct gcb_checkpoint {
 uint64_t gcb_checkpoint_bytes(struct gcb_checkpoint c);
 /* Save and restore the objects. src/gcbench.h describes the structs and the errors
  * (gcb_encoder_save, gcb_encoder_restore). After an error the memory is unchanged, and so is the
- * encoder if there are no kept_ops. With kept_ops the caller drops the encoder and `state`, which
- * must be new. */
+ * encoder if there are no kept_ops. With kept_ops, restore needs a new encoder and a new `state`;
+ * after an error the caller drops both. */
 int gcb_checkpoint_save(struct gcb_checkpoint c, struct gcb_memory_state *state,
                         struct gcb_diag *diag);
 int gcb_checkpoint_restore(struct gcb_checkpoint c, const struct gcb_memory_view *saved,

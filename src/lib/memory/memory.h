@@ -18,8 +18,8 @@
  * momentum's factor. The second line of each rule says which sum over all steps is conserved, with
  * e_old, u_old and h_old for the values at the beginning of a step. "u = 0 where s != 0" does not
  * apply with masking=no. Neither that nor residual=clear applies to a method whose messages leave
- * no elements out. With clip-norm (dgc), g is first scaled down to the norm clip-norm /
- * sqrt(workers), if its norm is larger.
+ * no elements out. With clip-norm (dgc), g is first multiplied by clip-norm / sqrt(workers) / norm,
+ * if that is below 1 (gcb_memory_set_norm says which norm).
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s
