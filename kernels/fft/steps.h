@@ -2,6 +2,7 @@
 #define KERNELS_FFT_STEPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kernels/base/hd.h"
 

@@ -1,6 +1,7 @@
 /* The table of plots, and what plots do that have no file of their own. */
 #include "src/tool/plot/plot_page.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
