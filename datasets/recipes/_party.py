@@ -4,14 +4,15 @@ import math
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import gcbench  # noqa: E402
 
-Part = Tuple[str, Tuple[int, ...]]
+Shape = Union[Tuple[int, ...], List[Tuple[int, ...]]]  # of a tensor, or of several that are joined
+Part = Tuple[str, Shape]
 
 
 class Sent(NamedTuple):
@@ -24,6 +25,10 @@ class Sent(NamedTuple):
 
 
 Move = Callable[[List[List[Optional[Sent]]]], List[List[Optional[Sent]]]]
+
+
+def size_of(shape: Shape) -> int:
+    return sum(map(math.prod, shape)) if isinstance(shape, list) else math.prod(shape)
 
 
 class Party:
@@ -45,8 +50,8 @@ class Party:
                  mine: Optional[Sequence[int]] = None, move: Optional[Move] = None) -> None:
         self.workers, self.mine = workers, list(range(workers)) if mine is None else list(mine)
         self.move = move or (lambda sent: sent)
-        self.ends = np.cumsum([math.prod(shape) for _, shape in parts])[:-1]
-        self.members = [[gcbench.Exchange(spec, math.prod(shape), worker=worker, workers=workers, seed=seed, path=name,
+        self.ends = np.cumsum([size_of(shape) for _, shape in parts])[:-1]
+        self.members = [[gcbench.Exchange(spec, size_of(shape), worker=worker, workers=workers, seed=seed, path=name,
                                           shape=shape, threads=1) for name, shape in parts] for worker in self.mine]
         self.wire_bytes = self.link_bytes = self.coding_seconds = 0.0
         self.latency_steps = 0

@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
-from _party import Move, Party, gcbench
+from _party import Move, Part, Party, gcbench
 from _side_by_side import NETWORKS, Network
 from dump_gradients import Steps, momentum_of
 from gcbench.torch import Schedule, root_of_lr, stepwise, warm_up
@@ -112,14 +112,20 @@ class Training:
         data = args.task.load(args.data, "train")
         self.streams = [args.task.batches(data, args, worker) for worker in self.mine]
         self.weights = self.networks[0].read()[0].clone().requires_grad_()
-        matrices = method_of(args.spec) == "powersgd"  # all other methods: the whole network in one message
-        parts = self.networks[0].parts() if matrices else [("model", (self.weights.numel(),))]
-        self.party = Party(args.spec, parts, args.workers, args.seed, mine, move)
+        self.party = Party(args.spec, self._parts(), args.workers, args.seed, mine, move)
         self.inner = [self._optimizer(list(n.weights.values())) for n in self.networks] if args.inner_steps else []
         self.outer = torch.optim.SGD([self.weights], args.outer_lr, args.outer_momentum,
                                      nesterov=args.outer_momentum > 0) if self.inner else self._optimizer([self.weights])
         self.theta = self._theta()
         self.compute_seconds, self.exchanges, self.epoch = 0.0, 0, 0
+
+    def _parts(self) -> List[Part]:
+        """The whole network in one message, with its shapes for tiles; for PowerSGD without tiles a message for each matrix."""
+        if parameters(self.args.spec).get("tile", "none") != "none":
+            return [("model", list(self.networks[0].shapes.values()))]
+        if method_of(self.args.spec) == "powersgd":
+            return self.networks[0].parts()
+        return [("model", (self.weights.numel(),))]
 
     def _optimizer(self, weights: List[torch.Tensor]) -> torch.optim.Optimizer:
         args = self.args

@@ -16,7 +16,12 @@ PAIRS = (("fft, feedback", "fft"), ("top-k 1 %, feedback", "top-k 1 %"), ("found
          ("local 10, plain", "local 10"), ("local 10, 8 bits", "local 10"), ("local 10, 4 bits", "local 10"),
          ("local 10, 2 bits, feedback", "local 10"), ("local 10, 3 % x 2 bits", "local 10"),
          ("local 10, plain, 2 bits, feedback", "local 10, plain"), ("local 10, plain, 3 % x 2 bits", "local 10, plain"),
-         ("local 10, plain, 2 bits, feedback", "local 10, 2 bits, feedback"))
+         ("local 10, plain, 2 bits, feedback", "local 10, 2 bits, feedback"),
+         ("mxfp8 by shares", "bf16"), ("mxfp4 by shares", "qsgd by shares"), ("mxfp4 by shares, loco", "mxfp4 by shares"),
+         ("int4 by shares", "qsgd by shares"), ("int4 by shares, loco", "int4 by shares"),
+         ("kernels x 4 bits, feedback", "top-k x 4 bits, feedback"), ("kernels x 4 bits, feedback", "found by sweep, feedback"),
+         ("tiles of rank 1, feedback", "top-k x 4 bits, feedback"), ("tiles of rank 1, feedback", "powersgd, feedback"),
+         ("local 30, sparseloco", "local 30, plain"), ("local 30, sparseloco, DCT", "local 30, sparseloco"))
 FIGURES = ("rel_l2", "alpha", "cumulative_error")
 
 Row = Dict[str, Any]

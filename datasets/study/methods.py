@@ -61,7 +61,16 @@ FORMATS: Dict[str, str] = {
     "int4 by shares, loco": "int4:collective=twoshot,memory=loco",
     "onebit": "onebit",
 }
-METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE, **FORMATS}
+# Where a transform could help, at equal bytes within 5 % in short trainings.
+TRANSFORMS: Dict[str, Union[str, Dict[str, str]]] = {
+    "top-k x 4 bits, feedback": {"resnet8": "topk-range:theta=0.956,bits=4,memory=ef", "gpt": "topk-range:theta=0.984,bits=4,memory=ef"},
+    "kernels x 4 bits, feedback": {"resnet8": "topk-range:theta=0.956,bits=4,transform=dct,tile=kernel,memory=ef"},
+    "tiles of rank 1, feedback": {"gpt": "powersgd:rank=1,tile=64x64,memory=ef"},
+    "local 30, plain": {"gpt": "identity --inner-steps 30" + PLAIN},
+    "local 30, sparseloco": {"gpt": "sparseloco --inner-steps 30" + PLAIN},
+    "local 30, sparseloco, DCT": {"gpt": "sparseloco:transform=dct,tile=64x64 --inner-steps 30" + PLAIN},
+}
+METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE, **FORMATS, **TRANSFORMS}
 
 
 def words_of(network: str, label: str) -> str:
@@ -86,11 +95,14 @@ class Plan(NamedTuple):
 
 
 def pairs(networks: Sequence[str], labels: Sequence[str]) -> List[Case]:
-    return [(network, label) for network in networks for label in labels]
+    """The cases of these networks that have the labels."""
+    return [(network, label) for network in networks for label in labels
+            if isinstance(METHODS[label], str) or network in METHODS[label]]
 
 
 FULL = Plan((pairs(("resnet8", "gpt"), tuple(MINIMUM)), pairs(("lstm",), tuple(MINIMUM)),
-             pairs(("resnet8", "gpt"), tuple(MORE)), pairs(("resnet8", "gpt"), tuple(FORMATS))), range(1, 11), (101,), (), "200-207")
+             pairs(("resnet8", "gpt"), tuple(MORE)), pairs(("resnet8", "gpt"), tuple(FORMATS)),
+             pairs(("resnet8", "gpt"), tuple(TRANSFORMS))), range(1, 11), (101,), (), "200-207")
 QUICK = Plan((pairs(("resnet8", "gpt"), ("fp32", "bf16", "fft", "qsgd", "terngrad", "top-k 1 %, feedback", "sbc, feedback",
                                          "local 10, 3 % x 2 bits")),
               pairs(("resnet8",), ("fft whole 0.9", "fft whole 0.9, falling", "sbc, delay 10"))), (1, 2), (101,),

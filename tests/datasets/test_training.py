@@ -15,6 +15,7 @@ try:
     import h5py
     import torch
     import train_workers
+    from _party import size_of
     from _side_by_side import NETWORKS
 except ImportError as error:
     print(f"skipped: {error}")
@@ -101,6 +102,15 @@ class Training(unittest.TestCase):
         weights, party = trained(2, "resnet8", "topk:theta=0.99", "--workers", "4")
         self.assertEqual(party.link_bytes, 3 * party.wire_bytes)
         self.assertLess(party.wire_bytes, 2 * 0.021 * 4 * weights.numel())
+
+    def test_tiles(self):
+        """A message of tiles knows the shapes of the network's tensors."""
+        for spec in ("powersgd:rank=1,tile=kernel", "dct-range:tile=kernel"):
+            training = train_workers.Training(arguments("resnet8", spec, "--workers", "2"))
+            (_, shapes), = training._parts()
+            self.assertEqual(shapes[0], (16, 1, 3, 3))
+            self.assertEqual(size_of(shapes), training.weights.numel())
+            training.step(0)
 
 
 if __name__ == "__main__":
