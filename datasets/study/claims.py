@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, at_target, correlation_pairs, interval, ratios,
+from figures import (FIGURES, LINKS, POINTS, TRANSFORMED, Row, Runs, against_fp32, at_target, correlation_pairs, interval, ratios,
                      seconds, show, show_correlation, show_faster, show_points, table, target_of, verdict)
 from methods import words_of
 
@@ -15,7 +15,8 @@ Results = Dict[str, Tuple[Runs, Dict[str, Row]]]  # network: runs, offline figur
 # in docs/training.md
 SHOWN = ("bf16", "qsgd by shares", "qsgd", "terngrad", "fft", "found by sweep, feedback", "powersgd, feedback",
          "top-k 15 %", "top-k 1 %, feedback", "sbc, feedback", "local 10", "local 10, plain",
-         "local 10, 4 bits")
+         "local 10, 4 bits", "mxfp8 by shares", "mxfp4 by shares", "mxfp4 by shares, loco", "int4 by shares", "int4 by shares, loco",
+         "onebit")
 OTHERS = ("qsgd", "terngrad", "top-k 15 %", "top-k 1 %, feedback")
 
 
@@ -162,8 +163,22 @@ def offline(results: Results) -> str:
     return table(["network", "smaller is better", "without feedback", "with feedback"], lines)
 
 
+def transforms(results: Results) -> str:
+    """The final quality of methods with a transform or tiles, minus that of others."""
+    lines = []
+    for network, (runs, _) in results.items():
+        for label, base in TRANSFORMED:
+            both = runs.get(label, {}).keys() & runs.get(base, {}).keys()
+            if both:
+                share = median(runs[label][seed][-1]["link_bytes"] / runs[base][seed][-1]["link_bytes"] for seed in both)
+                more = against_fp32(runs, label, base)
+                lines.append([network, label, base, f"{share:.2g}", show_points(more), verdict(more, 0, ("worse", "better"))])
+    return table(["network", "method", "against", "bytes / its bytes", "points [95 %]", ""], lines) if lines else "Not run yet.\n"
+
+
 PAGES: Dict[str, Dict[str, Callable[[Results], str]]] = {
-    "claims.md": {"falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy, "offline figures": offline},
+    "claims.md": {"falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy, "offline figures": offline,
+                  "transforms": transforms},
     "training.md": {"trainings": trainings},
 }
 

@@ -10,6 +10,9 @@ LATENCY = 50e-6
 BUDGETS = (10, 100)  # fp32's bytes divided by this
 POINTS = 0.5  # the target is fp32's median final quality minus this
 # Compared besides all with fp32.
+TRANSFORMED = (("kernels x 4 bits, feedback", "top-k x 4 bits, feedback"), ("kernels x 4 bits, feedback", "found by sweep, feedback"),
+               ("tiles of rank 1, feedback", "top-k x 4 bits, feedback"), ("tiles of rank 1, feedback", "powersgd, feedback"),
+               ("local 30, sparseloco", "local 30, plain"), ("local 30, sparseloco, DCT", "local 30, sparseloco"))
 PAIRS = (("fft, feedback", "fft"), ("top-k 1 %, feedback", "top-k 1 %"), ("found by sweep, feedback", "3 % x 2 bits, feedback"),
          ("terngrad", "fft"), ("top-k 15 %", "fft"), ("fft whole 0.9, falling", "fft whole 0.9"),
          ("fft whole 0.9, then 0", "fft whole 0.9"), ("fft, falling", "fft"), ("3 % x 2 bits, feedback", "sbc, feedback"),
@@ -19,9 +22,7 @@ PAIRS = (("fft, feedback", "fft"), ("top-k 1 %, feedback", "top-k 1 %"), ("found
          ("local 10, plain, 2 bits, feedback", "local 10, 2 bits, feedback"),
          ("mxfp8 by shares", "bf16"), ("mxfp4 by shares", "qsgd by shares"), ("mxfp4 by shares, loco", "mxfp4 by shares"),
          ("int4 by shares", "qsgd by shares"), ("int4 by shares, loco", "int4 by shares"),
-         ("kernels x 4 bits, feedback", "top-k x 4 bits, feedback"), ("kernels x 4 bits, feedback", "found by sweep, feedback"),
-         ("tiles of rank 1, feedback", "top-k x 4 bits, feedback"), ("tiles of rank 1, feedback", "powersgd, feedback"),
-         ("local 30, sparseloco", "local 30, plain"), ("local 30, sparseloco, DCT", "local 30, sparseloco"))
+         *TRANSFORMED)
 FIGURES = ("rel_l2", "alpha", "cumulative_error")
 
 Row = Dict[str, Any]
