@@ -1,5 +1,6 @@
 #include "src/tool/plot/plot_page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
