@@ -306,7 +306,8 @@ static void show_link(const struct out_report *report, const struct gcb_link *li
 
 /* ---- measuring ---- */
 
-/* Called by all ranks after each repeat of all lanes, which transfers of --calibrate follow. */
+/* Shows the progress and, with --calibrate, takes a sample of each transfer size. All ranks call
+ * this after each repeat of all lanes. */
 static void on_progress(void *ctx, double done)
 {
     struct exchange *c = ctx;
