@@ -36,14 +36,14 @@ struct gcb_mask {
     uint64_t words;           /* in a mask, of 64 elements each */
     uint64_t *mask, *next;    /* a bit for each element; `next` is of a step that agrees */
     uint64_t kept, next_kept; /* elements in `mask` and in `next` */
-    uint64_t period;          /* of the mask, plus 1; 0: there is no mask */
+    uint64_t period;          /* number of the mask's period, from 1; 0: there is no mask */
     float *room;              /* scratch, a float for each element */
     float *moment;            /* agree=moment: the moving average; else NULL */
 
     /* the current step */
     bool agrees;
     bool averages; /* the moving average does not have the step's tensor yet */
-    uint64_t now;  /* its period, plus 1 */
+    uint64_t now;  /* number of its period, from 1: step / every + 1 */
 };
 
 #define AVERAGE 0.9f /* of the moving average: share of earlier steps */
