@@ -225,7 +225,7 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
         return b;
     if (side.mask)
         x = values_of_side(s, sample.m, side);
-    slack = 4.0 * sqrt(expected) + 8.0; /* of independent values */
+    slack = 4.0 * sqrt(expected) + 8.0; /* if the sampled values are independent */
     if (sample.each > 1)
         slack = 8.0 + four_sigma(s, x, sample,
                                  gcb_select_kth(s->kernels, x, sample.m,
