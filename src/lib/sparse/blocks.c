@@ -43,8 +43,8 @@ static uint64_t chunk_pitch(const struct gcb_transform_state *t, unsigned width)
     return chunk_positions(t, width) * width / 16 * 16 + 16;
 }
 
-/* Floats of a worker's room: the coefficients of a group, and the order of one chunk. A multiple of
- * 16, so that each room is aligned to 64 bytes. */
+/* Floats of a worker's room: the coefficients of a group, and the floats that rank the positions of
+ * one chunk. A multiple of 16, so that each room is aligned to 64 bytes. */
 static uint64_t room_floats(const struct gcb_transform_state *t, unsigned width)
 {
     return t->group * chunk_pitch(t, width) + chunk_positions(t, width) / 16 * 16 + 16;

@@ -53,7 +53,8 @@ struct gcb_transform_state {
     float *magnitude;
     unsigned group;   /* chunks that are transformed at once (src/lib/sparse/blocks.h), or 0 */
     unsigned workers; /* tasks that transform chunks, or tiles, at the same time */
-    /* for each such task: a group's coefficients, and one chunk's order; NULL if group is 0 */
+    /* for each of these tasks: the coefficients of a group of chunks, and the floats that rank the
+     * positions of one chunk; NULL if group is 0 */
     float *room;
     /* fft, chunk by chunk: bits of the largest part (re or im) in some chunks, for the scale of
      * powers */
