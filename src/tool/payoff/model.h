@@ -43,9 +43,9 @@ struct gcb_exchange_times {
     const char *algorithm;          /* how the bytes travel: "ring" */
     double coding, network, adding; /* seconds that each part takes for a worker */
     double gathered;                /* the part of `network` for load->gathered */
-    /* bytes through the busiest link between nodes, in each direction; without load->gathered */
+    /* bytes through the busiest link between nodes, in each direction, except load->gathered */
     double link_bytes;
-    double inside_bytes; /* that a worker sends inside its node; without load->gathered */
+    double inside_bytes; /* that a worker sends inside its node, except load->gathered */
     double seconds;      /* coding + network + adding */
     /* seconds of a training step: computing, and its part of an exchange; the two overlap unless
      * load->inner_steps is above 1. NAN without `compute` */
