@@ -184,14 +184,15 @@ static void get_positions(const struct tables *t, struct block *b, uint32_t *pos
     *also = y;
 }
 
-/* Finds the block after `done` positions. Returns 0 or GCB_E_CORRUPT. */
+/* Prepares to read the block that begins with position number c->done. The bytes of the first block
+ * still begin with the codes, which the caller skips. Returns 0 or GCB_E_CORRUPT. */
 static int open_block(struct block *b, const struct tables *t, const struct gcb_index_cursor *c)
 {
     *b = (struct block){.row = t->for_sum[0], .next = c->next};
     return gcb_blocks_next(c, &b->r.p, &b->r.end);
 }
 
-/* c->next after a block, or n + 1 if it is damaged. */
+/* Returns the lowest position that may follow a block that was read, or n + 1 if it is damaged. */
 static uint64_t close_block(const struct block *b, uint64_t n)
 {
     return gcb_bitr_is_done(&b->r) && b->next <= n ? b->next : n + 1;
