@@ -36,16 +36,18 @@ static double logarithm(double x)
     return 2.0 * sum + exponent * 0.6931471805599453;
 }
 
-/* (exp(u) - 1) / u; 1 for u = 0. */
+/* The mean of exp(t) for t from 0 to u: (exp(u) - 1) / u, or 1 for u = 0. */
 static double mean_power(double u)
 {
     double sum = 0.0, term = 1.0;
 
+    if (u < -700.0) /* exp(u) is too small to change the difference */
+        return -1.0 / u;
     /* by halves: (e^u - 1) / u = (e^(u/2) + 1) / 2 * (e^(u/2) - 1) / (u/2) */
     if (u < -0.5 || u > 0.5) {
-        const double half = u < -700.0 ? 0.0 : mean_power(u / 2.0);
+        const double half = mean_power(u / 2.0);
 
-        return u < -700.0 ? -1.0 / u : half * (half * u / 4.0 + 1.0);
+        return half * (half * u / 4.0 + 1.0);
     }
     for (int i = 1; i < 16; i++) {
         sum += term;
