@@ -90,7 +90,7 @@ function digits(v, n) {
 /* Writes a value in the first unit that fits, otherwise in the last one. The next unit is `step`
  * times as large. */
 function scaled(v, step, units, write) {
-    const most = step > 1 ? 1000 : Infinity, least = step > 1 ? 0 : 0.9995;
+    const most = step > 1 ? 999.5 : Infinity, least = step > 1 ? 0 : 0.9995;
     let i = 0;
     for (; i < units.length - 1 && (v >= most || v < least); i++) v /= step;
     return `${write(v, i)} ${units[i]}`;
@@ -102,7 +102,7 @@ const shows = {
     cosine: v => digits(v, 4),
     percent: v => v > 0 && v < 0.0005 ? '<0.1 %' : `${(100 * v).toFixed(1)} %`,
     size: v => scaled(v, 1000, ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'],
-        (x, i) => x.toFixed(i && x < 100 ? 1 : 0)),
+        (x, i) => x.toFixed(i && x < 99.95 ? 1 : 0)),
     seconds: v => v === 0 ? '0 s' : scaled(v, 0.001, ['s', 'ms', 'us', 'ns'], x => digits(x, 3)),
     'by unit': (v, row) => shows[{seconds: 'seconds', bytes: 'size'}[row.unit] || 'number'](v),
 };

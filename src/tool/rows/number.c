@@ -75,9 +75,10 @@ char *gcb_bytes(char *out, double bytes)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
     size_t unit = 0;
 
-    for (; bytes >= 1000.0 && unit < 5; unit++)
+    /* the limits are where rounding would add a digit: 999.6 kB is "1.0 MB", 99.97 MB "100 MB" */
+    for (; bytes >= 999.5 && unit < 5; unit++)
         bytes /= 1000.0;
-    snprintf(out, GCB_NUMBER_TEXT, "%.*f %s", unit > 0 && bytes < 100.0, bytes, units[unit]);
+    snprintf(out, GCB_NUMBER_TEXT, "%.*f %s", unit > 0 && bytes < 99.95, bytes, units[unit]);
     return out;
 }
 
