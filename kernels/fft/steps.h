@@ -41,7 +41,7 @@ struct gcb_fft_steps {
     const float *cosine, *sine; /* for a DCT: of pi k / (4 m), k <= m; else NULL */
 };
 
-/* True if our own FFT takes this length: even, with the factors 2, 3, 5 and 7. */
+/* True if our own FFT takes this length: even, with no prime factors except 2, 3, 5 and 7. */
 bool gcb_fft_is_own(uint64_t length);
 
 /* The number of floats of the tables for m numbers. It includes GCB_FFT_LANES floats before the
