@@ -142,7 +142,8 @@ struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p);
 /* ---- index: sparse_index.c ---- */
 
 struct gcb_device_index {
-    /* How many bytes the index has, if n and the number of kept positions determine that. */
+    /* The length of the index in bytes. `any` is 1 if n and the number of kept positions do not
+     * determine it. */
     struct gcb_cuda_index_length length;
     /* Bytes of scratch to encode at most `most` of n positions. NULL: none. */
     uint64_t (*put_scratch)(uint64_t n, uint64_t most);
