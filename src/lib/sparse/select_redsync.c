@@ -39,10 +39,12 @@ static void measure_block(void *ctx, struct gcb_share *share, const struct gcb_b
 }
 
 /*
- * Searches the threshold. Returns 0 if no tried ratio lets k positions pass. The visit that
- * measures also collects the positions that reach a lower threshold, from a sample. If these are
- * more than 2k positions, only they are counted, and *floor becomes this lower threshold. Otherwise
- * *floor becomes 0.
+ * Searches the threshold. Returns 0 if no tried ratio lets at least k positions pass. Before the
+ * search, one pass over all positions finds the mean and the largest magnitude. It also collects
+ * the positions that reach a floor: a magnitude, estimated from a sample, that slightly more than
+ * 2k positions should reach. If more than 2k positions reach it, *floor becomes this magnitude, and
+ * the search counts only the collected positions. Otherwise *floor becomes 0, and the search counts
+ * all positions.
  */
 static uint32_t search_threshold(struct gcb_selection *s, uint64_t k, uint32_t *floor)
 {
