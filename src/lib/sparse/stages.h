@@ -315,7 +315,7 @@ struct gcb_value_coder {
     void (*get)(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
 };
 
-/* values_fit.c: the functions of the row fit */
+/* The functions of the value coder `fit` (values_fit.c). */
 void gcb_fit_measure(struct gcb_values_state *v, const float *x, size_t n);
 void gcb_fit_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out);
 void gcb_fit_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n);
