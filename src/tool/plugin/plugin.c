@@ -134,7 +134,8 @@ static size_t name_length(const char *text)
 }
 
 /* Writes KIND/BASE. BASE is the base name of a path of `length` bytes, without its suffix and the
- * "lib" of a shared object. The suffix begins at the first dot that is not the first character. */
+ * "lib" of a shared object. The suffix begins at the first dot; a name that begins with a dot has
+ * no suffix. */
 static void name_after(char *name, size_t size, bool object, const char *path, size_t length)
 {
     const char *slash = memrchr(path, '/', length);
