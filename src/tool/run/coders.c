@@ -18,7 +18,7 @@ struct slot {
 };
 
 struct gcb_coders {
-    uint64_t budget, held; /* in elements: the limit, and the sum over all coders */
+    uint64_t budget, held; /* numbers of elements: the limit, and those of all slots together */
     size_t count;
     struct slot slot[SLOTS];
 };
