@@ -13,8 +13,8 @@ from methods import words_of
 Results = Dict[str, Tuple[Runs, Dict[str, Row]]]  # network: runs, offline figures
 
 # in docs/training.md
-SHOWN = ("bf16", "qsgd by shares", "qsgd", "terngrad", "fft", "found by sweep, feedback", "powersgd, feedback",
-         "top-k 15 %", "top-k 1 %, feedback", "sbc, feedback", "local 10", "local 10, plain",
+SHOWN = ("bf16", "qsgd by shares", "terngrad", "fft", "found by sweep, feedback", "powersgd, feedback",
+         "top-k 1 %, feedback", "sbc, feedback", "local 10, plain",
          "local 10, 4 bits", "mxfp8 by shares", "mxfp4 by shares", "mxfp4 by shares, loco", "int4 by shares", "int4 by shares, loco",
          "onebit")
 OTHERS = ("qsgd", "terngrad", "top-k 15 %", "top-k 1 %, feedback")

@@ -80,7 +80,8 @@ def words_of(network: str, label: str) -> str:
 
 
 def has_feedback(network: str, label: str) -> bool:
-    return "memory=" in words_of(network, label)
+    words = words_of(network, label)
+    return "memory=" in words or words.split(":")[0] in ("onebit", "sparseloco")  # which have one by default
 
 
 class Plan(NamedTuple):
