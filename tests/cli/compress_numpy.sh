@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")
-mkdir "$tmp/work"
+mkdir "$tmp/made"
 cat >"$tmp/make.py" <<'PY'
 import sys
 
@@ -42,7 +42,7 @@ check "inputs" python3 "$tmp/make.py" "$tmp"
 figures() { # FILE SCOPE [METHOD...]
     file=$1
     shift
-    check "$file $*" python3 "$here/check_numpy.py" "$GCBENCH" "$file" "$tmp/work" "$@"
+    check "$file $*" python3 "$here/check_numpy.py" "$GCBENCH" "$file" "$tmp/made" "$@"
 }
 
 figures "$tmp/fp32.h5" tensor
@@ -53,8 +53,8 @@ figures "$tmp/fp32.h5" bucket fft topk qsgd range terngrad
 figures "$tmp/bf16.h5" tensor fft topk powersgd
 figures "$tmp/fp32.h5" tensor fft:values=fp32,chunk=512 fft:index=golomb topk:values=range,index=varint \
     topk:values=fp16,index=bitmap qsgd:coding=elias,norm=l2 terngrad:packing=base3,clip=0 mxfp4:scale-rule=floor mxfp4
-run compress --method identity --step 400 --worker 0 -o "$tmp/work/m.h5" "$here/../../datasets/sample.h5"
-run decompress -o "$tmp/sample.h5" "$tmp/work/m.h5"
+run compress --method identity --step 400 --worker 0 -o "$tmp/made/m.h5" "$here/../../datasets/sample.h5"
+run decompress -o "$tmp/sample.h5" "$tmp/made/m.h5"
 exits 0
 figures "$tmp/sample.h5" tensor fft topk qsgd range terngrad sbc powersgd
 

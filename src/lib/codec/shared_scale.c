@@ -10,9 +10,8 @@ static size_t level_bytes(const struct gcb_shared_scale *s)
     return s->wide ? sizeof(int16_t) : sizeof(int8_t);
 }
 
-/* Sets the sizes and the rounds. Returns 0 or GCB_E_INVALID. */
-static int bind_sizes(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
-                      struct gcb_diag *diag)
+int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
+                          struct gcb_diag *diag)
 {
     const uint64_t count = s->base.env.count, largest = (uint64_t)s->base.env.workers * levels;
     struct gcb_shared_scale *shared = &s->shared;
@@ -29,18 +28,6 @@ static int bind_sizes(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
     s->base.rounds = 2;
     s->base.round[0] = (struct gcb_reduce_round){GCB_MAX_F32, shared->buckets};
     s->base.round[1] = (struct gcb_reduce_round){shared->wide ? GCB_SUM_I16 : GCB_SUM_I8, count};
-    return 0;
-}
-
-int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
-                          struct gcb_diag *diag)
-{
-    const int err = bind_sizes(s, levels, bucket, diag);
-    const uint64_t count = s->base.env.count;
-    struct gcb_shared_scale *shared = &s->shared;
-
-    if (err)
-        return err;
     shared->scale = gcb_alloc_array(shared->buckets, sizeof(*shared->scale));
     shared->own = gcb_alloc_array(count, level_bytes(shared));
     if (shared->scale && shared->own)

@@ -10,8 +10,8 @@
  */
 struct gcb_filekind {
     const char *name; /* "a NumPy file"; NULL: not recognised */
-    const char
-        *advice; /* what to do, such as "convert it: python3 ..."; may be ""; NULL if `name` is */
+    /* what to do, such as "convert it: python3 ..."; may be ""; NULL if `name` is */
+    const char *advice;
 };
 
 /* GCB_CONVERT is the command that turns a file into one that gcbench reads. GCB_CONVERT_IN says
