@@ -238,25 +238,34 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
     return b;
 }
 
-/* Returns the k-th largest magnitude of the collected values, k <= s->kept. *above: number of
- * larger magnitudes. If fewer than k values reach a finite `high`, only the values below `high` are
- * ranked, which is faster. */
-static uint32_t kth_of_collected(struct gcb_selection *s, uint32_t high, uint64_t k,
+/* Returns the k-th largest magnitude of the collected values; each is at least b.low, and k <=
+ * s->kept. *above: number of larger magnitudes. If fewer than k values reach a finite b.high, only
+ * the values below b.high are ranked, which is faster. A magnitude that very many positions share
+ * is a bound of the bracket, so the bounds are tried before a search. */
+static uint32_t kth_of_collected(struct gcb_selection *s, struct gcb_bracket b, uint64_t k,
                                  uint64_t *above)
 {
+    const struct gcb_kernels *kernels = s->kernels;
     const float *value = s->value;
     float *ranked = s->ranked;
     uint64_t n = 0, top;
-    uint32_t kth;
+    uint32_t kth = b.low;
 
-    for (uint64_t i = 0; high < GCB_INF_BITS && i < s->kept; i++) {
+    for (uint64_t i = 0; b.high < GCB_INF_BITS && i < s->kept; i++) {
         ranked[n] = value[i];
-        n += gcb_magnitude(value[i]) < high;
+        n += gcb_magnitude(value[i]) < b.high;
     }
     top = s->kept - n;
-    if (high >= GCB_INF_BITS || top >= k)
-        return gcb_select_kth(s->kernels, value, s->kept, k, above);
-    kth = gcb_select_kth(s->kernels, s->ranked, n, k - top, above);
+    if (b.high < GCB_INF_BITS && top >= k) {
+        *above = kernels->select.count(value, s->kept, b.high + 1);
+        if (*above < k)
+            return b.high;
+    }
+    if (b.high >= GCB_INF_BITS || top >= k)
+        return gcb_select_kth(kernels, value, s->kept, k, above);
+    *above = kernels->select.count(ranked, n, b.low + 1);
+    if (*above >= k - top)
+        kth = gcb_select_kth(kernels, ranked, n, k - top, above);
     *above += top;
     return kth;
 }
@@ -286,7 +295,7 @@ bool gcb_select_exact(struct gcb_selection *s, uint64_t k)
     if (k < s->positions && !b.low)
         b = gcb_select_bracket(s, gcb_blocks_sample(s), gcb_side_any, k);
     if (k < s->positions && b.low && gcb_select_collect(s, b.low) && s->kept >= k) {
-        kth = kth_of_collected(s, b.high, k, &above);
+        kth = kth_of_collected(s, b, k, &above);
         if (gcb_blocks_same_scale(s, kth)) {
             gcb_select_cut(s, gcb_side_any, kth, k - above);
             return true;
